@@ -1,0 +1,52 @@
+# The commands of the project; "make" alone lists them.
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(name) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/installed
+PORT ?= 8000
+WEB_CONCURRENCY ?= 2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo serve test lint docs messages clean
+
+help: ## List the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+setup: $(STAMP) ## Make .venv and install everything into it
+
+$(STAMP): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv module is needed; none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --editable '.[test]'
+	touch $@
+
+demo: setup ## Prepare the example portal with sample data and serve it
+	$(PY) manage.py demo --port $(PORT)
+	@$(MAKE) --no-print-directory serve
+
+serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
+	@exec $(VENV)/bin/gunicorn example_project.wsgi --bind 127.0.0.1:$(PORT) \
+		--workers $(WEB_CONCURRENCY) --timeout 300 --log-level warning
+
+test: setup ## Run the whole suite (PYTEST_ARGS)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+lint: setup ## Check style, types, layers, migrations
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) manage.py makemigrations --check --dry-run
+
+docs: setup ## Build the documentation
+	$(PY) -m pip install --quiet --editable '.[docs]'
+	$(VENV)/bin/mkdocs build --strict
+
+messages: setup ## Collect and compile the messages (needs gettext)
+	cd datastore_search && ../$(PY) ../manage.py makemessages --all --no-location --no-obsolete
+	cd datastore_search && ../$(PY) ../manage.py compilemessages
+
+clean: ## Remove what the other commands made
+	rm -rf $(VENV) .postgres .secret_key build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""CKAN's action API over HTTP."""

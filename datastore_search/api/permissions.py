@@ -1,0 +1,25 @@
+"""What a user may do, asked before anything about the fields is revealed."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractBaseUser
+from rest_framework.request import Request
+
+from ..exceptions import AccessDenied, AnonymousDenied, TokenDenied
+from ..models import Resource
+from .authentication import REJECTED
+
+
+def check_may_read(request: Request, resource: Resource) -> None:
+    """
+    Refuse a reader who may not see the records of a resource.
+
+    Raises: ``AccessDenied``.
+    """
+    if resource.readable_by(request.user):
+        return
+    if request.auth == REJECTED:
+        raise TokenDenied(resource=resource.pk)
+    if isinstance(request.user, AbstractBaseUser):
+        raise AccessDenied(user=request.user.get_username(), resource=resource.pk)
+    raise AnonymousDenied(resource=resource.pk)

@@ -1,0 +1,62 @@
+"""The bytes of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from rest_framework.renderers import BaseRenderer
+
+
+class RawJson(str):
+    """A text that is JSON already: it is written into the answer as it is."""
+
+    __slots__ = ()
+
+
+class EnvelopeRenderer(BaseRenderer):
+    """
+    Write the envelope as JSON.
+
+    ``result.records`` may be ``RawJson``, the text that PostgreSQL wrote: it is spliced in behind
+    the other members and never parsed.
+    """
+
+    media_type = "application/json"
+    format = "json"
+    charset = "utf-8"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """Give the answer's bytes; of no data, none."""
+        if data is None:
+            return b""
+        records = _records(data)
+        if records is None:
+            return _dumped(data)
+        rest = {name: value for name, value in data["result"].items() if name != "records"}
+        head = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
+        return b'%b, "records": %b}}' % (head[:-2], records.encode())
+
+
+def _records(data: Mapping[str, Any]) -> RawJson | None:
+    result = data.get("result")
+    records = result.get("records") if isinstance(result, Mapping) else None
+    return records if isinstance(records, RawJson) else None
+
+
+def _dumped(data: object) -> bytes:
+    return json.dumps(data, ensure_ascii=False, default=_plain).encode()
+
+
+def _plain(value: object) -> object:
+    """Write what JSON does not know: an exact number as the nearest double, all else as text."""
+    if isinstance(value, Decimal) and value.adjusted() < 300:
+        return float(value)
+    return str(value)

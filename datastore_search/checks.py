@@ -1,0 +1,79 @@
+"""System checks: what would go wrong later, said at start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import connections, router
+from django.utils.module_loading import import_string
+
+from . import storage
+from .middleware import LocaleMiddleware
+from .models import Load
+
+
+@register(Tags.translation)
+def check_middleware(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Ask for the locale middleware."""
+    for path in settings.MIDDLEWARE:
+        middleware = import_string(path)
+        if isinstance(middleware, type) and issubclass(middleware, LocaleMiddleware):
+            return []
+    return [
+        Warning(
+            "Addresses such as /en_GB/api/action/datastore_search will not be found.",
+            hint="Put datastore_search.middleware.LocaleMiddleware in the place of"
+            " django.middleware.locale.LocaleMiddleware in MIDDLEWARE.",
+            id="datastore_search.W001",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Ask for PostgreSQL."""
+    alias = router.db_for_write(Load)
+    if connections[alias].vendor == "postgresql":
+        return []
+    return [
+        Error(
+            f"The database “{alias}” is not PostgreSQL.",
+            hint="datastore_search needs PostgreSQL 15 or newer.",
+            id="datastore_search.E001",
+        )
+    ]
+
+
+@register(Tags.database)
+def check_server(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Ask for a PostgreSQL that is new enough and knows letters outside ASCII."""
+    alias = router.db_for_write(Load)
+    connection = connections[alias]
+    if alias not in (databases or ()) or connection.vendor != "postgresql":
+        return []
+    messages: list[CheckMessage] = []
+    if connection.pg_version < 150_000:
+        messages.append(
+            Error(
+                "PostgreSQL is older than version 15.",
+                id="datastore_search.E002",
+            )
+        )
+    if not storage.knows_letters(connection):
+        messages.append(
+            Warning(
+                "The database does not know upper and lower case outside ASCII, so a search for"
+                " “hà nội” will not find “HÀ NỘI”.",
+                hint="Create it with a UTF-8 locale, such as C.UTF-8.",
+                id="datastore_search.W002",
+            )
+        )
+    return messages

@@ -1,0 +1,66 @@
+"""
+Settings, read live.
+
+Each property reads one Django setting, ``DATASTORE_SEARCH_<NAME>``, at the moment of use, so that
+tests and portals may change them at any time.  The reference is ``docs/reference/settings.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import cast
+
+from django.conf import settings
+
+
+class Settings:
+    """The app's settings with their defaults."""
+
+    @property
+    def LIMIT_DEFAULT(self) -> int:
+        """Records of an answer when ``limit`` is not given."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_DEFAULT", 100))
+
+    @property
+    def LIMIT_MAX(self) -> int:
+        """Records of an answer at most; a higher ``limit`` becomes this."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_MAX", 32_000))
+
+    @property
+    def SEARCH_LANGUAGE(self) -> str:
+        """PostgreSQL text search configuration of a new resource."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_SEARCH_LANGUAGE", "english"))
+
+    @property
+    def STATEMENT_TIMEOUT(self) -> timedelta:
+        """How long one statement of a search may run."""
+        return cast(
+            timedelta,
+            getattr(settings, "DATASTORE_SEARCH_STATEMENT_TIMEOUT", timedelta(seconds=60)),
+        )
+
+    @property
+    def AUTHENTICATION_CLASSES(self) -> Sequence[str]:
+        """Dotted paths of the API's authentication classes."""
+        return cast(
+            Sequence[str],
+            getattr(
+                settings,
+                "DATASTORE_SEARCH_AUTHENTICATION_CLASSES",
+                ("datastore_search.api.authentication.BareTokenAuthentication",),
+            ),
+        )
+
+    @property
+    def LOAD_MEMORY_BYTES(self) -> int:
+        """Memory that reading a file may take, besides that of Python itself."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
+
+    @property
+    def UPLOAD_MAX_BYTES(self) -> int:
+        """Size of an uploaded file at most."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
+
+
+conf = Settings()

@@ -1,0 +1,32 @@
+"""Issue an API token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext as _
+
+from datastore_search.tokens import issue_token
+
+
+class Command(BaseCommand):
+    """Print a new token of a user, alone on standard output."""
+
+    help = _("Issue an API token for a user and print it; it cannot be shown again.")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("username")
+
+    def handle(self, *args: Any, **options: Any) -> str:
+        """Issue the token."""
+        users = get_user_model()
+        try:
+            user = users.objects.get_by_natural_key(options["username"])
+        except users.DoesNotExist:
+            raise CommandError(
+                _("There is no user “%(name)s”.") % {"name": options["username"]}
+            ) from None
+        return issue_token(user)

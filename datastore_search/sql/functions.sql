@@ -1,0 +1,123 @@
+-- What full-text search means: the words of a record, and the question asked of them.
+-- Both sides are cut into words by the same function, so that no punctuation, address, sign or
+-- mark-up that PostgreSQL's parser would treat specially can make them differ.
+
+-- The words of a text, separated by blanks, in composed form.
+CREATE OR REPLACE FUNCTION datastore_search_words(text text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    -- A chain of replace() takes 4 µs for 600 bytes, translate() 76, regexp_replace() 17.
+    words text := replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+        text, '-', ' '), '+', ' '), '.', ' '), '/', ' '), '@', ' '), ':', ' '), '<', ' '),
+        '>', ' '), '&', ' '), '_', ' ');
+BEGIN
+    words := replace(replace(replace(words, '~', ' '), '''', ' '), '\', ' ');
+    IF octet_length(words) = char_length(words) THEN
+        RETURN words;
+    END IF;
+    RETURN normalize(words, NFC);
+END
+$function$;
+
+-- A text without the marks on its letters: đường → duong.  Marks are U+0300 to U+036F and those of
+-- Hebrew and Arabic.
+-- Hangul and kana, which NFD takes apart too, are put together again.
+CREATE OR REPLACE FUNCTION datastore_search_folded(text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+    SELECT normalize(translate(
+        normalize(text, NFD),
+        'đĐłŁøØħĦŧŦı'
+            || U&'\0300\0301\0302\0303\0304\0305\0306\0307\0308\0309\030A\030B\030C\030D'
+            || U&'\030E\030F\0310\0311\0312\0313\0314\0315\0316\0317\0318\0319\031A\031B'
+            || U&'\031C\031D\031E\031F\0320\0321\0322\0323\0324\0325\0326\0327\0328\0329'
+            || U&'\032A\032B\032C\032D\032E\032F\0330\0331\0332\0333\0334\0335\0336\0337'
+            || U&'\0338\0339\033A\033B\033C\033D\033E\033F\0340\0341\0342\0343\0344\0345'
+            || U&'\0346\0347\0348\0349\034A\034B\034C\034D\034E\034F\0350\0351\0352\0353'
+            || U&'\0354\0355\0356\0357\0358\0359\035A\035B\035C\035D\035E\035F\0360\0361'
+            || U&'\0362\0363\0364\0365\0366\0367\0368\0369\036A\036B\036C\036D\036E\036F'
+            || U&'\0591\0592\0593\0594\0595\0596\0597\0598\0599\059A\059B\059C\059D\059E'
+            || U&'\059F\05A0\05A1\05A2\05A3\05A4\05A5\05A6\05A7\05A8\05A9\05AA\05AB\05AC'
+            || U&'\05AD\05AE\05AF\05B0\05B1\05B2\05B3\05B4\05B5\05B6\05B7\05B8\05B9\05BA'
+            || U&'\05BB\05BC\05BD\05BF\05C1\05C2\05C4\05C5\05C7\064B\064C\064D\064E\064F'
+            || U&'\0650\0651\0652\0653\0654\0655\0656\0657\0658\0659\065A\065B\065C\065D'
+            || U&'\065E\065F\0670',
+        'dDlLoOhHtTi'), NFC)
+$function$;
+
+-- All scalar values of a record, as one text; in json fields the keys too.
+CREATE OR REPLACE FUNCTION datastore_search_values(data jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+BEGIN
+    RETURN (
+        SELECT string_agg(
+            CASE WHEN jsonb_typeof(field.value) IN ('object', 'array') THEN (
+                SELECT string_agg(leaf.value #>> '{}', ' ')
+                FROM (
+                    SELECT jsonb_path_query(field.value, 'strict $.**') AS value
+                    UNION ALL
+                    SELECT jsonb_path_query(
+                        field.value,
+                        'strict $.** ? (@.type() == "object").keyvalue().key')
+                ) AS leaf
+                WHERE jsonb_typeof(leaf.value) NOT IN ('object', 'array')
+            ) ELSE field.value #>> '{}' END, ' ')
+        FROM jsonb_each(data) AS field
+    );
+END
+$function$;
+
+-- The search vector of a record: its words as written, folded, and stemmed.
+-- Only the words as written keep their positions: they are what a rank counts.
+-- A vector holds at most 1 MB, so the first 100,000 letters of a record are searched.
+CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
+RETURNS tsvector
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    words text := datastore_search_words(left(datastore_search_values(data), 100000));
+    vector tsvector := coalesce(to_tsvector('pg_catalog.simple', words), '');
+BEGIN
+    IF octet_length(words) <> char_length(words) THEN
+        vector := vector
+            || strip(to_tsvector('pg_catalog.simple', datastore_search_folded(words)));
+    END IF;
+    IF words IS NOT NULL AND language <> 'pg_catalog.simple'::regconfig THEN
+        vector := vector || strip(to_tsvector(language, words));
+    END IF;
+    RETURN vector;
+END
+$function$;
+
+-- The question of a full-text query: every word must occur.  A word occurs when a word of the
+-- record begins with it (from three letters on; a shorter one must be equal), or has the same
+-- stem.  Built from lexemes, so that nothing in the text can be an operator.
+CREATE OR REPLACE FUNCTION datastore_search_question(q text, language regconfig)
+RETURNS tsquery
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+    word text;
+    stem tsquery;
+    clause tsquery;
+    question tsquery;
+BEGIN
+    FOR word IN
+        SELECT lexeme FROM unnest(to_tsvector('pg_catalog.simple', datastore_search_words(q)))
+    LOOP
+        clause := (
+            '''' || word || '''' || CASE WHEN char_length(word) >= 3 THEN ':*' ELSE '' END
+        )::tsquery;
+        IF language <> 'pg_catalog.simple'::regconfig THEN
+            stem := plainto_tsquery(language, word);
+            IF numnode(stem) > 0 THEN
+                clause := clause || stem;
+            END IF;
+        END IF;
+        question := coalesce(question && clause, clause);
+    END LOOP;
+    RETURN coalesce(question, '');
+END
+$function$;

@@ -1,0 +1,101 @@
+"""Settings of the example portal: those of a small real one, with everything from the environment."""
+
+import os
+import secrets
+from pathlib import Path
+
+import dj_database_url
+from django.conf import global_settings
+
+from . import embedded_postgres
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _secret_key() -> str:
+    """Read the key of this machine, or make one that no commit ever holds."""
+    path = BASE_DIR / ".secret_key"
+    try:
+        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:  # noqa: PTH123 - for the opener
+            file.write(secrets.token_urlsafe(50))
+    except FileExistsError:
+        pass
+    return path.read_text()
+
+
+SECRET_KEY = os.environ.get("SECRET_KEY") or _secret_key()
+DEBUG = os.environ.get("DEBUG") == "1"
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *os.environ.get("ALLOWED_HOSTS", "").split()]
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "knox",
+    "datastore_search",
+    "example_project",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "datastore_search.middleware.LocaleMiddleware",  # in the place of Django's
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "example_project.urls"
+WSGI_APPLICATION = "example_project.wsgi.application"
+ASGI_APPLICATION = "example_project.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+if url := os.environ.get("DATABASE_URL"):
+    template = "template0"
+else:
+    url = embedded_postgres.database_url(BASE_DIR / ".postgres")
+    template = embedded_postgres.TEMPLATE
+DATABASES = {
+    "default": {
+        **dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True),
+        "TEST": {"TEMPLATE": template},
+    },
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LANGUAGE_CODE = "en"
+LANGUAGES = global_settings.LANGUAGES
+USE_TZ = True
+
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "loggers": {"datastore_search": {"handlers": ["console"], "level": "INFO"}},
+}

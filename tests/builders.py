@@ -1,0 +1,105 @@
+"""Small builders, and the one helper that asserts the shape of a failure."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+
+from datastore_search.loading import load_file
+from datastore_search.models import Resource
+from datastore_search.tokens import issue_token
+
+SURVEY = """\
+code,subject,stage,title,amount,seen
+001,watershed,active,River level at the old bridge,10.50,2019-01-02
+002,survey,active,Foxes and other mammals,20.25,2020-02-29
+003,watershed,closed,Mực nước sông Hồng,0.00,2020-12-31
+004,air,active,Chất lượng không khí Hà Nội,,2021-01-01
+005,survey,planned,Running waters of Ha Noi,7.00,
+006,,active,No subject at all,9.00,2023-09-09
+"""
+
+
+def make_resource(
+    csv: str | bytes = SURVEY, *, types: dict[str, str] | None = None, **values: Any
+) -> Resource:
+    """Make a resource and load a CSV into it."""
+    values.setdefault("name", f"resource-{Resource.objects.count() + 1}")
+    resource = Resource.objects.create(**values)
+    load_csv(resource, csv, types=types)
+    return resource
+
+
+def load_csv(
+    resource: Resource, csv: str | bytes, *, types: dict[str, str] | None = None
+) -> Resource:
+    """Load a CSV into a resource and read the resource again."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "file.csv"
+        path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
+        load_file(resource, path, types=types)
+    resource.refresh_from_db()
+    return resource
+
+
+def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:
+    """Make a user who has some of the app's permissions."""
+    user = get_user_model().objects.create_user(name, password="secret", **values)
+    user.user_permissions.set(
+        Permission.objects.filter(
+            content_type__app_label="datastore_search", codename__in=permissions
+        )
+    )
+    return user
+
+
+def make_token(user: Any = None) -> str:
+    """Make a token of a user, by default one who may read everything."""
+    return issue_token(user or make_user(permissions=("view_resource",)))
+
+
+def ask(
+    client: Any, parameters: Any, *, path: str = "/en/api/action/datastore_search", **headers: str
+) -> Any:
+    """Ask ``datastore_search`` by POST."""
+    return client.post(
+        path,
+        parameters if isinstance(parameters, str | bytes) else json.dumps(parameters),
+        content_type="application/json",
+        headers=headers,
+    )
+
+
+def result_of(response: Any) -> dict[str, Any]:
+    """Give the result of an answer that must be a success."""
+    answer = response.json()
+    assert response.status_code == 200, answer
+    assert answer["success"] is True
+    assert answer["help"].endswith("/api/3/action/help_show?name=datastore_search")
+    result: dict[str, Any] = answer["result"]
+    return result
+
+
+def ids_of(response: Any) -> list[int]:
+    """Give the ``_id`` of each record of an answer."""
+    return [record["_id"] for record in result_of(response)["records"]]
+
+
+def error_of(response: Any, status: int, kind: str) -> dict[str, Any]:
+    """Assert the shape of a failure and give its ``error``, without the type."""
+    answer = response.json()
+    assert response.status_code == status, answer
+    assert response["Content-Type"] == "application/json; charset=utf-8"
+    assert set(answer) == {"help", "success", "error"}
+    assert answer["success"] is False
+    error: dict[str, Any] = answer["error"]
+    assert error.pop("__type") == kind
+    assert error
+    for word in ("SELECT", "psycopg", "Traceback", "LINE 1", "django"):
+        assert word not in json.dumps(error)
+    return error
