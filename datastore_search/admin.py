@@ -70,7 +70,7 @@ class FieldInline(admin.TabularInline):
     readonly_fields = ("name", "type")
     extra = 0
     can_delete = False
-    formfield_overrides = {  # noqa: RUF012 - Django's own way
+    formfield_overrides = {
         models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 40})}
     }
 
@@ -124,26 +124,23 @@ class ResourceAdmin(admin.ModelAdmin):
     list_filter = ("private", "language", "current_load__state")
     list_select_related = ("current_load",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
-    prepopulated_fields = {"name": ("title",)}  # noqa: RUF012 - Django's own way
+    prepopulated_fields = {"name": ("title",)}
     readonly_fields = ("id", "api_address", "created", "modified")
     save_on_top = True
 
     class Media:
-        css = {"all": ("datastore_search/admin.css",)}  # noqa: RUF012 - Django's own way
+        css = {"all": ("datastore_search/admin.css",)}
 
-    def get_fieldsets(
-        self, request: HttpRequest, obj: Resource | None = None
-    ) -> list[tuple[str | None, dict[str, Any]]]:
+    def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show what a resource has only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
         load = (_("Load a file"), {"fields": ["file"]})
         known = (_("Address"), {"fields": ["id", "api_address", "created", "modified"]})
-        fieldsets = [about, load, known] if obj else [about, load]
-        return cast("list[tuple[str | None, dict[str, Any]]]", fieldsets)
+        return [about, load, known] if obj else [about, load]
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
-    ) -> list[type[admin.TabularInline]]:
+    ) -> list[type[admin.options.InlineModelAdmin]]:
         """Show fields and loads only once there are some."""
         return [FieldInline, LoadInline] if obj else []
 

@@ -17,9 +17,7 @@ from .models import Load
 
 
 @register(Tags.translation)
-def check_middleware(
-    app_configs: Sequence[AppConfig] | None, **options: Any
-) -> list[CheckMessage]:
+def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Ask for the locale middleware."""
     for path in settings.MIDDLEWARE:
         middleware = import_string(path)
@@ -60,7 +58,7 @@ def check_server(
     if alias not in (databases or ()) or connection.vendor != "postgresql":
         return []
     messages: list[CheckMessage] = []
-    if connection.pg_version < 150_000:
+    if not storage.is_supported(connection):
         messages.append(
             Error(
                 "PostgreSQL is older than version 15.",

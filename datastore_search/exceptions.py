@@ -19,6 +19,7 @@ class DatastoreError(Exception):
     message: ClassVar[str | Promise]
 
     def __init__(self, **values: Any) -> None:
+        """Keep the values that the message names."""
         super().__init__(values)
         self.values = values
 

@@ -76,9 +76,8 @@ def as_json(value: object) -> str:
 
 
 def _equal_text(value: JsonScalar) -> str:
-    if isinstance(value, Decimal):
-        value = float(value)  # CKAN compares with the text that Python prints
-    return as_json(str(value))
+    # CKAN compares with the text that Python prints.
+    return as_json(str(float(value) if isinstance(value, Decimal) else value))
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
@@ -251,8 +250,10 @@ _TYPES = (
         name="numeric",
         # A whole number too long for int8 is an identifier; minus zero would lose its sign.
         infers=(
-            r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0')"
-            r" AND NOT regexp_full_match({v}, '-0\.0+') AND length({v}) < 1000",
+            (
+                r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0')"
+                r" AND NOT regexp_full_match({v}, '-0\.0+') AND length({v}) < 1000"
+            ),
         ),
         accepts=(
             r"regexp_full_match({v}, '[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')"
@@ -283,7 +284,9 @@ _TYPES = (
         # One spelling over the whole field, or it is a word and not a truth value.
         infers=("{v} IN ('true', 'false')", "{v} IN ('True', 'False')", "{v} IN ('TRUE', 'FALSE')"),
         accepts="lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
-        writes="CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END",
+        writes=(
+            "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END"
+        ),
         equal_to=_equal_bool,
     ),
     FieldType(
@@ -296,9 +299,7 @@ _TYPES = (
     FieldType(
         name="timestamp",
         infers=(
-            _matches(
-                rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
-            )
+            _matches(rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP")
             + _AFTER_CHRIST,
         ),
         accepts=_matches(

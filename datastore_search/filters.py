@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any, cast
 
 from psycopg import sql
 
@@ -18,6 +19,9 @@ from .exceptions import InvalidFilterValue, UnknownField, UnsupportedFilter
 from .field_types import FieldType, JsonScalar, NotOfType, as_json, field_types
 
 Value = JsonScalar | None
+
+#: Letters of a value that a message repeats.
+_LETTERS_SHOWN = 100
 
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
 _VALUES_BY_INDEX = 10
@@ -30,7 +34,7 @@ class Clause:
     """A condition in SQL and its parameters, in order."""
 
     text: sql.Composable
-    parameters: list[object] = field(default_factory=list)
+    parameters: list[Any] = field(default_factory=list)
 
 
 _NOTHING = Clause(sql.SQL("false"))
@@ -55,10 +59,9 @@ def parse_filters(filters: Mapping[str, object]) -> tuple[AnyOf, ...]:
 
 def _condition(name: str, condition: object) -> AnyOf:
     values = condition if isinstance(condition, list) else [condition]
-    for value in values:
-        if not isinstance(value, str | int | Decimal | bool | None):
-            raise UnsupportedFilter(field=name)
-    return AnyOf(name, tuple(values))
+    if not all(isinstance(value, str | int | Decimal | bool | None) for value in values):
+        raise UnsupportedFilter(field=name)
+    return AnyOf(name, tuple(cast("list[Value]", values)))
 
 
 def all_of(clauses: Iterable[Clause]) -> Clause:
@@ -85,9 +88,7 @@ def meets(condition: AnyOf, types: Mapping[str, str]) -> Clause:
 
 def asks(q: str, language: str) -> Clause:
     """Say a full-text query in SQL over a record table's ``search``."""
-    return Clause(
-        sql.SQL("search @@ datastore_search_question(%s, %s::regconfig)"), [q, language]
-    )
+    return Clause(sql.SQL("search @@ datastore_search_question(%s, %s::regconfig)"), [q, language])
 
 
 def _equal(condition: AnyOf, kind: FieldType, value: Value) -> str | None:
@@ -103,7 +104,7 @@ def _equal(condition: AnyOf, kind: FieldType, value: Value) -> str | None:
 
 def _shown(value: JsonScalar) -> str:
     text = str(value) if isinstance(value, Decimal) else as_json(value)
-    return text if len(text) <= 100 else text[:100] + "…"
+    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"
 
 
 def _id_in(texts: Sequence[str | None]) -> Clause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import locale
 import re
 from functools import lru_cache
+from http import HTTPStatus
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -37,7 +38,7 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Redirect a page that was asked for without a language, as Django does; nothing else."""
-        if response.status_code == 404 and request.method not in _SAFE:
+        if response.status_code == HTTPStatus.NOT_FOUND and request.method not in _SAFE:
             return response
         return super().process_response(request, response)
 

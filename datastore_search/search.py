@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -106,8 +107,7 @@ def _total(
     if not (query.filters or query.q):
         return load.rows
     ((total,),) = _execute(connection, statements.count())
-    assert isinstance(total, int)
-    return total
+    return int(total)
 
 
 def _records(
@@ -119,10 +119,11 @@ def _records(
     return [str(text) for (text,) in rows]
 
 
-def _execute(connection: BaseDatabaseWrapper, statement: Clause) -> list[tuple[object, ...]]:
+def _execute(connection: BaseDatabaseWrapper, statement: Clause) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement.text, statement.parameters)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 class _Statements:
@@ -215,7 +216,9 @@ def _record_text(names: Sequence[str], *, ranked: bool) -> sql.Composable:
         members.append(sql.SQL("""',"rank":', page.rank"""))
     body = sql.SQL("concat('{{\"_id\":', page._id, {members}, '}}')").format(
         members=sql.SQL(", ").join(
-            sql.SQL("concat({})").format(sql.SQL(", ").join(members[start : start + _FIELDS_AT_ONCE]))
+            sql.SQL("concat({})").format(
+                sql.SQL(", ").join(members[start : start + _FIELDS_AT_ONCE])
+            )
             for start in range(0, len(members), _FIELDS_AT_ONCE)
         )
     )

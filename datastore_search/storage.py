@@ -207,6 +207,14 @@ def search_languages(connection: BaseDatabaseWrapper) -> list[str]:
         return [name for (name,) in cursor.fetchall()]
 
 
+def is_supported(connection: BaseDatabaseWrapper) -> bool:
+    """Tell whether the server is PostgreSQL 15 or newer."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int >= 150000")
+        (answer,) = cursor.fetchone()
+    return bool(answer)
+
+
 def knows_letters(connection: BaseDatabaseWrapper) -> bool:
     """Tell whether the database folds the case of letters outside ASCII."""
     with connection.cursor() as cursor:

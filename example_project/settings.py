@@ -1,4 +1,4 @@
-"""Settings of the example portal: those of a small real one, with everything from the environment."""
+"""Settings of the example portal: those of a small real one; secrets come from outside."""
 
 import os
 import secrets
@@ -16,7 +16,7 @@ def _secret_key() -> str:
     """Read the key of this machine, or make one that no commit ever holds."""
     path = BASE_DIR / ".secret_key"
     try:
-        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:  # noqa: PTH123 - for the opener
+        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(secrets.token_urlsafe(50))
     except FileExistsError:
         pass

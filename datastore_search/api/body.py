@@ -14,13 +14,14 @@ from typing import NoReturn
 
 from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.request import Request
 
 from ..exceptions import MalformedJson, NotAnObject, UnreadableText
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-def read_parameters(request: HttpRequest) -> dict[str, object]:
+def read_parameters(wrapped: Request) -> dict[str, object]:
     """
     Read the parameters of a request, as they were sent.
 
@@ -29,6 +30,7 @@ def read_parameters(request: HttpRequest) -> dict[str, object]:
 
     Raises: ``BadRequest``; ``UnsupportedMediaType``.
     """
+    request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     kind = (request.content_type or "").lower()
     form = _form(request, kind) if request.method == "POST" and kind in _FORMS else {}
     if form or request.GET:
@@ -49,9 +51,7 @@ def _form(request: HttpRequest, kind: str) -> dict[str, object]:
 
 
 def _flat(values: QueryDict) -> dict[str, object]:
-    return {
-        name: found[0] if len(found) == 1 else list(found) for name, found in values.lists()
-    }
+    return {name: found[0] if len(found) == 1 else list(found) for name, found in values.lists()}
 
 
 def parse_object(body: bytes) -> dict[str, object]:

@@ -8,15 +8,16 @@ of the path, without a word of SQL.
 from __future__ import annotations
 
 import logging
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db.utils import InterfaceError, OperationalError
-from django.http import Http404, HttpRequest
-from django.utils.translation import gettext as _
+from django.http import Http404
+from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 from rest_framework import status
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from ..exceptions import (
@@ -46,21 +47,36 @@ _TYPES: Final = {
     status.HTTP_503_SERVICE_UNAVAILABLE: "Service Unavailable",
 }
 
+#: What each other failure is; without a message of the table, its own.
+_OTHERS: Final = (
+    (UnknownResource, status.HTTP_404_NOT_FOUND, None),
+    (Http404, status.HTTP_404_NOT_FOUND, _("Not found")),
+    (AccessDenied, status.HTTP_403_FORBIDDEN, None),
+    (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
+    (BadRequest, status.HTTP_400_BAD_REQUEST, None),
+    (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
+    (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
+    (UnsteadyResource, status.HTTP_503_SERVICE_UNAVAILABLE, None),
+    (
+        (OperationalError, InterfaceError),
+        status.HTTP_503_SERVICE_UNAVAILABLE,
+        _("The database cannot be reached. Try again in a moment."),
+    ),
+)
 
-def success(request: HttpRequest, action: str, result: dict[str, Any]) -> dict[str, Any]:
+
+def success(request: Request, action: str, result: dict[str, Any]) -> dict[str, Any]:
     """Wrap the result of an action."""
     return {"help": help_url(request, action), "success": True, "result": result}
 
 
-def failure(
-    request: HttpRequest, action: str, code: int, members: dict[str, Any]
-) -> dict[str, Any]:
+def failure(request: Request, action: str, code: int, members: dict[str, Any]) -> dict[str, Any]:
     """Wrap what went wrong."""
     error = {"__type": _TYPES.get(code, "Error"), **members}
     return {"help": help_url(request, action), "success": False, "error": error}
 
 
-def help_url(request: HttpRequest, action: str) -> str:
+def help_url(request: Request, action: str) -> str:
     """Give the address of an action's description, under the path's locale as it was spelled."""
     locale = request.path.partition("/api/")[0]
     query = urlencode({"name": action})
@@ -78,44 +94,26 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
         logger.error("datastore_search failed.", exc_info=error)
     action = str(context["kwargs"].get("action", ""))
     headers = _headers(error)
-    return Response(
-        failure(context["request"]._request, action, code, members), status=code, headers=headers
-    )
+    described = failure(context["request"], action, code, members)
+    return Response(described, status=code, headers=headers)
 
 
 def _described(error: Exception) -> tuple[int, dict[str, Any]]:
     """Say an exception as a status and the members of ``error``."""
-    match error:
-        case rest.ValidationError():
-            return status.HTTP_409_CONFLICT, dict(error.detail)
-        case InvalidParameter():
-            return status.HTTP_409_CONFLICT, {error.parameter: [str(error)]}
-        case QueryTooSlow():
-            return status.HTTP_409_CONFLICT, {"query": [str(error)]}
-        case UnknownResource():
-            return status.HTTP_404_NOT_FOUND, {"message": str(error)}
-        case Http404():
-            return status.HTTP_404_NOT_FOUND, {"message": _("Not found")}
-        case AccessDenied():
-            return status.HTTP_403_FORBIDDEN, {"message": str(error)}
-        case PermissionDenied():
-            return status.HTTP_403_FORBIDDEN, {"message": _("Access denied")}
-        case BadRequest():
-            return status.HTTP_400_BAD_REQUEST, {"message": str(error)}
-        case RequestDataTooBig():
-            return status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, {"message": _("Request too large")}
-        case SuspiciousOperation():
-            return status.HTTP_400_BAD_REQUEST, {"message": _("Bad request")}
-        case rest.NotAuthenticated() | rest.AuthenticationFailed():
-            return status.HTTP_403_FORBIDDEN, {"message": str(error.detail)}
-        case rest.APIException():
-            return error.status_code, {"message": str(error.detail)}
-        case UnsteadyResource():
-            return status.HTTP_503_SERVICE_UNAVAILABLE, {"message": str(error)}
-        case OperationalError() | InterfaceError():
-            message = _("The database cannot be reached. Try again in a moment.")
-            return status.HTTP_503_SERVICE_UNAVAILABLE, {"message": message}
-    return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": _("Internal server error")}
+    if isinstance(error, rest.ValidationError):
+        return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
+    if isinstance(error, InvalidParameter):
+        return status.HTTP_409_CONFLICT, {error.parameter: [str(error)]}
+    if isinstance(error, QueryTooSlow):
+        return status.HTTP_409_CONFLICT, {"query": [str(error)]}
+    if isinstance(error, rest.APIException):
+        unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)
+        code = status.HTTP_403_FORBIDDEN if unknown_user else error.status_code
+        return code, {"message": str(error.detail)}
+    for kinds, code, message in _OTHERS:
+        if isinstance(error, kinds):
+            return code, {"message": str(message or error)}
+    return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": str(_("Internal server error"))}
 
 
 def _headers(error: Exception) -> dict[str, str]:

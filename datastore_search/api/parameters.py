@@ -21,7 +21,8 @@ from ..filters import parse_filters
 from ..search import Query
 from .body import parse_json
 
-_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,40}\s*")
+_DIGITS = 40
+_INTEGER = re.compile(rf"\s*[+-]?[0-9]{{1,{_DIGITS}}}\s*")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 
@@ -52,7 +53,7 @@ class NaturalNumberField(_Field):
             return None
         if isinstance(data, str) and _INTEGER.fullmatch(data):
             data = int(data)
-        if isinstance(data, Decimal) and data.adjusted() < 40 and data % 1 == 0:
+        if isinstance(data, Decimal) and data.adjusted() < _DIGITS and data % 1 == 0:
             data = int(data)
         if not isinstance(data, int):
             self.fail("invalid")

@@ -9,6 +9,9 @@ from typing import Any
 
 from rest_framework.renderers import BaseRenderer
 
+#: Decimal digits before the point that every double has room for.
+_DOUBLE_DIGITS = 308
+
 
 class RawJson(str):
     """A text that is JSON already: it is written into the answer as it is."""
@@ -57,6 +60,6 @@ def _dumped(data: object) -> bytes:
 
 def _plain(value: object) -> object:
     """Write what JSON does not know: an exact number as the nearest double, all else as text."""
-    if isinstance(value, Decimal) and value.adjusted() < 300:
+    if isinstance(value, Decimal) and value.adjusted() < _DOUBLE_DIGITS:
         return float(value)
     return str(value)

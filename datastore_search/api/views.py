@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
@@ -38,10 +38,11 @@ class IgnoreAccept(BaseContentNegotiation):
     """Answer in JSON whatever the client says it accepts, as CKAN does."""
 
     def select_renderer(
-        self, request: Request, renderers: list[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         """Take the only renderer."""
-        return renderers[0], renderers[0].media_type
+        (renderer,) = renderers
+        return renderer, renderer.media_type
 
 
 class ActionView(APIView):
@@ -90,9 +91,9 @@ class ActionView(APIView):
             raise UnknownAction(action=action[:100])
         return _ACTIONS[action](request)
 
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
         """Name the methods."""
-        return HttpResponse(headers={"Allow": ", ".join(self.allowed_methods)})
+        return Response(headers={"Allow": ", ".join(self.allowed_methods)})
 
 
 def datastore_search(request: Request) -> Response:
@@ -101,7 +102,7 @@ def datastore_search(request: Request) -> Response:
 
     Source: CKAN ``datastore_search``.
     """
-    asked = SearchRequest(read_parameters(request._request))
+    asked = SearchRequest(read_parameters(request))
     for _look in range(_LOOKS):
         resource = Resource.objects.described(asked.resource_id)
         check_may_read(request, resource)
@@ -111,9 +112,9 @@ def datastore_search(request: Request) -> Response:
             continue
         response = Response(
             success(
-                request._request,
+                request,
                 "datastore_search",
-                _result(request._request, resource, asked, page),
+                _result(request, resource, asked, page),
             )
         )
         patch_cache_control(
@@ -131,7 +132,7 @@ _ACTIONS: dict[str, Callable[[Request], Response]] = {"datastore_search": datast
 
 
 def _result(
-    request: HttpRequest, resource: Resource, asked: SearchRequest, page: Page
+    request: Request, resource: Resource, asked: SearchRequest, page: Page
 ) -> dict[str, Any]:
     echoed = {
         name: asked.given[name] for name in ("offset", "q", "filters") if asked.given.get(name)
@@ -159,12 +160,10 @@ def _fields(resource: Resource, page: Page) -> list[dict[str, Any]]:
 
 
 def _info(field: Field) -> dict[str, str]:
-    return {
-        name: text for name, text in (("label", field.label), ("notes", field.notes)) if text
-    }
+    return {name: text for name, text in (("label", field.label), ("notes", field.notes)) if text}
 
 
-def _links(request: HttpRequest, resource: Resource, asked: SearchRequest) -> dict[str, str]:
+def _links(request: Request, resource: Resource, asked: SearchRequest) -> dict[str, str]:
     """
     Give the paths of the first, next and previous page, as GET requests under the path's locale.
 

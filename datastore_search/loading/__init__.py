@@ -69,6 +69,7 @@ def load_file(
         _fail(connection, load, error)
         raise
     except BaseException:
+        logger.exception("Load %s of resource %s failed.", load.pk, resource.pk)
         _fail(connection, load, LoadBroken())
         raise
     cleanup(resource)
@@ -145,9 +146,7 @@ def _sql_text(text: str) -> str:
     return text.replace("'", "''")
 
 
-def _watched(
-    batches: Iterator[list[str]], total: int, progress: Progress
-) -> Iterator[list[str]]:
+def _watched(batches: Iterator[list[str]], total: int, progress: Progress) -> Iterator[list[str]]:
     done = 0
     progress(done, total)
     for batch in batches:
@@ -209,8 +208,6 @@ def _enter(load: Load, state: LoadState) -> None:
 
 def _fail(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
     """Keep the reason, as far as the database still listens, and drop what was made."""
-    if isinstance(failure, LoadBroken):
-        logger.exception("Load %s of resource %s failed.", load.pk, load.resource_id)
     if connection.in_atomic_block and connection.needs_rollback:
         return
     try:

@@ -42,7 +42,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: What CSV files that are no Unicode are written in; a guess among all encodings errs on short files.
+#: What CSV files that are no Unicode are written in; a guess among all errs on short files.
 _ENCODINGS = [
     *(f"cp{page}" for page in (1252, 1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)),
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),

@@ -7,71 +7,153 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Load',
+            name="Load",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('reading', 'reading'), ('copying', 'copying'), ('indexing', 'indexing'), ('ready', 'ready'), ('failed', 'failed')], default='reading', max_length=20, verbose_name='state')),
-                ('source', models.CharField(max_length=500, verbose_name='source')),
-                ('language', models.CharField(max_length=63, verbose_name='language of the search')),
-                ('rows', models.BigIntegerField(default=0, verbose_name='records')),
-                ('error', models.TextField(blank=True, verbose_name='error')),
-                ('started', models.DateTimeField(auto_now_add=True, verbose_name='started')),
-                ('finished', models.DateTimeField(blank=True, null=True, verbose_name='finished')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("reading", "reading"),
+                            ("copying", "copying"),
+                            ("indexing", "indexing"),
+                            ("ready", "ready"),
+                            ("failed", "failed"),
+                        ],
+                        default="reading",
+                        max_length=20,
+                        verbose_name="state",
+                    ),
+                ),
+                ("source", models.CharField(max_length=500, verbose_name="source")),
+                (
+                    "language",
+                    models.CharField(max_length=63, verbose_name="language of the search"),
+                ),
+                ("rows", models.BigIntegerField(default=0, verbose_name="records")),
+                ("error", models.TextField(blank=True, verbose_name="error")),
+                ("started", models.DateTimeField(auto_now_add=True, verbose_name="started")),
+                ("finished", models.DateTimeField(blank=True, null=True, verbose_name="finished")),
             ],
             options={
-                'verbose_name': 'load',
-                'verbose_name_plural': 'loads',
-                'ordering': ('-started', '-pk'),
+                "verbose_name": "load",
+                "verbose_name_plural": "loads",
+                "ordering": ("-started", "-pk"),
             },
         ),
         migrations.CreateModel(
-            name='Resource',
+            name="Resource",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False, verbose_name='id')),
-                ('name', models.SlugField(help_text='Short, for addresses: letters, digits, hyphens and underscores.', max_length=100, unique=True, verbose_name='name')),
-                ('title', models.CharField(blank=True, max_length=300, verbose_name='title')),
-                ('description', models.TextField(blank=True, verbose_name='description')),
-                ('private', models.BooleanField(default=False, help_text='Only users with the permission to view resources can read it.', verbose_name='private')),
-                ('language', models.CharField(default=datastore_search.models.default_language, help_text='PostgreSQL’s text search configuration, such as “english” or “simple”. A change takes effect with the next load.', max_length=63, validators=[datastore_search.models.validate_language], verbose_name='language of the search')),
-                ('created', models.DateTimeField(auto_now_add=True, verbose_name='created')),
-                ('modified', models.DateTimeField(auto_now=True, verbose_name='modified')),
-                ('current_load', models.OneToOneField(blank=True, editable=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='datastore_search.load', verbose_name='current load')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=uuid.uuid4, primary_key=True, serialize=False, verbose_name="id"
+                    ),
+                ),
+                (
+                    "name",
+                    models.SlugField(
+                        help_text="Short, for addresses: letters, digits, hyphens and underscores.",
+                        max_length=100,
+                        unique=True,
+                        verbose_name="name",
+                    ),
+                ),
+                ("title", models.CharField(blank=True, max_length=300, verbose_name="title")),
+                ("description", models.TextField(blank=True, verbose_name="description")),
+                (
+                    "private",
+                    models.BooleanField(
+                        default=False,
+                        help_text="Only users with the permission to view resources can read it.",
+                        verbose_name="private",
+                    ),
+                ),
+                (
+                    "language",
+                    models.CharField(
+                        default=datastore_search.models.default_language,
+                        help_text="PostgreSQL’s text search configuration, such as “english” or “simple”. A change takes effect with the next load.",
+                        max_length=63,
+                        validators=[datastore_search.models.validate_language],
+                        verbose_name="language of the search",
+                    ),
+                ),
+                ("created", models.DateTimeField(auto_now_add=True, verbose_name="created")),
+                ("modified", models.DateTimeField(auto_now=True, verbose_name="modified")),
+                (
+                    "current_load",
+                    models.OneToOneField(
+                        blank=True,
+                        editable=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="datastore_search.load",
+                        verbose_name="current load",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'resource',
-                'verbose_name_plural': 'resources',
-                'ordering': ('name',),
+                "verbose_name": "resource",
+                "verbose_name_plural": "resources",
+                "ordering": ("name",),
             },
         ),
         migrations.AddField(
-            model_name='load',
-            name='resource',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='loads', to='datastore_search.resource', verbose_name='resource'),
+            model_name="load",
+            name="resource",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="loads",
+                to="datastore_search.resource",
+                verbose_name="resource",
+            ),
         ),
         migrations.CreateModel(
-            name='Field',
+            name="Field",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(editable=False, max_length=500, verbose_name='name')),
-                ('type', models.CharField(editable=False, max_length=63, verbose_name='type')),
-                ('position', models.PositiveIntegerField(editable=False, verbose_name='position')),
-                ('label', models.CharField(blank=True, max_length=500, verbose_name='label')),
-                ('notes', models.TextField(blank=True, verbose_name='notes')),
-                ('resource', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='fields', to='datastore_search.resource', verbose_name='resource')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(editable=False, max_length=500, verbose_name="name")),
+                ("type", models.CharField(editable=False, max_length=63, verbose_name="type")),
+                ("position", models.PositiveIntegerField(editable=False, verbose_name="position")),
+                ("label", models.CharField(blank=True, max_length=500, verbose_name="label")),
+                ("notes", models.TextField(blank=True, verbose_name="notes")),
+                (
+                    "resource",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="fields",
+                        to="datastore_search.resource",
+                        verbose_name="resource",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'field',
-                'verbose_name_plural': 'fields',
-                'ordering': ('position',),
-                'constraints': [models.UniqueConstraint(fields=('resource', 'name'), name='datastore_search_field_name')],
+                "verbose_name": "field",
+                "verbose_name_plural": "fields",
+                "ordering": ("position",),
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("resource", "name"), name="datastore_search_field_name"
+                    )
+                ],
             },
         ),
     ]

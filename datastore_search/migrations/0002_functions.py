@@ -1,4 +1,4 @@
-"""The search functions, as ``sql/functions.sql`` has them; backwards, the record tables go first."""
+"""The search functions of ``sql/functions.sql``; backwards, the record tables go first."""
 
 from django.apps.registry import Apps
 from django.db import migrations

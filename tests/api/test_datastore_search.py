@@ -275,8 +275,18 @@ def test_a_missing_resource_id_is_409(client: Client, db: None, sent: dict[str, 
 
 @pytest.mark.parametrize(
     "body",
-    ["{", "[1]", '"text"', "5", "null", '{"a": NaN}', "\ud800".encode("utf-8", "surrogatepass"),
-     b"\xff\xfe\x00", '{"a":' * 5000, '{"limit": ' + "9" * 5000 + "}"],
+    [
+        "{",
+        "[1]",
+        '"text"',
+        "5",
+        "null",
+        '{"a": NaN}',
+        "\ud800".encode("utf-8", "surrogatepass"),
+        b"\xff\xfe\x00",
+        '{"a":' * 5000,
+        '{"limit": ' + "9" * 5000 + "}",
+    ],
 )
 def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: str | bytes) -> None:
     error_of(ask(client, body), 400, "Bad Request")
@@ -415,9 +425,7 @@ def test_another_content_type_is_415(client: Client, resource: Resource) -> None
     error_of(response, 415, "Unsupported Media Type")
 
 
-def test_a_body_that_is_too_large_is_413(
-    client: Client, resource: Resource, settings: Any
-) -> None:
+def test_a_body_that_is_too_large_is_413(client: Client, resource: Resource, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
 
     error_of(find(client, resource, q="x" * 200), 413, "Request Too Large")

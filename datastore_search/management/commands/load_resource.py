@@ -30,9 +30,7 @@ class Command(BaseCommand):
             "--id", type=uuid.UUID, help=_("the resource’s id; a new one is made if not given")
         )
         parser.add_argument("--name", help=_("the resource’s name; from the file’s if not given"))
-        parser.add_argument(
-            "--private", action="store_true", help=_("make a new resource private")
-        )
+        parser.add_argument("--private", action="store_true", help=_("make a new resource private"))
         parser.add_argument("--language", help=_("the language of a new resource’s search"))
         parser.add_argument(
             "--type",
