@@ -1,7 +1,7 @@
 # The commands of the project; "make" alone lists them.
 
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
-	$(shell $(name) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+	$(shell $(name) -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/installed
@@ -9,7 +9,7 @@ PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test lint docs messages clean
+.PHONY: help setup demo serve test browser lint docs messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -17,7 +17,7 @@ help: ## List the commands
 setup: $(STAMP) ## Make .venv and install everything into it
 
 $(STAMP): pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv module is needed; none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --editable '.[test]'
 	touch $@
@@ -28,10 +28,18 @@ demo: setup ## Prepare the example portal with sample data and serve it
 
 serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
 	@exec $(VENV)/bin/gunicorn example_project.wsgi --bind 127.0.0.1:$(PORT) \
-		--workers $(WEB_CONCURRENCY) --timeout 300 --log-level warning
+		--workers $(WEB_CONCURRENCY) --worker-class gthread --threads 4 --timeout 300 --limit-request-line 8190 --log-level warning
 
-test: setup ## Run the whole suite (PYTEST_ARGS)
+test: setup browser ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+# The admin is tested in a real browser, the API with the real curl.
+browser:
+	@command -v chromium chromedriver curl >/dev/null && test "$$(command -v chromium chromedriver curl | wc -l)" = 3 \
+		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+				chromium chromium-driver curl >/dev/null; } \
+		|| { echo "The tests need chromium, chromedriver and curl. Install them, on Debian as root: apt-get install chromium chromium-driver curl" >&2; exit 1; }
 
 lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/ruff check
@@ -49,4 +57,4 @@ messages: setup ## Collect and compile the messages (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py compilemessages
 
 clean: ## Remove what the other commands made
-	rm -rf $(VENV) .postgres .secret_key build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .postgres .postgres.lock .secret_key build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

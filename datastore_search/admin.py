@@ -51,6 +51,13 @@ class ResourceForm(forms.ModelForm):
         model = Resource
         fields = ("title", "name", "description", "private", "language")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the languages that PostgreSQL knows."""
+        super().__init__(*args, **kwargs)
+        if "language" in self.fields:
+            languages = storage.search_languages(connections[router.db_for_read(Resource)])
+            self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
+
     def clean_file(self) -> UploadedFile | None:
         """Refuse a file that is too large."""
         file: UploadedFile | None = self.cleaned_data["file"]
@@ -197,6 +204,15 @@ class ResourceAdmin(admin.ModelAdmin):
         address = f"{path}?resource_id={resource.pk}&limit=5"
         return format_html('<a href="{0}">{0}</a>', address)
 
+    def view_on_site(self, resource: Resource) -> str | None:
+        """Lead to the data page, once there is something on it and if the portal has the pages."""
+        if not resource.current_load_id:
+            return None
+        try:
+            return reverse("datastore_search:resource", args=[resource.pk])
+        except NoReverseMatch:
+            return None
+
     def save_related(
         self, request: HttpRequest, form: Any, formsets: Sequence[Any], change: bool
     ) -> None:
@@ -277,3 +293,7 @@ class TokenAdmin(admin.ModelAdmin):
                 token,
             ),
         )
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
+        """Go back to the list; that the token was issued has been said."""
+        return self.response_post_save_add(request, obj)

@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def LOAD_MEMORY_BYTES(self) -> int:
-        """Memory that reading a file may take, besides that of Python itself."""
+        """Memory that a load may take for reading the file, and PostgreSQL for an index of it."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
 
     @property

@@ -67,6 +67,10 @@ class TokenDenied(AccessDenied):
     message = _("Access denied: resource %(resource)s is private and the API token is not valid.")
 
 
+class UnknownPage(DatastoreError):
+    message = _("There is no page “%(page)s”.")
+
+
 class QueryTooSlow(DatastoreError):
     message = _("Search took too long")
 
@@ -122,7 +126,7 @@ class UnknownDialect(LoadFailed):
 
 
 class MalformedRows(LoadFailed):
-    message = _("%(count)s rows do not fit the header. The first: %(rows)s")
+    message = _("Rows that do not have as many cells as the header: %(count)s. Lines: %(lines)s")
 
 
 class UnreadableFile(LoadFailed):
@@ -145,8 +149,8 @@ class UnfitValue(LoadFailed):
     message = _("Row %(row)s: field “%(field)s” has type %(type)s and cannot hold “%(value)s”.")
 
 
-class UnstorableText(LoadFailed):
-    message = _("Row %(row)s: field “%(field)s” holds a character that cannot be stored (NUL).")
+class UnstorableRecord(LoadFailed):
+    message = _("Row %(row)s holds a value that PostgreSQL cannot store.")
 
 
 class LoadInterrupted(LoadFailed):

@@ -235,8 +235,10 @@ def _array(name: str, cast: str) -> FieldType:
         name=name,
         infers=(),
         accepts=(
+            # An element that cannot be cast becomes null, and list_count does not count it.
             "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
-            f" AND try_cast(CAST({{v}} AS JSON) AS {cast}[]) IS NOT NULL ELSE false END"
+            f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
+            " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END"
         ),
         writes=f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
         equal_to=_equal_array,
@@ -269,7 +271,12 @@ _TYPES = (
     ),
     FieldType(
         name="float8",
-        infers=("CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')",),
+        infers=(
+            (
+                "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
+                " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
+            ),
+        ),
         accepts="try_cast({v} AS DOUBLE) IS NOT NULL",
         writes=(
             "CASE WHEN isnan(CAST({v} AS DOUBLE)) THEN '\"NaN\"'"

@@ -8,11 +8,14 @@ from functools import lru_cache
 from http import HTTPStatus
 
 from django.conf import settings
+from django.conf.locale import LANG_INFO
+from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware import locale as django_locale
+from django.utils import translation
 from django.utils.translation import get_supported_language_variant
 
-_TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(/.*|)", re.DOTALL)
+_TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
 
 
@@ -26,13 +29,16 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
 
     def process_request(self, request: HttpRequest) -> None:
         """Resolve the path under Django's spelling of its language."""
-        found = _TAG.fullmatch(request.path_info)
-        if found:
-            tag, rest = found.groups()
-            code = language_of(tag, tuple(code for code, _ in settings.LANGUAGES))
-            if code and code != tag:
-                request.path_info = f"/{code}{rest}"
+        urlconf = getattr(request, "urlconf", settings.ROOT_URLCONF)
+        used, _default = is_language_prefix_patterns_used(urlconf)
+        code = path_language(request.path_info) if used else None
+        if code:
+            rest = request.path_info.lstrip("/").partition("/")[1:]
+            request.path_info = f"/{code}{''.join(rest)}"
         super().process_request(request)
+        if code and code != request.LANGUAGE_CODE:  # enabled, though Django has no catalogue of it
+            translation.activate(code)
+            request.LANGUAGE_CODE = code
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -41,6 +47,12 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         if response.status_code == HTTPStatus.NOT_FOUND and request.method not in _SAFE:
             return response
         return super().process_response(request, response)
+
+
+def path_language(path: str) -> str | None:
+    """Find the language that a path begins with, in Django's spelling."""
+    found = _TAG.fullmatch(path)
+    return language_of(found[1], tuple(code for code, _ in settings.LANGUAGES)) if found else None
 
 
 @lru_cache(maxsize=1000)
@@ -59,6 +71,8 @@ def language_of(tag: str, codes: tuple[str, ...]) -> str | None:
     if f"{language}_{territory}" not in locale.locale_alias:
         return None
     try:
-        return get_supported_language_variant(plain)
+        found = get_supported_language_variant(plain)
     except LookupError:
         return None
+    # Django would answer pt-pt in Brazilian; a name that it knows, such as zh-cn, it maps rightly.
+    return found if plain.startswith(found) or plain in LANG_INFO else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.core.exceptions import ValidationError
@@ -52,6 +52,11 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
     delete.alters_data = True  # type: ignore[attr-defined]
     delete.queryset_only = True  # type: ignore[attr-defined]
+
+    def readable_by(self, user: Reader) -> Self:
+        """Keep the resources whose records a user may read; each private one is asked about."""
+        private = [found.pk for found in self.filter(private=True) if found.readable_by(user)]
+        return self.filter(models.Q(private=False) | models.Q(pk__in=private))
 
     def described(self, resource_id: uuid.UUID) -> Resource:
         """

@@ -7,9 +7,10 @@ Python.  Each statement runs under a time limit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -17,7 +18,7 @@ from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
 from .conf import conf
-from .exceptions import QueryTooSlow, UnknownResource
+from .exceptions import QueryTooSlow, UnknownResource, UnsteadyResource
 from .field_types import as_json
 from .filters import AnyOf, Clause, all_of, asks, meets
 from .models import Load, Resource
@@ -27,6 +28,9 @@ from .storage import record_table, statement_limit
 #: until the page is full.  Walking is a disaster when matches are few or lie at the table's end
 #: (600 ms in a million), sorting when they are many: ``docs/decisions/0004``.
 _SORTED_MATCHES = 20_000
+
+#: How often a resource is read again that is replaced between two looks.
+_LOOKS = 5
 
 #: PostgreSQL cuts names in a record's row type at this many bytes.
 _NAME_BYTES = 63
@@ -65,6 +69,25 @@ class Page:
 
 class RecordsReplaced(Exception):
     """The records were replaced, and the old ones dropped, between two looks; look again."""
+
+
+Answer = TypeVar("Answer")
+
+
+def answer_from(resource_id: uuid.UUID, answer: Callable[[Resource], Answer]) -> Answer:
+    """
+    Describe a resource and answer from it, anew when its records are replaced meanwhile.
+
+    ``answer`` takes the described resource; it may be called several times.
+
+    Raises: ``UnknownResource``; ``UnsteadyResource``; whatever ``answer`` raises.
+    """
+    for _look in range(_LOOKS):
+        try:
+            return answer(Resource.objects.described(resource_id))
+        except RecordsReplaced:
+            continue
+    raise UnsteadyResource
 
 
 def search(resource: Resource, query: Query) -> Page:
@@ -139,7 +162,9 @@ class _Statements:
         if query.q:
             clauses.append(asks(query.q, load.language))
         self._where = all_of(clauses)
-        rank = (("rank", "float"),) if query.q else ()
+        #: A field of that name hides the rank.
+        self._ranked = bool(query.q) and "rank" not in types
+        rank = (("rank", "float"),) if self._ranked else ()
         self.fields = (("_id", "int"), *types.items(), *rank)
 
     def count(self) -> Clause:
@@ -160,7 +185,7 @@ class _Statements:
             keys = self._all_by_id()
         return Clause(
             sql.SQL("SELECT {record} FROM ({keys}) AS page").format(
-                record=_record_text(self._names, ranked=bool(self._query.q)), keys=keys.text
+                record=_record_text(self._names, ranked=self._ranked), keys=keys.text
             ),
             keys.parameters,
         )

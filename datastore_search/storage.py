@@ -7,15 +7,20 @@ connections, no models; a table is named by the number of its load.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.resources import files
 
+import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
+
+from .exceptions import UnstorableRecord
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
@@ -48,6 +53,8 @@ def create_records(
     ``batches`` are lists of JSON texts, one an object keyed by field name; records are numbered
     from 1 in their order.  The table is not indexed yet, and nobody sees it before the end.
 
+    Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
+
     Source: ``COPY … FREEZE`` of PostgreSQL: the table is made in the same transaction, so its rows
     are written once and for all.
     """
@@ -64,19 +71,33 @@ def create_records(
         " (FORMAT csv, FREEZE, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03')"
     ).format(table=record_table(load_id))
     count = 0
-    with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
-        cursor.execute(create)
-        with cursor.copy(copy) as lines:
-            for batch in batches:
-                lines.write("\n".join(batch) + "\n")
-                count += len(batch)
+    try:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute(create)
+            with cursor.copy(copy) as lines:
+                for batch in batches:
+                    lines.write("\n".join(batch) + "\n")
+                    count += len(batch)
+    except psycopg.DataError as error:  # COPY goes past Django, which would wrap it
+        raise UnstorableRecord(row=_row_of(error)) from error
     return count
 
 
-def index_records(connection: BaseDatabaseWrapper, load_id: int) -> None:
-    """Index the table of a load and take its statistics."""
+def _row_of(error: psycopg.DataError) -> str:
+    """Read from PostgreSQL's report at which row a COPY ended."""
+    found = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
+    return found[1] if found else "?"
+
+
+def index_records(connection: BaseDatabaseWrapper, load_id: int, *, memory_bytes: int) -> None:
+    """Index the table of a load and take its statistics, within some memory of the server."""
     table = record_table(load_id)
-    with connection.cursor() as cursor:
+    memory = f"{memory_bytes // 1024}kB"
+    with (
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+        _setting(cursor, "maintenance_work_mem", memory),
+    ):
         for statement in (
             "ALTER TABLE {table} ADD PRIMARY KEY (_id)",
             "CREATE INDEX ON {table} USING gin (data jsonb_path_ops)",
@@ -102,7 +123,7 @@ def drop_records(
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            _setting(cursor, "lock_timeout", patience),
+            _setting(cursor, "lock_timeout", _milliseconds(patience)),
         ):
             cursor.execute(
                 sql.SQL("DROP TABLE IF EXISTS {table}").format(table=record_table(load_id))
@@ -145,21 +166,22 @@ def statement_limit(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterat
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
-        _setting(cursor, "statement_timeout", limit),
+        _setting(cursor, "statement_timeout", _milliseconds(limit)),
     ):
         yield
 
 
 @contextmanager
-def _setting(cursor: object, name: str, value: timedelta) -> Iterator[None]:
-    """Set a time limit of PostgreSQL within the current transaction, then set it back."""
-    cursor.execute(  # type: ignore[attr-defined]
-        "SELECT current_setting(%s), set_config(%s, %s, true)",
-        [name, name, str(int(value.total_seconds() * 1000))],
-    )
-    before, _ = cursor.fetchone()  # type: ignore[attr-defined]
+def _setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
+    """Change a setting of PostgreSQL within the current transaction, then change it back."""
+    cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
+    before, _ = cursor.fetchone()
     yield
-    cursor.execute("SELECT set_config(%s, %s, true)", [name, before])  # type: ignore[attr-defined]
+    cursor.execute("SELECT set_config(%s, %s, true)", [name, before])
+
+
+def _milliseconds(duration: timedelta) -> str:
+    return str(duration // timedelta(milliseconds=1))
 
 
 # Loads at work ------------------------------------------------------------------------------------

@@ -2,18 +2,26 @@
 The app's addresses, without a locale: the portal includes them in its own ``i18n_patterns``.
 
     i18n_patterns(path("", include("datastore_search.urls")))
+
+``api_urlpatterns`` and ``page_urlpatterns`` are there for a portal that wants only one of the two.
 """
 
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
 from .api.views import ActionView
+from .pages.views import CatalogueView, ResourceView
 
 app_name = "datastore_search"
 
 _action = csrf_exempt(ActionView.as_view())
 
-urlpatterns = [
+api_urlpatterns = [
     path("api/action/<path:action>", _action, name="action"),
     path("api/3/action/<path:action>", _action, name="action-3"),
 ]
+page_urlpatterns = [
+    path("datastore/", CatalogueView.as_view(), name="catalogue"),
+    path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
+]
+urlpatterns = [*api_urlpatterns, *page_urlpatterns]

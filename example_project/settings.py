@@ -3,9 +3,11 @@
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
 import dj_database_url
 from django.conf import global_settings
+from django.core.exceptions import ImproperlyConfigured
 
 from . import embedded_postgres
 
@@ -72,26 +74,35 @@ TEMPLATES = [
     },
 ]
 
-if url := os.environ.get("DATABASE_URL"):
-    template = "template0"
-else:
-    url = embedded_postgres.database_url(BASE_DIR / ".postgres")
-    template = embedded_postgres.TEMPLATE
-DATABASES = {
-    "default": {
-        **dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True),
-        "TEST": {"TEMPLATE": template},
-    },
-}
+
+def _database() -> dict[str, Any]:
+    """Read ``DATABASE_URL``, or start the embedded PostgreSQL."""
+    url, template = os.environ.get("DATABASE_URL"), "template0"
+    if not url:
+        url = embedded_postgres.database_url(BASE_DIR / ".postgres")
+        template = embedded_postgres.TEMPLATE
+    try:
+        database = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
+    except ValueError as error:
+        raise ImproperlyConfigured(
+            "DATABASE_URL cannot be understood. It should look like"
+            " postgres://user:password@localhost:5432/portal."
+        ) from error
+    return {**database, "TEST": {"TEMPLATE": template}}
+
+
+DATABASES = {"default": _database()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = global_settings.LANGUAGES
+TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # a resource of 1,600 fields has so many inputs
 
 LOGGING = {
     "version": 1,

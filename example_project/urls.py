@@ -2,16 +2,26 @@
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import include, path
-from django.views.generic import TemplateView
+
+from datastore_search.pages.addresses import link
+from datastore_search.urls import api_urlpatterns
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """Begin with the catalogue."""
+    return redirect(link(request, "catalogue"))
+
 
 urlpatterns = [
     path("i18n/", include("django.conf.urls.i18n")),
     *i18n_patterns(
-        path("", TemplateView.as_view(template_name="example_project/home.html"), name="home"),
+        path("", home, name="home"),
         path("admin/", admin.site.urls),
         path("", include("datastore_search.urls")),
     ),
     # The API without a locale too, for clients that know no locales.
-    path("", include(("datastore_search.urls", "datastore_search"), namespace="unlocalised")),
+    path("", include((api_urlpatterns, "datastore_search"), namespace="unlocalised")),
 ]

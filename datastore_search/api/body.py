@@ -32,11 +32,10 @@ def read_parameters(wrapped: Request) -> dict[str, object]:
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     kind = (request.content_type or "").lower()
-    form = _form(request, kind) if request.method == "POST" and kind in _FORMS else {}
-    if form or request.GET:
-        return form or _flat(request.GET)
-    if request.method != "POST" or not request.body or kind in _FORMS:
-        return {}
+    if request.method == "POST" and kind in _FORMS:
+        return _form(request, kind) or _flat(request.GET)
+    if request.method != "POST" or request.GET or not request.body:
+        return _flat(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType(kind)
     return parse_object(request.body)

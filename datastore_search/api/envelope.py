@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db.utils import InterfaceError, OperationalError
-from django.http import Http404
+from django.http import Http404, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions as rest
 from rest_framework import status
@@ -55,6 +56,11 @@ _OTHERS: Final = (
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
     (BadRequest, status.HTTP_400_BAD_REQUEST, None),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
+    (
+        (MultiPartParserError, UnreadablePostError),
+        status.HTTP_400_BAD_REQUEST,
+        _("Bad request"),
+    ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
     (UnsteadyResource, status.HTTP_503_SERVICE_UNAVAILABLE, None),
     (

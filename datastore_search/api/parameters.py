@@ -53,7 +53,11 @@ class NaturalNumberField(_Field):
             return None
         if isinstance(data, str) and _INTEGER.fullmatch(data):
             data = int(data)
-        if isinstance(data, Decimal) and data.adjusted() < _DIGITS and data % 1 == 0:
+        if (
+            isinstance(data, Decimal)
+            and data.adjusted() < _DIGITS
+            and data == data.to_integral_value()
+        ):
             data = int(data)
         if not isinstance(data, int):
             self.fail("invalid")

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import patch_cache_control, patch_vary_headers
@@ -21,17 +21,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..exceptions import UnknownAction, UnsteadyResource
+from ..exceptions import UnknownAction
+from ..middleware import path_language
 from ..models import Field, Resource
-from ..search import Page, RecordsReplaced, search
+from ..search import Page, answer_from, search
 from .body import read_parameters
 from .envelope import exception_handler, success
 from .parameters import SearchRequest
 from .permissions import check_may_read
 from .renderers import EnvelopeRenderer, RawJson
-
-#: How often a resource is read again that is replaced between two looks.
-_LOOKS = 5
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -60,11 +58,13 @@ class ActionView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
-        language = translation.get_language_from_path(request.path_info)
+        language = path_language(request.path_info)
         with translation.override(language or settings.LANGUAGE_CODE):
             response = super().dispatch(request, *args, **kwargs)
             if isinstance(response, Response):
                 response.render()
+        if request.method == "HEAD":
+            _empty(response)
         return response
 
     def get_authenticators(self) -> list[BaseAuthentication]:
@@ -96,6 +96,14 @@ class ActionView(APIView):
         return Response(headers={"Allow": ", ".join(self.allowed_methods)})
 
 
+def _empty(response: HttpResponseBase) -> None:
+    """Keep the headers of an answer, its length among them, and drop its body."""
+    if isinstance(response, HttpResponse):
+        length = len(response.content)
+        response.content = b""
+        response["Content-Length"] = str(length)
+
+
 def datastore_search(request: Request) -> Response:
     """
     Search the records of a resource.
@@ -103,20 +111,12 @@ def datastore_search(request: Request) -> Response:
     Source: CKAN ``datastore_search``.
     """
     asked = SearchRequest(read_parameters(request))
-    for _look in range(_LOOKS):
-        resource = Resource.objects.described(asked.resource_id)
+
+    def answer(resource: Resource) -> Response:
         check_may_read(request, resource)
-        try:
-            page = search(resource, asked.query)
-        except RecordsReplaced:
-            continue
-        response = Response(
-            success(
-                request,
-                "datastore_search",
-                _result(request, resource, asked, page),
-            )
-        )
+        page = search(resource, asked.query)
+        result = _result(request, resource, asked, page)
+        response = Response(success(request, "datastore_search", result))
         patch_cache_control(
             response,
             max_age=0,
@@ -125,7 +125,8 @@ def datastore_search(request: Request) -> Response:
         )
         patch_vary_headers(response, ["Authorization"])
         return response
-    raise UnsteadyResource
+
+    return answer_from(asked.resource_id, answer)
 
 
 _ACTIONS: dict[str, Callable[[Request], Response]] = {"datastore_search": datastore_search}

@@ -19,6 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from .. import storage
+from ..conf import conf
 from ..exceptions import LoadBroken, LoadFailed, LoadInterrupted, ResourceGone, UnreadableFile
 from ..field_types import FieldType, as_json
 from ..models import Field, Load, LoadState, Resource
@@ -117,7 +118,7 @@ def _fill(
         batches=_watched(_batches(table, kinds), total, progress),
     )
     _enter(load, LoadState.INDEXING)
-    storage.index_records(connection, load.pk)
+    storage.index_records(connection, load.pk, memory_bytes=conf.LOAD_MEMORY_BYTES)
 
 
 def _batches(table: Table, kinds: tuple[FieldType, ...]) -> Iterator[list[str]]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..exceptions import UnfitValue, UnknownType, UnknownTypeField, UnstorableText
+from ..exceptions import UnfitValue, UnknownType, UnknownTypeField
 from ..field_types import FieldType, field_type, field_types, inferred_types
 from .reading import Table
 
 _TEXT = field_types["text"]
-_COLUMNS_AT_ONCE = 50
 
 
 def infer_types(table: Table, chosen: Mapping[str, str]) -> tuple[FieldType, ...]:
@@ -24,7 +23,7 @@ def infer_types(table: Table, chosen: Mapping[str, str]) -> tuple[FieldType, ...
     ``chosen`` maps names of fields to names of types.
 
     Raises: ``UnknownTypeField``, ``UnknownType``, ``UnfitValue`` (a value is not of the chosen
-    type), ``UnstorableText`` (a NUL).
+    type).
     """
     for name in chosen:
         if name not in table.names:
@@ -37,7 +36,6 @@ def infer_types(table: Table, chosen: Mapping[str, str]) -> tuple[FieldType, ...
     for column, name, kind in zip(table.columns, table.names, types, strict=True):
         if name in chosen:
             _check(table, column, name, kind)
-    _refuse_nul(table)
     return types
 
 
@@ -55,31 +53,26 @@ def _chosen(name: str) -> FieldType:
 
 
 def _inferred(table: Table) -> list[FieldType]:
+    """
+    Try every condition on every value, in one pass over the file.
+
+    The columns are turned into rows first, so that a table of 500 columns costs as many
+    expressions as one of a single column: DuckDB takes 2 ms to prepare each.
+    """
     candidates = [(kind, condition) for kind in inferred_types for condition in kind.infers]
-    types: list[FieldType] = []
-    for start in range(0, len(table.columns), _COLUMNS_AT_ONCE):
-        columns = table.columns[start : start + _COLUMNS_AT_ONCE]
-        answers = _hold(table, columns, [condition for _, condition in candidates])
-        width = 1 + len(candidates)
-        for place in range(0, len(answers), width):
-            filled, *fits = answers[place : place + width]
-            narrowest = next(kind for (kind, _), fit in zip(candidates, fits, strict=True) if fit)
-            types.append(narrowest if filled else _TEXT)
-    return types
-
-
-def _hold(table: Table, columns: list[str], conditions: list[str]) -> list[bool]:
-    """Say for each column whether it has a value at all, then which conditions all values meet."""
-    terms = []
-    for column in columns:
-        terms.append(f"count({column}) FILTER (WHERE {column} <> '') > 0")
-        terms += [
-            f"coalesce(bool_and({column} = '' OR coalesce({FieldType.over(c, column)}, false))"
-            f" FILTER (WHERE {column} IS NOT NULL), true)"
-            for c in conditions
-        ]
-    found = table.connection.execute(f"SELECT {', '.join(terms)} FROM {table.relation}").fetchone()
-    return list(found or ())
+    holds = ", ".join(
+        f"bool_and(value = '' OR coalesce({FieldType.over(condition, 'value')}, false))"
+        for _, condition in candidates
+    )
+    answers = table.connection.execute(
+        f"SELECT name, bool_or(value <> ''), {holds} FROM (UNPIVOT (SELECT * FROM {table.relation})"
+        f" ON {', '.join(table.columns)} INTO NAME name VALUE value) GROUP BY name"
+    ).fetchall()
+    found: dict[str, FieldType] = {}
+    for name, filled, *fits in answers:
+        narrowest = next(kind for (kind, _), fit in zip(candidates, fits, strict=True) if fit)
+        found[name] = narrowest if filled else _TEXT
+    return [found.get(column, _TEXT) for column in table.columns]
 
 
 def _check(table: Table, column: str, name: str, kind: FieldType) -> None:
@@ -92,13 +85,3 @@ def _check(table: Table, column: str, name: str, kind: FieldType) -> None:
     if found:
         row, value = found
         raise UnfitValue(row=row, field=name, type=kind.name, value=value[:100])
-
-
-def _refuse_nul(table: Table) -> None:
-    for column, name in zip(table.columns, table.names, strict=True):
-        found = table.connection.execute(
-            f"SELECT row FROM (SELECT row_number() OVER () AS row, {column} AS value"
-            f" FROM {table.relation}) WHERE contains(value, chr(0)) LIMIT 1"
-        ).fetchone()
-        if found:
-            raise UnstorableText(row=found[0], field=name)

@@ -47,7 +47,7 @@ _ENCODINGS = [
     *(f"cp{page}" for page in (1252, 1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)),
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
 ]
-_FAULTS_SHOWN = 3
+_FAULTS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,8 @@ def _is_utf8(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
+                if b"\0" in block:
+                    raise BinaryFile
                 decoder.decode(block)
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
@@ -211,12 +213,12 @@ def _check_shape(
     """Read the whole file once and refuse it when a row does not have the header's cells."""
     connection.execute(f"SELECT count(f0) FROM {_relation(path, dialect, width, rejects=True)}")
     connection.fetchall()
-    faults = connection.execute(
-        "SELECT line, any_value(error_message) FROM reject_errors GROUP BY line ORDER BY line"
-    ).fetchall()
-    if faults:
-        rows = "; ".join(f"{line}: {_first_line(why)}" for line, why in faults[:_FAULTS_SHOWN])
-        raise MalformedRows(count=len(faults), rows=rows)
+    lines = connection.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
+    if lines:
+        shown = ", ".join(str(line) for (line,) in lines[:_FAULTS_SHOWN])
+        raise MalformedRows(
+            count=len(lines), lines=shown + (", …" if len(lines) > _FAULTS_SHOWN else "")
+        )
 
 
 def _relation(path: Path, dialect: _Dialect, width: int, *, rejects: bool = False) -> str:

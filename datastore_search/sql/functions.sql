@@ -70,21 +70,27 @@ END
 $function$;
 
 -- The search vector of a record: its words as written, folded, and stemmed.
--- Only the words as written keep their positions: they are what a rank counts.
+-- Only the words as written keep their positions: they are what a rank counts.  The others are made
+-- from the distinct words, which takes half the time of going over the text again.
 -- A vector holds at most 1 MB, so the first 100,000 letters of a record are searched.
 CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
 RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    words text := datastore_search_words(left(datastore_search_values(data), 100000));
-    vector tsvector := coalesce(to_tsvector('pg_catalog.simple', words), '');
+    written tsvector := coalesce(
+        to_tsvector(
+            'pg_catalog.simple',
+            datastore_search_words(left(datastore_search_values(data), 100000))),
+        '');
+    words text := array_to_string(tsvector_to_array(written), ' ');
+    vector tsvector := written;
 BEGIN
     IF octet_length(words) <> char_length(words) THEN
         vector := vector
             || strip(to_tsvector('pg_catalog.simple', datastore_search_folded(words)));
     END IF;
-    IF words IS NOT NULL AND language <> 'pg_catalog.simple'::regconfig THEN
+    IF language <> 'pg_catalog.simple'::regconfig THEN
         vector := vector || strip(to_tsvector(language, words));
     END IF;
     RETURN vector;

@@ -107,6 +107,15 @@ def test_the_best_match_comes_first_and_says_its_rank(client: Client, db: None) 
     assert result["total"] == 3
 
 
+def test_a_field_called_rank_hides_the_rank(client: Client, db: None) -> None:
+    resource = make_resource("rank,a\n5,water\n")
+
+    result = result_of(find(client, resource, q="water"))
+
+    assert result["records"] == [{"_id": 1, "rank": 5, "a": "water"}]
+    assert [field["id"] for field in result["fields"]] == ["_id", "rank", "a"]
+
+
 def test_q_and_filters_both_hold(client: Client, resource: Resource) -> None:
     assert ids_of(find(client, resource, q="ha noi", filters={"stage": "planned"})) == [5]
 
@@ -123,7 +132,8 @@ def test_at_most_limit_records_come_in_the_order_of_the_file(
 
 
 @pytest.mark.parametrize(
-    ("limit", "in_force"), [(None, 100), ("", 100), ("3", 3), (0, 0), (40_000, 32_000), (5.0, 5)]
+    ("limit", "in_force"),
+    [(None, 100), ("", 100), ("3", 3), (0, 0), (40_000, 32_000), (5.0, 5), (1e28, 32_000)],
 )
 def test_the_limit_in_force_is_said(
     client: Client, resource: Resource, limit: object, in_force: int
@@ -199,10 +209,13 @@ def test_get_and_post_answer_alike(client: Client, resource: Resource) -> None:
 
 
 def test_head_answers_like_get_without_a_body(client: Client, resource: Resource) -> None:
-    response = client.head(f"{PATH}?resource_id={resource.pk}")
+    address = f"{PATH}?resource_id={resource.pk}"
+
+    response = client.head(address)
 
     assert response.status_code == 200
     assert response.content == b""
+    assert int(response["Content-Length"]) == len(client.get(address).content)
 
 
 def test_options_names_the_methods(client: Client) -> None:

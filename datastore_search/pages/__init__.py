@@ -1,0 +1,1 @@
+"""Pages for people: the catalogue, and a data page for each resource."""

@@ -1,0 +1,138 @@
+"""The locale in the path: which are understood, and what follows it."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import ask, error_of, ids_of
+
+ACTION = "api/action/datastore_search"
+
+#: CKAN's names for some of its translations.
+CKAN_LOCALES = [
+    "ar",
+    "cs_CZ",
+    "da_DK",
+    "de",
+    "el",
+    "en_AU",
+    "en_GB",
+    "es",
+    "es_AR",
+    "fi",
+    "fr",
+    "id",
+    "it",
+    "ja",
+    "ko_KR",
+    "nl",
+    "pt_BR",
+    "pt_PT",
+    "ru",
+    "sk",
+    "sr",
+    "sr_Latn",
+    "sv",
+    "th",
+    "tr",
+    "uk_UA",
+    "vi",
+    "zh_Hans_CN",
+    "zh_Hant_TW",
+]
+
+
+@pytest.mark.parametrize(
+    "spelling", ["vi", "en_GB", "en-gb", "en-GB", "EN_gb", "fr", "ar", "pt_BR", "zh_Hans_CN"]
+)
+def test_any_spelling_answers_by_get_and_post(
+    client: Client, resource: Resource, spelling: str
+) -> None:
+    path = f"/{spelling}/{ACTION}"
+
+    by_get = client.get(f"{path}?resource_id={resource.pk}&limit=1")
+    by_post = ask(client, {"resource_id": str(resource.pk), "limit": 1}, path=path)
+
+    assert ids_of(by_get) == ids_of(by_post) == [1]
+    assert by_get.json()["help"] == (
+        f"http://testserver/{spelling}/api/3/action/help_show?name=datastore_search"
+    )
+    assert by_get.json()["result"]["_links"]["start"].startswith(f"{path}?")
+
+
+@pytest.mark.parametrize("language", [code for code, _ in django_settings.LANGUAGES])
+def test_every_language_of_django_answers(client: Client, db: None, language: str) -> None:
+    language, *rest = language.split("-")
+    spelling = "_".join([language, *(part.upper() for part in rest)])
+
+    error_of(client.get(f"/{spelling}/{ACTION}"), 409, "Validation Error")
+
+
+@pytest.mark.parametrize("spelling", CKAN_LOCALES)
+def test_ckans_locales_answer(client: Client, db: None, spelling: str) -> None:
+    error_of(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
+
+
+@pytest.mark.parametrize(
+    "spelling", ["xx", "en_XX", "xx_GB", "english", "e", "en_", "en__GB", "vi/vi", "en GB", "ĐĐ"]
+)
+def test_a_wrong_locale_is_404(client: Client, resource: Resource, spelling: str) -> None:
+    path = f"/{spelling}/{ACTION}"
+
+    assert client.get(f"{path}?resource_id={resource.pk}").status_code == 404
+    assert ask(client, {"resource_id": str(resource.pk)}, path=path).status_code == 404
+
+
+def test_a_language_that_is_not_enabled_is_404(
+    client: Client, db: None, settings: pytest.FixtureRequest
+) -> None:
+    settings.LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]  # type: ignore[attr-defined]
+
+    assert client.get(f"/de/{ACTION}").status_code == 404
+    assert client.get(f"/vi/{ACTION}").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("locale", "message"),
+    [
+        ("en", "Missing value"),
+        ("vi", "Thiếu giá trị"),
+        ("fr", "Valeur manquante"),
+        ("de", "Wert fehlt"),
+        ("es", "Falta el valor"),
+        ("pt_BR", "Valor ausente"),
+        ("ar", "قيمة مفقودة"),
+    ],
+)
+def test_messages_come_in_the_language_of_the_path(
+    client: Client, db: None, locale: str, message: str
+) -> None:
+    response = client.post(f"/{locale}/{ACTION}", headers={"Accept-Language": "ja"})
+
+    assert error_of(response, 409, "Validation Error") == {"resource_id": [message]}
+
+
+def test_accept_language_has_no_influence(client: Client, db: None) -> None:
+    response = client.post(f"/{ACTION}", headers={"Accept-Language": "vi"})
+
+    assert error_of(response, 409, "Validation Error") == {"resource_id": ["Missing value"]}
+
+
+def test_a_post_is_never_redirected(client: Client, db: None) -> None:
+    for path in (f"/{ACTION}/", "/nowhere/", "/nowhere", f"/en/{ACTION}/"):
+        assert client.post(path).status_code == 404
+
+
+def test_a_page_without_a_language_is_redirected_to_one(client: Client, db: None) -> None:
+    response = client.get("/admin/")
+
+    assert response.status_code == 302
+    assert response["Location"] == "/en/admin/"
+
+
+def test_the_admin_is_found_under_any_spelling(client: Client, db: None) -> None:
+    assert client.get("/en_GB/admin/login/").status_code == 200

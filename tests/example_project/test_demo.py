@@ -1,0 +1,71 @@
+"""``make demo`` without the serving: what it makes, and what it prints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from datastore_search.field_types import field_types
+from datastore_search.models import Field, Load, Resource
+
+from ..builders import ask, result_of
+
+
+@pytest.fixture
+def printed(db: None) -> str:
+    out = StringIO()
+    call_command("demo", "--port", "8123", stdout=out)
+    return out.getvalue()
+
+
+def test_the_printed_curl_command_works(client: Client, printed: str) -> None:
+    command = shlex.split(printed[printed.index("curl -X POST") :].replace("\\\n", ""))
+    url, headers = command[3], [command[place + 1] for place, w in enumerate(command) if w == "-H"]
+    token = headers[0].removeprefix("Authorization: ")
+
+    response = ask(
+        client, command[-1], path=url.removeprefix("http://127.0.0.1:8123"), Authorization=token
+    )
+
+    assert len(result_of(response)["records"]) == 5
+
+
+def test_the_admin_can_log_in_and_the_token_reads_private_tables(
+    client: Client, printed: str
+) -> None:
+    (user, password), (token,) = (
+        re.findall(r"user: (\S+) +password: (\S+)", printed)[0],
+        re.findall(r"Token +(\S+)", printed),
+    )
+    private = Resource.objects.get(private=True)
+
+    assert client.login(username=user, password=password)
+    answer = ask(Client(), {"resource_id": str(private.pk)}, Authorization=token)
+    assert result_of(answer)["total"] == 40
+
+
+def test_the_sample_has_a_field_of_every_type(printed: str) -> None:
+    found = set(Field.objects.filter(resource__name="every-type").values_list("type", flat=True))
+
+    assert found >= {name for name in field_types if not name.startswith("_")}
+
+
+def test_every_value_of_every_type_comes_back(client: Client, printed: str) -> None:
+    resource = Resource.objects.get(name="every-type")
+
+    records = result_of(ask(client, {"resource_id": str(resource.pk)}))["records"]
+
+    assert len(records) == 12
+    assert json.dumps(records)
+
+
+def test_a_second_run_changes_nothing_but_the_password(printed: str) -> None:
+    call_command("demo", stdout=StringIO())
+
+    assert Load.objects.count() == Resource.objects.count() == 5

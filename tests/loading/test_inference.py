@@ -1,0 +1,190 @@
+"""Types over all rows, without loss; what is stored of each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore_search.exceptions import LoadFailed, UnfitValue, UnknownType, UnknownTypeField
+from datastore_search.field_types import field_types
+from datastore_search.loading import _batches
+from datastore_search.loading.inference import infer_types
+from datastore_search.loading.reading import read_csv
+
+
+def understand(folder: Path, values: list[str], chosen: str | None = None) -> tuple[str, list[Any]]:
+    """Read one field: its type, and the JSON texts of its values."""
+    path = folder / "file.csv"
+    path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
+    with read_csv(path) as table:
+        kinds = infer_types(table, {"x": chosen} if chosen else {})
+        texts = [text for batch in _batches(table, kinds) for text in batch]
+    return kinds[0].name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "stored"),
+    [
+        (["1", "-2", "2147483647"], "int4", ["1", "-2", "2147483647"]),
+        (["1", "2147483648"], "int8", ["1", "2147483648"]),
+        (["9223372036854775807"], "int8", ["9223372036854775807"]),
+        (["9223372036854775808"], "text", ['"9223372036854775808"']),
+        (["12345678901234567890", "1"], "text", ['"12345678901234567890"', '"1"']),
+        (["007", "8"], "text", ['"007"', '"8"']),
+        (["0", "-0"], "text", ['"0"', '"-0"']),
+        (["+84", "1"], "text", ['"+84"', '"1"']),
+        (["1", " 2"], "text", ['"1"', '" 2"']),
+        (["1", "x"], "text", ['"1"', '"x"']),
+        (["1.50", "2", "-0.3"], "numeric", ["1.50", "2", "-0.3"]),
+        (["-0.00", "1.5"], "text", ['"-0.00"', '"1.5"']),
+        ([".5", "1.5"], "text", ['".5"', '"1.5"']),
+        (["1.", "1.5"], "text", ['"1."', '"1.5"']),
+        (["00.5"], "text", ['"00.5"']),
+        (
+            ["0.123456789012345678901234567890"],
+            "numeric",
+            ["0.123456789012345678901234567890"],
+        ),
+        (["1e5", "2e5"], "text", ['"1e5"', '"2e5"']),
+        (["0.5", "9.5e-05", "9.0"], "float8", ["0.5", "9.5e-05", "9"]),
+        (["1e+21", "0.1"], "float8", ["1e+21", "0.1"]),
+        (["0.12345678901234567890", "1e-05"], "text", ['"0.12345678901234567890"', '"1e-05"']),
+        (["NaN", "1"], "text", ['"NaN"', '"1"']),
+        (["true", "false"], "bool", ["true", "false"]),
+        (["TRUE", "FALSE"], "bool", ["true", "false"]),
+        (["True", "false"], "text", ['"True"', '"false"']),
+        (["t", "f"], "text", ['"t"', '"f"']),
+        (["yes", "no"], "text", ['"yes"', '"no"']),
+        (["2024-02-29", "0001-01-01"], "date", ['"2024-02-29"', '"0001-01-01"']),
+        (["2024-02-30"], "text", ['"2024-02-30"']),
+        (["2024-2-3"], "text", ['"2024-2-3"']),
+        (["01/02/2024"], "text", ['"01/02/2024"']),
+        (
+            ["2024-02-29T12:34:56", "2024-02-29 12:34"],
+            "timestamp",
+            ['"2024-02-29T12:34:56.000"', '"2024-02-29T12:34:00.000"'],
+        ),
+        (
+            ["2024-02-29T12:34:56.789", "2024-02-29T12:34:56.123456"],
+            "timestamp",
+            ['"2024-02-29T12:34:56.789"', '"2024-02-29T12:34:56.123456"'],
+        ),
+        (["2024-02-29T12:34:56Z"], "text", ['"2024-02-29T12:34:56Z"']),
+        (["2024-02-29T25:00:00"], "text", ['"2024-02-29T25:00:00"']),
+        (["2024-02-29", "2024-02-29T00:00:00"], "text", None),
+        (["12:34:56", "23:59:59.5"], "time", ['"12:34:56"', '"23:59:59.5"']),
+        (["12:34"], "text", ['"12:34"']),
+        (["24:00:01"], "text", ['"24:00:01"']),
+        (['"{""a"": 1}"'], "text", ['"{\\"a\\": 1}"']),
+        (["1", "", '""'], "int4", ["1", "null", "null"]),
+        (["", ""], "text", ["null", "null"]),
+        (["x", "", '""'], "text", ['"x"', "null", '""']),
+        (["x\u2028\x01\\", '"a""b"'], "text", None),
+    ],
+)
+def test_a_field_has_a_type_only_when_every_value_says_so(
+    tmp_path: Path, values: list[str], kind: str, stored: list[str] | None
+) -> None:
+    found, texts = understand(tmp_path, values)
+
+    assert found == kind
+    assert texts == (stored or texts)
+    for text in texts:
+        json.loads(text)
+
+
+def test_the_last_of_many_rows_counts(tmp_path: Path) -> None:
+    kind, texts = understand(tmp_path, [str(i) for i in range(1, 50_000)] + ["00"])
+
+    assert kind == "text"
+    assert texts[-1] == '"00"'
+
+
+@pytest.mark.parametrize(
+    ("chosen", "value", "stored"),
+    [
+        ("text", "5", '"5"'),
+        ("int", "007", "7"),
+        ("int4", "+5", "5"),
+        ("int8", "-0", "0"),
+        ("numeric", "1200.50", "1200.50"),
+        ("numeric", "+007.10", "7.10"),
+        ("numeric", "-.5", "-0.5"),
+        ("numeric", "NaN", '"NaN"'),
+        ("numeric", "1e5", "1e5"),
+        ("float", "1e5", "100000"),
+        ("float8", "NaN", '"NaN"'),
+        ("float8", "-inf", '"-Infinity"'),
+        ("float8", "Infinity", '"Infinity"'),
+        ("float8", "0.10", "0.1"),
+        ("bool", "Yes", "true"),
+        ("bool", "0", "false"),
+        ("date", "2024-02-29", '"2024-02-29"'),
+        ("timestamp", "2024-02-29", '"2024-02-29T00:00:00.000"'),
+        ("time", "01:02:03", '"01:02:03"'),
+        ("json", '"{""a"": [1, 2.50]}"', '{"a": [1, 2.50]}'),
+        ("json", "null", "null"),
+        ("text[]", '"[""a"", ""b""]"', '["a","b"]'),
+        ("_int4", '"[1, 2]"', "[1,2]"),
+        ("_float8", "[0.5]", "[0.5]"),
+        ("_bool", "[true]", "[true]"),
+    ],
+)
+def test_a_chosen_type_takes_what_it_can_read(
+    tmp_path: Path, chosen: str, value: str, stored: str
+) -> None:
+    _, texts = understand(tmp_path, [value], chosen)
+
+    assert texts == [stored]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "value"),
+    [
+        ("int4", "2147483648"),
+        ("int4", "7.5"),
+        ("int4", "x"),
+        ("int8", "9223372036854775808"),
+        ("numeric", '"1,5"'),
+        ("float8", "x"),
+        ("bool", "maybe"),
+        ("date", "2024-02-30"),
+        ("date", "29/02/2024"),
+        ("timestamp", "2024-02-29T25:00"),
+        ("time", "25:00:00"),
+        ("json", "{"),
+        ("_text", "x"),
+        ("_text", '"{""a"": 1}"'),
+        ("_int4", '"[""x""]"'),
+    ],
+)
+def test_a_value_that_a_chosen_type_cannot_hold_is_named(
+    tmp_path: Path, chosen: str, value: str
+) -> None:
+    with pytest.raises(UnfitValue) as refusal:
+        understand(tmp_path, ["", "", value], chosen)
+
+    assert refusal.value.values["row"] == 3
+    assert refusal.value.values["field"] == "x"
+    assert "Row 3: field “x”" in str(refusal.value)
+
+
+def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("a\n1\n")
+    failures: tuple[tuple[dict[str, str], type[LoadFailed]], ...] = (
+        ({"b": "text"}, UnknownTypeField),
+        ({"a": "colour"}, UnknownType),
+    )
+
+    for chosen, failure in failures:
+        with read_csv(path) as table, pytest.raises(failure):
+            infer_types(table, chosen)
+
+
+def test_every_type_can_be_chosen(tmp_path: Path) -> None:
+    for name in field_types:
+        assert understand(tmp_path, [""], name)[0] == name

@@ -1,0 +1,426 @@
+"""Loads: their states, what they leave behind, and what readers see meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+from django.test import Client
+from django.utils import translation
+
+from datastore_search import loading, storage
+from datastore_search.exceptions import (
+    DatastoreError,
+    EmptyFile,
+    LoadFailed,
+    ResourceGone,
+    UnstorableRecord,
+)
+from datastore_search.loading import cleanup, load_file
+from datastore_search.models import Field, Load, LoadState, Resource
+
+from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n1,x\n2,y\n")
+    return path
+
+
+def records_of(resource: Resource) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = result_of(ask(Client(), {"resource_id": str(resource.pk)}))[
+        "records"
+    ]
+    return found
+
+
+def test_a_load_tells_what_it_did(db: None, path: Path) -> None:
+    resource = Resource.objects.create(name="r")
+
+    load = load_file(resource, path)
+
+    load.refresh_from_db()
+    resource.refresh_from_db()
+    assert resource.current_load == load
+    assert (load.state, load.rows, load.source, load.error) == ("ready", 2, "file.csv", "")
+    assert load.finished is not None
+    assert load.finished >= load.started
+    assert load.language == "english"
+
+
+def test_a_load_passes_through_its_states(
+    db: None, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[LoadState] = []
+    enter = loading._enter
+
+    def watched(load: Load, state: LoadState) -> None:
+        seen.append(state)
+        enter(load, state)
+
+    monkeypatch.setattr(loading, "_enter", watched)
+
+    load_file(Resource.objects.create(name="r"), path)
+
+    assert seen == [LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
+
+
+def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("a\n" + "1\n" * 5000)
+    seen: list[tuple[int, int]] = []
+
+    load_file(Resource.objects.create(name="r"), path, progress=lambda *state: seen.append(state))
+
+    assert seen[0] == (0, 5000)
+    assert seen[-1] == (5000, 5000)
+    assert seen == sorted(seen)
+
+
+def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
+    before = records_of(resource)
+    tables = storage.stored_loads(connection)
+    path.write_text("")
+
+    with pytest.raises(EmptyFile):
+        load_file(resource, path)
+
+    load = Load.objects.filter(resource=resource).first()
+    assert load is not None
+    assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
+    assert load.finished is not None
+    assert records_of(resource) == before
+    assert storage.stored_loads(connection) == tables
+
+
+def test_a_value_that_postgresql_refuses_is_named_by_row(resource: Resource, path: Path) -> None:
+    before = records_of(resource)
+    path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
+
+    with pytest.raises(UnstorableRecord) as refusal:
+        load_file(resource, path, types={"b": "json"})
+
+    assert str(refusal.value) == "Row 2 holds a value that PostgreSQL cannot store."
+    assert records_of(resource) == before
+
+
+def test_an_unexpected_failure_is_kept_and_raised(
+    resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_args: object, **_options: object) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(storage, "index_records", broken)
+
+    with pytest.raises(RuntimeError, match="secret"):
+        load_file(resource, path)
+
+    load = Load.objects.filter(resource=resource).first()
+    assert load is not None
+    assert load.state == LoadState.FAILED
+    assert "secret" not in load.error
+    assert load.pk not in storage.stored_loads(connection)
+
+
+def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -> None:
+    first = resource.current_load_id
+
+    load_csv(resource, "a\n1\n")
+
+    assert records_of(resource) == [{"_id": 1, "a": 1}]
+    assert resource.current_load_id != first
+    assert first not in storage.stored_loads(connection)
+
+
+def test_the_dictionary_survives_a_reload(resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="title").update(label="Title", notes="Of it")
+
+    load_csv(resource, "title,new\n1,2\n")
+
+    fields = [(f.name, f.type, f.label, f.notes) for f in resource.fields.all()]
+    assert fields == [("title", "int4", "Title", "Of it"), ("new", "int4", "", "")]
+
+
+def test_what_the_header_said_becomes_the_label(db: None) -> None:
+    resource = make_resource("a,a,\n1,2,3\n")
+
+    fields = [(f.name, f.label) for f in resource.fields.all()]
+    assert fields == [("a", ""), ("a_2", "a"), ("field_3", "")]
+
+
+def test_a_table_without_records_answers(client: Client, db: None) -> None:
+    resource = make_resource("a,b\n")
+
+    result = result_of(ask(client, {"resource_id": str(resource.pk), "q": "x"}))
+
+    assert (result["total"], result["records"]) == (0, [])
+
+
+def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -> None:
+    names = [
+        "name with blanks", "it's 50%, \"or so\"", "%s", "100%", "v1.2", "; DROP TABLE x; --", "{}",
+        "Mức độ hoàn thành nhiệm vụ khảo sát lưu vực sông trong năm báo cáo (phần trăm)",
+        "UPPER", "upper", "data", "search", "\\", "$x", "n" * 200, "名前", "a\tb"[::2],
+    ]  # fmt: skip
+    header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
+    resource = make_resource(f"{header}\n" + ",".join(f"v{i}" for i in range(len(names))) + "\n")
+
+    (record,) = records_of(resource)
+
+    assert list(record) == ["_id", *names]
+    assert list(record.values()) == [1, *(f"v{i}" for i in range(len(names)))]
+    for place, name in enumerate(names):
+        found = ask(client, {"resource_id": str(resource.pk), "filters": {name: f"v{place}"}})
+        assert ids_of(found) == [1]
+
+
+def test_five_hundred_fields_are_answered(db: None) -> None:
+    names = [f"field {i}" for i in range(500)]
+    resource = make_resource(",".join(names) + "\n" + ",".join(map(str, range(500))) + "\n")
+
+    (record,) = records_of(resource)
+
+    assert record == {"_id": 1, **{name: i for i, name in enumerate(names)}}
+
+
+def test_a_text_of_a_megabyte_is_stored_whole(client: Client, db: None) -> None:
+    text = "word " * 200_000 + "end"
+    resource = make_resource(f"a\nfirst {text}\n")
+
+    assert records_of(resource)[0]["a"] == f"first {text}"
+    assert ids_of(ask(client, {"resource_id": str(resource.pk), "q": "first word"})) == [1]
+
+
+def test_the_language_of_the_search_takes_effect_with_the_next_load(
+    client: Client, resource: Resource
+) -> None:
+    def found() -> list[int]:
+        return ids_of(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
+
+    resource.language = "simple"
+    resource.save()
+    csv = "a\nruns\nrunning\n"
+    assert found() == [5]
+    load_csv(resource, csv)
+    assert found() == [2]
+    resource.language = "english"
+    resource.save()
+    load_csv(resource, csv)
+    assert sorted(found()) == [1, 2]
+
+
+# What is left behind ------------------------------------------------------------------------------
+
+
+def test_deleting_a_resource_drops_its_table(
+    transactional_db: None, resource_loaded: Resource
+) -> None:
+    resource_loaded.delete()
+
+    assert storage.stored_loads(connection) == set()
+
+
+def test_deleting_many_resources_drops_their_tables(
+    transactional_db: None, resource_loaded: Resource
+) -> None:
+    Resource.objects.all().delete()
+
+    assert storage.stored_loads(connection) == set()
+
+
+@pytest.fixture
+def resource_loaded(transactional_db: None) -> Any:
+    yield make_resource(SURVEY)
+    Resource.objects.all().delete()
+
+
+def test_an_interrupted_load_is_marked_and_its_table_dropped(
+    transactional_db: None, resource_loaded: Resource
+) -> None:
+    load = Load.objects.create(
+        resource=resource_loaded, source="x", language="english", state=LoadState.INDEXING
+    )
+    storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+
+    assert cleanup() == 1
+
+    load.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert "interrupted" in load.error
+    assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
+    assert cleanup() == 0
+
+
+def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
+    load = Load.objects.create(
+        resource=resource_loaded, source="x", language="english", state=LoadState.COPYING
+    )
+    with storage.load_at_work(connection, load.pk):
+        storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+
+        assert cleanup() == 0
+
+        load.refresh_from_db()
+        assert load.state == LoadState.COPYING
+        assert load.pk in storage.stored_loads(connection)
+    cleanup()
+
+
+def test_a_table_in_use_is_dropped_by_a_later_clean_up(
+    transactional_db: None, resource_loaded: Resource
+) -> None:
+    old = resource_loaded.current_load_id
+    reading, done = threading.Event(), threading.Event()
+
+    def read() -> None:
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(f"SELECT count(*) FROM datastore_search_record_{old}")
+                reading.set()
+                done.wait(30)
+        finally:
+            connection.close()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    reading.wait(30)
+    load_csv(resource_loaded, "a\n1\n")
+    assert old in storage.stored_loads(connection)
+    done.set()
+    reader.join()
+
+    cleanup()
+
+    assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
+
+
+def test_a_resource_deleted_during_its_load_leaves_nothing(
+    transactional_db: None, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = Resource.objects.create(name="gone")
+    index = storage.index_records
+
+    def delete_meanwhile(*args: Any, **options: Any) -> None:
+        index(*args, **options)
+        Resource.objects.all().delete()
+
+    monkeypatch.setattr(storage, "index_records", delete_meanwhile)
+
+    with pytest.raises(ResourceGone):
+        load_file(resource, path)
+
+    assert storage.stored_loads(connection) == set()
+
+
+# Readers meanwhile --------------------------------------------------------------------------------
+
+
+class Readers:
+    """Readers that ask again and again, and note what they saw and what was wrong with it."""
+
+    def __init__(self, resource: Resource) -> None:
+        self.seen: list[int] = []
+        self.faults: list[object] = []
+        self._resource = resource
+        self._done = threading.Event()
+        self._threads = [threading.Thread(target=self._read) for _ in range(4)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._done.set()
+        for thread in self._threads:
+            thread.join()
+
+    def wait_for(self, version: int) -> None:
+        while not self.faults and self.seen[-4:] != [version] * 4:
+            self._done.wait(0.01)
+
+    def _read(self) -> None:
+        client = Client()
+        asked: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
+        try:
+            while not self._done.is_set() and not self.faults:
+                for extra in asked:
+                    self._look(client, extra)
+        finally:
+            connection.close()
+
+    def _look(self, client: Client, extra: dict[str, Any]) -> None:
+        """Each version holds its number in all its records, and 50 records more than that."""
+        answer = ask(client, {"resource_id": str(self._resource.pk), "limit": 60, **extra})
+        if answer.status_code != 200:
+            self.faults.append(answer.content)
+            return
+        result = answer.json()["result"]
+        versions = {record["version"] for record in result["records"]}
+        if len(versions) != 1 or result["total"] != 50 + min(versions):
+            self.faults.append((versions, result["total"]))
+        self.seen.append(min(versions))
+
+
+def test_readers_see_the_old_records_until_the_switch_and_never_an_error(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    paths = []
+    for version in range(6):
+        path = tmp_path / f"{version}.csv"
+        path.write_text("version,text\n" + f"{version},river\n" * (50 + version))
+        paths.append(path)
+    resource = Resource.objects.create(name="replaced")
+    load_file(resource, paths[0])
+
+    with Readers(resource) as readers:
+        readers.wait_for(0)
+        for path in paths[1:]:
+            load_file(resource, path)
+        readers.wait_for(5)
+    Resource.objects.all().delete()
+
+    assert readers.faults == []
+    assert set(readers.seen) >= {0, 5}
+
+
+def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    resource = Resource.objects.create(name="twice")
+    faults: list[BaseException] = []
+
+    def load(version: int) -> None:
+        path = tmp_path / f"{version}.csv"
+        path.write_text("version\n" + f"{version}\n" * 3000)
+        try:
+            load_file(resource, path)
+        except (DatabaseError, DatastoreError) as error:
+            faults.append(error)
+        finally:
+            connection.close()
+
+    loaders = [threading.Thread(target=load, args=[version]) for version in (1, 2)]
+    for loader in loaders:
+        loader.start()
+    for loader in loaders:
+        loader.join()
+    cleanup()
+    resource.refresh_from_db()
+
+    assert faults == []
+    assert len({record["version"] for record in records_of(resource)}) == 1
+    assert storage.stored_loads(connection) == {resource.current_load_id}
+    Resource.objects.all().delete()
+
+
+def test_a_failure_says_itself_in_the_active_language() -> None:
+    failure: LoadFailed = EmptyFile()
+
+    with translation.override("vi"):
+        assert str(failure) == "Tệp trống."

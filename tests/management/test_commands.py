@@ -1,0 +1,110 @@
+"""The commands, as staff type them."""
+
+from __future__ import annotations
+
+import uuid
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import SURVEY, ask, ids_of, make_user
+
+
+def run(*arguments: object, **options: Any) -> tuple[str, str]:
+    out, err = StringIO(), StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "My survey 2024.csv"
+    path.write_text(SURVEY)
+    return path
+
+
+def test_load_resource_makes_a_resource(db: None, path: Path) -> None:
+    out, err = run("load_resource", path)
+
+    resource = Resource.objects.get()
+    assert (resource.name, resource.private) == ("my-survey-2024", False)
+    assert str(resource.pk) in out
+    assert "6 records" in out
+    assert "100%" in err
+
+
+def test_load_resource_takes_id_name_privacy_and_types(db: None, path: Path) -> None:
+    wanted = uuid.uuid4()
+
+    run(
+        "load_resource", path, "--id", wanted, "--name", "n", "--private", "--language", "simple",
+        "--type", "amount=text", "--type", "code=int",
+    )  # fmt: skip
+
+    resource = Resource.objects.get(pk=wanted)
+    assert (resource.name, resource.private, resource.language) == ("n", True, "simple")
+    types = {field.name: field.type for field in resource.fields.all()}
+    assert (types["amount"], types["code"]) == ("text", "int4")
+
+
+def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: Path) -> None:
+    run("load_resource", path, "--name", "n", "--private")
+    resource = Resource.objects.get()
+    resource.private = False
+    resource.save()
+    path.write_text("a\n1\n2\n")
+
+    run("load_resource", path, "--id", resource.pk)
+    run("load_resource", path, "--name", "n")
+
+    assert Resource.objects.count() == 1
+    assert ids_of(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
+
+
+def test_the_progress_bar_can_be_silenced(db: None, path: Path) -> None:
+    assert run("load_resource", path, verbosity=0)[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.csv"], "There is no file"),
+        (["{path}", "--name", "not a slug!"], "slug"),
+        (["{path}", "--language", "klingon"], "klingon"),
+        (["{path}", "--type", "amount"], "FIELD=TYPE"),
+        (["{path}", "--type", "nope=text"], "nope"),
+        (["{path}", "--type", "amount=colour"], "colour"),
+        (["{path}", "--type", "title=int"], "Row 1: field “title”"),
+    ],
+)
+def test_load_resource_says_what_is_wrong_and_leaves_nothing(
+    db: None, path: Path, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(CommandError, match=message):
+        run("load_resource", *(argument.format(path=path) for argument in arguments))
+
+    assert not Resource.objects.exists()
+
+
+def test_create_api_token_prints_the_token_alone(client: Client, db: None) -> None:
+    make_user("ann")
+
+    out, _ = run("create_api_token", "ann")
+
+    assert out.count("\n") == 1
+    assert out.strip().isalnum()
+
+
+def test_create_api_token_needs_a_user(db: None) -> None:
+    with pytest.raises(CommandError, match="nobody"):
+        run("create_api_token", "nobody")
+
+
+def test_datastore_cleanup_counts_what_it_dropped(db: None) -> None:
+    assert run("datastore_cleanup")[0] == "0 tables dropped.\n"

@@ -1,0 +1,50 @@
+"""How the tests read a page."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+
+class _Table(HTMLParser):
+    """Collects the cells of the first table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._in_cell = False
+        self._done = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._done:
+            return
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in {"td", "th"}:
+            self.rows[-1].append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._done = self._done or tag == "table"
+        if tag in {"td", "th"}:
+            self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_cell and not self._done:
+            self.rows[-1][-1] += data
+
+
+def table_of(response: Any) -> list[list[str]]:
+    """Give the texts of the first table, row by row, the head first."""
+    assert response.status_code == 200, response.content.decode()
+    table = _Table()
+    table.feed(response.content.decode())
+    return table.rows
+
+
+def text_of(response: Any) -> str:
+    """Give the text of a page, without tags and with single blanks."""
+    text = re.sub(r"<[^>]*>", " ", response.content.decode())
+    return re.sub(r"\s+", " ", html.unescape(text))

@@ -1,0 +1,219 @@
+"""The admin: what staff can do, and what they are told."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from knox.models import AuthToken
+
+from datastore_search.models import Field, Load, LoadState, Resource
+from datastore_search.tokens import user_of
+
+from .builders import SURVEY, make_resource, make_user
+
+LIST = "/en/admin/datastore_search/resource/"
+ADD = f"{LIST}add/"
+
+
+@pytest.fixture
+def staff(client: Client, db: None) -> Client:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    return client
+
+
+def form(**values: Any) -> dict[str, Any]:
+    return {
+        "title": "A survey", "name": "survey", "description": "", "language": "english", **values,
+    }  # fmt: skip
+
+
+def inlines(resource: Resource, **labels: str) -> dict[str, Any]:
+    fields = list(resource.fields.all())
+    data: dict[str, Any] = {}
+    for prefix, count in (("fields", len(fields)), ("loads", resource.loads.count())):
+        data |= {f"{prefix}-TOTAL_FORMS": count, f"{prefix}-INITIAL_FORMS": count}
+    for place, field in enumerate(fields):
+        data[f"fields-{place}-id"] = field.pk
+        data[f"fields-{place}-label"] = labels.get(field.name, field.label)
+        data[f"fields-{place}-notes"] = field.notes
+    for place, load in enumerate(resource.loads.all()):
+        data[f"loads-{place}-id"] = load.pk
+    return data
+
+
+def upload(text: str | bytes = SURVEY, name: str = "survey.csv") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
+
+
+def told(response: Any) -> list[str]:
+    return [str(message) for message in response.context["messages"]]
+
+
+def test_a_resource_is_made_with_its_file(staff: Client) -> None:
+    response = staff.post(ADD, form(file=upload()), follow=True)
+
+    resource = Resource.objects.get()
+    assert resource.current_load is not None
+    assert resource.current_load.rows == 6
+    assert resource.current_load.source == "survey.csv"
+    assert "The file was loaded: 6 records." in told(response)
+
+
+def test_a_resource_is_made_without_a_file(staff: Client) -> None:
+    staff.post(ADD, form())
+
+    assert Resource.objects.get().current_load is None
+    assert b"not loaded yet" in staff.get(LIST).content
+
+
+def test_a_file_replaces_the_records_and_labels_stay(staff: Client) -> None:
+    resource = make_resource()
+    address = f"{LIST}{resource.pk}/change/"
+
+    staff.post(
+        address,
+        form(file=upload("title,x\n1,2\n"), **inlines(resource, title="The title")),
+        follow=True,
+    )
+
+    resource.refresh_from_db()
+    assert resource.current_load is not None
+    assert resource.current_load.rows == 1
+    assert Field.objects.get(name="title").label == "The title"
+
+
+def test_a_bad_file_is_explained_and_changes_nothing(staff: Client) -> None:
+    resource = make_resource()
+    before = resource.current_load_id
+
+    response = staff.post(
+        f"{LIST}{resource.pk}/change/",
+        form(file=upload("a,b\n1,2\n3\n", "bad.csv"), **inlines(resource)),
+        follow=True,
+    )
+
+    resource.refresh_from_db()
+    assert resource.current_load_id == before
+    assert any("Lines: 3" in text for text in told(response))
+    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
+    assert "bad.csv" in page
+    assert "as many cells as the header" in page
+
+
+def test_a_file_that_is_too_large_is_refused(staff: Client, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
+
+    response = staff.post(ADD, form(file=upload()))
+
+    assert b"The file is larger than" in response.content
+    assert not Resource.objects.exists()
+
+
+def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:
+    resource = make_resource(title="Rivers")
+    Load.objects.create(resource=resource, source="x", language="english", state=LoadState.FAILED)
+
+    page = staff.get(LIST).content.decode()
+
+    assert "Rivers" in page
+    assert '<td class="field-records">6</td>' in page
+    assert "KB</td>" in page.replace("\xa0", " ")
+    assert "datastore-badge-bad" in page
+
+
+def test_the_list_asks_as_few_queries_for_many_as_for_one(
+    staff: Client, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(12):
+        make_resource("a\n1\n")
+
+    with django_assert_max_num_queries(12):
+        staff.get(LIST)
+
+
+def test_a_resource_is_found_by_the_label_of_a_field(staff: Client) -> None:
+    make_resource(title="Found")
+    Field.objects.filter(name="title").update(label="Wanted")
+    make_resource("a\n1\n", title="Other")
+
+    page = staff.get(f"{LIST}?q=Wanted").content.decode()
+
+    assert "Found" in page
+    assert "Other" not in page
+
+
+def test_an_unknown_language_is_refused(staff: Client) -> None:
+    assert b"klingon" in staff.post(ADD, form(language="klingon")).content
+
+
+def test_resources_are_deleted(staff: Client) -> None:
+    resource = make_resource()
+
+    staff.post(f"{LIST}{resource.pk}/delete/", {"post": "yes"})
+
+    assert not Resource.objects.exists()
+    assert not Load.objects.exists()
+
+
+def test_staff_without_permission_see_nothing(client: Client, resource: Resource) -> None:
+    client.force_login(make_user("clerk", is_staff=True))
+
+    assert client.get(LIST).status_code == 403
+    assert client.get(f"{LIST}{resource.pk}/change/").status_code == 403
+
+
+def test_who_may_only_view_cannot_load(client: Client, resource: Resource) -> None:
+    client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
+    address = f"{LIST}{resource.pk}/change/"
+
+    page = client.get(address)
+    response = client.post(address, form(file=upload(), **inlines(resource)))
+
+    assert page.status_code == 200
+    assert response.status_code == 403
+    assert Load.objects.count() == 1
+
+
+# Tokens -------------------------------------------------------------------------------------------
+
+
+def test_a_token_is_issued_and_shown_once(staff: Client) -> None:
+    reader = make_user("reader")
+
+    response = staff.post("/en/admin/knox/authtoken/add/", {"user": reader.pk}, follow=True)
+
+    (message,) = [text for text in told(response) if "datastore-token" in text]
+    token = message.split('<code class="datastore-token">')[1].split("<")[0]
+    assert user_of(token) == reader
+    assert AuthToken.objects.get().expiry is None
+    assert token not in staff.get("/en/admin/knox/authtoken/").content.decode()
+
+
+def test_a_token_may_expire(staff: Client) -> None:
+    until = timezone.now() + timedelta(days=2)
+
+    staff.post(
+        "/en/admin/knox/authtoken/add/",
+        {
+            "user": make_user("reader").pk,
+            "expiry_0": until.strftime("%Y-%m-%d"),
+            "expiry_1": until.strftime("%H:%M:%S"),
+        },
+    )
+
+    expiry = AuthToken.objects.get().expiry
+    assert abs(expiry - until) < timedelta(seconds=5)
+
+
+def test_a_token_is_revoked_by_deleting_it(staff: Client) -> None:
+    staff.post("/en/admin/knox/authtoken/add/", {"user": make_user("reader").pk})
+    token = AuthToken.objects.get()
+
+    staff.post(f"/en/admin/knox/authtoken/{token.pk}/delete/", {"post": "yes"})
+
+    assert not AuthToken.objects.exists()

@@ -1,0 +1,51 @@
+"""Each system check, by its id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.checks import run_checks
+from django.core.management import call_command
+
+from datastore_search import storage
+
+
+def ids(*, databases: list[str] | None = None) -> set[str]:
+    found = run_checks(databases=databases)
+    return {str(message.id) for message in found if "datastore_search" in str(message.id)}
+
+
+def test_the_example_project_passes(db: None) -> None:
+    assert ids(databases=["default"]) == set()
+    call_command("check", "--deploy", fail_level="ERROR", databases=["default"])
+
+
+@pytest.mark.parametrize("other", ["django.middleware.locale.LocaleMiddleware", None])
+def test_a_missing_locale_middleware_is_w001(settings: Any, other: str | None) -> None:
+    ours = "datastore_search.middleware.LocaleMiddleware"
+    settings.MIDDLEWARE = [
+        other if path == ours else path for path in settings.MIDDLEWARE if other or path != ours
+    ]
+
+    assert ids() == {"datastore_search.W001"}
+
+
+def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.db import connection  # noqa: PLC0415
+
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+
+    assert ids(databases=["default"]) == {"datastore_search.E001"}
+
+
+def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "is_supported", lambda _connection: False)
+
+    assert ids(databases=["default"]) == {"datastore_search.E002"}
+
+
+def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "knows_letters", lambda _connection: False)
+
+    assert ids(databases=["default"]) == {"datastore_search.W002"}

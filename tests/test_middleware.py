@@ -1,0 +1,70 @@
+"""The locale middleware by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.utils import translation
+
+from datastore_search.middleware import LocaleMiddleware, language_of, path_language
+
+CODES = ("en", "en-gb", "vi", "pt-br", "zh-hans", "ko", "sr-latn")
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        ("en_GB", "en-gb"),
+        ("EN-gb", "en-gb"),
+        ("en_US", "en"),
+        ("vi_VN", "vi"),
+        ("zh_Hans_CN", "zh-hans"),
+        ("zh-Hans", "zh-hans"),
+        ("zh_CN", "zh-hans"),
+        ("ko_KR", "ko"),
+        ("sr_Latn", "sr-latn"),
+        ("pt_PT", None),
+        ("en_XX", None),
+        ("xx", None),
+        ("fr", None),
+        ("api", None),
+    ],
+)
+def test_a_locale_means_an_enabled_language_or_nothing(
+    settings: Any, tag: str, code: str | None
+) -> None:
+    settings.LANGUAGES = [(code, code) for code in CODES]
+
+    assert language_of(tag, CODES) == code
+    assert path_language(f"/{tag}/x") == code
+
+
+def test_the_path_keeps_its_spelling_and_is_resolved_under_djangos() -> None:
+    request = RequestFactory().get("/en_GB/admin//x/")
+
+    LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
+
+    assert (request.path, request.path_info) == ("/en_GB/admin//x/", "/en-gb/admin//x/")
+    assert translation.get_language() == "en-gb"
+
+
+def test_an_enabled_language_without_a_catalogue_is_a_language_all_the_same(settings: Any) -> None:
+    settings.LANGUAGES = [("en", "English"), ("tlh", "tlhIngan Hol")]
+    request = RequestFactory().get("/TLH/admin/")
+
+    LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
+
+    assert request.path_info == "/tlh/admin/"
+    assert translation.get_language() == "tlh"
+
+
+def test_a_portal_without_languages_in_its_paths_is_left_alone(settings: Any) -> None:
+    settings.ROOT_URLCONF = "datastore_search.urls"
+    request = RequestFactory().get("/en_GB/x")
+
+    LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
+
+    assert request.path_info == "/en_GB/x"

@@ -1,0 +1,106 @@
+"""The read path: which plan answers, and what the text of a record is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from datastore_search.filters import AnyOf
+from datastore_search.models import Resource
+from datastore_search.search import Query, _Statements, search
+
+from .builders import make_resource
+
+
+@pytest.fixture(scope="module")
+def clustered(django_db_setup: None, django_db_blocker: Any) -> Any:
+    """30,000 records; a rare value and a rare word lie at the end, a common one everywhere."""
+    rows = [f"{i},{'rare' if i >= 29_900 else 'common'},word{i % 7}" for i in range(30_000)]
+    with django_db_blocker.unblock():
+        resource = make_resource("n,kind,text\n" + "\n".join(rows) + "\n", name="clustered")
+        yield Resource.objects.described(resource.pk)
+        resource.delete()
+
+
+def plan_of(resource: Resource, query: Query, *, few: bool) -> str:
+    load = resource.current_load
+    assert load is not None
+    statement = _Statements(resource, load, query).page(few=few)
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
+        return json.dumps(cursor.fetchone()[0])
+
+
+def test_few_matches_are_taken_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
+    plan = plan_of(clustered, Query(limit=100, filters=(AnyOf("kind", ("rare",)),)), few=True)
+
+    assert "_data_idx" in plan
+    assert "_pkey" not in plan
+
+
+def test_many_matches_are_met_while_walking_the_key(db: None, clustered: Resource) -> None:
+    plan = plan_of(clustered, Query(limit=5, filters=(AnyOf("kind", ("common",)),)), few=False)
+
+    assert "_pkey" in plan
+    assert '"Sort"' not in plan
+
+
+def test_a_rare_word_is_taken_from_the_index(db: None, clustered: Resource) -> None:
+    plan = plan_of(clustered, Query(limit=5, q="29950"), few=True)
+
+    assert "_search_idx" in plan
+
+
+def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> None:
+    plan = plan_of(clustered, Query(limit=5, offset=25_000), few=False)
+
+    assert "Index Only Scan" in plan
+    assert '"Sort"' not in plan
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        (Query(limit=2), [1, 2]),
+        (Query(limit=2, offset=29_999), [30_000]),
+        (Query(limit=2, filters=(AnyOf("kind", ("rare",)),)), [29_901, 29_902]),
+        (Query(limit=2, filters=(AnyOf("kind", ("common",)),), offset=25_000), [25_001, 25_002]),
+        (Query(limit=1, filters=(AnyOf("kind", ("rare", "common")),), offset=29_899), [29_900]),
+        (Query(limit=2, filters=(AnyOf("n", tuple(range(0, 29_999, 1000))),)), [1, 1001]),
+        (Query(limit=2, filters=(AnyOf("_id", (7, 5, None, 2**70)),)), [5, 7]),
+        (Query(limit=9, q="29950"), [29_951]),
+    ],
+)  # fmt: skip
+def test_every_plan_gives_the_records_in_order(
+    db: None, clustered: Resource, query: Query, ids: list[int]
+) -> None:
+    page = search(clustered, query)
+
+    assert [record["_id"] for record in json.loads(page.records)] == ids
+
+
+def test_the_total_is_exact(db: None, clustered: Resource) -> None:
+    assert search(clustered, Query(limit=0)).total == 30_000
+    assert search(clustered, Query(limit=0, filters=(AnyOf("kind", ("rare",)),))).total == 100
+    assert search(clustered, Query(limit=0, q="word3")).total == 4286
+    assert search(clustered, Query(limit=1, include_total=False)).total is None
+
+
+def test_all_digits_come_back(db: None) -> None:
+    digits = "12345678901234567890.12345678901234567890", "9223372036854775807"
+    resource = make_resource(f"n,i\n{digits[0]},{digits[1]}\n")
+
+    page = search(Resource.objects.described(resource.pk), Query(limit=1))
+
+    assert page.records == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'
+
+
+def test_a_read_leaves_the_connection_as_it_was(db: None, clustered: Resource) -> None:
+    search(clustered, Query(limit=1))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('statement_timeout')")
+        assert cursor.fetchone() == ("0",)
