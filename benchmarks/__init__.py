@@ -1,0 +1,1 @@
+"""How fast the portal answers, beside PostgreSQL's own floor: ``make bench``."""
