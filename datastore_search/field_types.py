@@ -110,17 +110,22 @@ def _equal_integer(value: JsonScalar, *, bits: int) -> str | None:
     return str(value) if value in within else None
 
 
+def _read_number(text: str) -> Decimal | str:
+    """Read a text as PostgreSQL does: a number, or the name of what is none."""
+    text = text.strip()
+    if text.lower() in _NOT_A_NUMBER:
+        return _NOT_A_NUMBER[text.lower()]
+    if not _NUMBER.fullmatch(text):
+        raise NotOfType
+    return Decimal(text)
+
+
 def _equal_numeric(value: JsonScalar) -> str | None:
     if isinstance(value, bool):
         raise NotOfType
-    if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in _NOT_A_NUMBER:
-            return as_json(_NOT_A_NUMBER[text.lower()])
-        if not _NUMBER.fullmatch(text):
-            raise NotOfType
-        value = Decimal(text)
-    number = Decimal(value)
+    number = _read_number(value) if isinstance(value, str) else Decimal(value)
+    if isinstance(number, str):
+        return as_json(number)
     exponent = number.as_tuple().exponent
     fits = isinstance(exponent, int) and exponent >= -_NUMERIC_DIGITS_AFTER
     if not fits or number.adjusted() >= _NUMERIC_DIGITS_BEFORE:
@@ -131,18 +136,18 @@ def _equal_numeric(value: JsonScalar) -> str | None:
 def _equal_float(value: JsonScalar) -> str | None:
     if isinstance(value, bool):
         raise NotOfType
-    if isinstance(value, str):
-        text = value.strip()
-        if text.lower() in _NOT_A_NUMBER:
-            return as_json(_NOT_A_NUMBER[text.lower()])
-        if not _NUMBER.fullmatch(text) or math.isinf(float(text)):
-            raise NotOfType
-        return repr(float(text))
+    number = _read_number(value) if isinstance(value, str) else value
+    if isinstance(number, str):
+        return as_json(number)
     try:
-        number = float(value)
+        double = float(number)
     except OverflowError:
-        return None
-    return None if math.isinf(number) else repr(number)
+        double = math.inf
+    if not math.isinf(double):
+        return repr(double)
+    if isinstance(value, str):
+        raise NotOfType  # as PostgreSQL: out of range; a JSON number merely equals nothing
+    return None
 
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})

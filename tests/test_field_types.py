@@ -1,0 +1,86 @@
+"""What a filter's value means to each type."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from datastore_search.field_types import JsonScalar, NotOfType, field_type, field_types
+
+REFUSED = "refused"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "equals"),
+    [
+        ("text", "x", '"x"'),
+        ("text", 5, '"5"'),
+        ("text", Decimal("1000.0"), '"1000.0"'),
+        ("text", True, '"True"'),
+        ("int4", 28, "28"),
+        ("int4", " +028 ", "28"),
+        ("int4", Decimal("28.0"), "28"),
+        ("int4", Decimal("28.5"), None),
+        ("int4", 2**31, None),
+        ("int4", "2147483648", REFUSED),
+        ("int4", "28.0", REFUSED),
+        ("int4", "abc", REFUSED),
+        ("int4", True, REFUSED),
+        ("int4", Decimal("1e400"), None),
+        ("int8", -(2**63), "-9223372036854775808"),
+        ("int8", 2**63, None),
+        ("numeric", Decimal("10.50"), "10.50"),
+        ("numeric", "1e3", "1000"),
+        ("numeric", " .5 ", "0.5"),
+        ("numeric", "nan", '"NaN"'),
+        ("numeric", "-inf", '"-Infinity"'),
+        ("numeric", Decimal("1e200000"), None),
+        ("numeric", "1,5", REFUSED),
+        ("numeric", False, REFUSED),
+        ("float8", Decimal("0.1000000000000000055"), "0.1"),
+        ("float8", "7.50", "7.5"),
+        ("float8", "Infinity", '"Infinity"'),
+        ("float8", Decimal("1e400"), None),
+        ("float8", 10**400, None),
+        ("float8", "1e400", REFUSED),
+        ("float8", "x", REFUSED),
+        ("float8", True, REFUSED),
+        ("bool", True, "true"),
+        ("bool", " OFF ", "false"),
+        ("bool", "tr", "true"),
+        ("bool", "o", REFUSED),
+        ("bool", 1, REFUSED),
+        ("date", "1987-02-11", '"1987-02-11"'),
+        ("date", "1987-02-30", REFUSED),
+        ("date", 19870211, REFUSED),
+        ("timestamp", "2021-03-01T09:00:00", '"2021-03-01T09:00:00.000"'),
+        ("timestamp", "2021-03-01 09:00:00.5", '"2021-03-01T09:00:00.500"'),
+        ("timestamp", "2021-03-01", '"2021-03-01T00:00:00.000"'),
+        ("timestamp", "2021-03-01T09:00:00.123456", '"2021-03-01T09:00:00.123456"'),
+        ("timestamp", "2021-03-01T25:00", REFUSED),
+        ("time", "12:34", '"12:34:00"'),
+        ("time", "12:34:56.500", '"12:34:56.5"'),
+        ("time", "25:00", REFUSED),
+        ("json", "x", '"x"'),
+        ("json", Decimal("2.50"), "2.50"),
+        ("json", True, "true"),
+        ("_text", "x", REFUSED),
+    ],
+)
+def test_a_value_equals_the_stored_form_or_nothing_or_is_refused(
+    kind: str, value: JsonScalar, equals: str | None
+) -> None:
+    if equals == REFUSED:
+        with pytest.raises(NotOfType):
+            field_type(kind).equal_to(value)
+    else:
+        assert field_type(kind).equal_to(value) == equals
+
+
+def test_types_have_other_names() -> None:
+    assert field_type("INT").name == "int4"
+    assert field_type("text[]").name == "_text"
+    assert field_type("numeric") is field_types["numeric"]
+    with pytest.raises(KeyError):
+        field_type("colour")
