@@ -91,7 +91,7 @@ class LoadInline(admin.TabularInline):
 
     model = Load
     fk_name = "resource"
-    fields = ("started", "source", "shown_state", "rows", "duration", "error")
+    fields = ("started", "source", "shown_state", "rows", "duration", "shown_error")
     readonly_fields = fields
     extra = 0
     can_delete = False
@@ -105,6 +105,11 @@ class LoadInline(admin.TabularInline):
     def shown_state(self, load: Load) -> str:
         """Show the state in its colour."""
         return _badge(load)
+
+    @admin.display(description=_("error"))
+    def shown_error(self, load: Load) -> str:
+        """Show why the load failed, in the reader's language."""
+        return load.error or "–"
 
     @admin.display(description=_("seconds"))
     def duration(self, load: Load) -> str:

@@ -104,7 +104,22 @@ class UnsupportedFilter(InvalidParameter):
 
 
 class LoadFailed(DatastoreError):
-    """A file cannot be loaded; nothing has changed."""
+    """
+    A file cannot be loaded; nothing has changed.
+
+    A load keeps its failure as data, so that each reader is told in their own language.
+    """
+
+    def kept(self) -> dict[str, Any]:
+        """Give the failure as what JSON can hold."""
+        return {"name": type(self).__name__, "values": self.values}
+
+    @staticmethod
+    def revived(kept: dict[str, Any]) -> LoadFailed:
+        """Give a kept failure back; one that this version no longer has is ``LoadBroken``."""
+        kinds = {kind.__name__: kind for kind in LoadFailed.__subclasses__()}
+        kind = kinds.get(kept["name"], LoadBroken)
+        return kind(**kept["values"])
 
 
 class EmptyFile(LoadFailed):

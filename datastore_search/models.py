@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from . import storage
 from .conf import conf
-from .exceptions import UnknownResource, UnknownSearchLanguage
+from .exceptions import LoadFailed, UnknownResource, UnknownSearchLanguage
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -196,7 +196,7 @@ class Load(models.Model):
     source = models.CharField(_("source"), max_length=500)
     language = models.CharField(_("language of the search"), max_length=63)
     rows = models.BigIntegerField(_("records"), default=0)
-    error = models.TextField(_("error"), blank=True)
+    failure = models.JSONField(null=True, blank=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 
@@ -207,6 +207,11 @@ class Load(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} ({self.get_state_display()})"
+
+    @property
+    def error(self) -> str:
+        """Say why the load failed, in the reader's language; nothing if it did not."""
+        return str(LoadFailed.revived(self.failure)) if self.failure else ""
 
 
 def _has_permission(user: Reader, verb: str, resource: Resource) -> bool:

@@ -220,6 +220,6 @@ def _fail(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> N
 
 def _mark_failed(load: Load, failure: LoadFailed) -> None:
     Load.objects.filter(pk=load.pk).update(
-        state=LoadState.FAILED, error=str(failure), finished=timezone.now()
+        state=LoadState.FAILED, failure=failure.kept(), finished=timezone.now()
     )
     load.refresh_from_db()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any, Self
@@ -419,8 +420,24 @@ def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
     Resource.objects.all().delete()
 
 
-def test_a_failure_says_itself_in_the_active_language() -> None:
-    failure: LoadFailed = EmptyFile()
+def test_a_failure_is_told_to_each_reader_in_their_language(resource: Resource, path: Path) -> None:
+    path.write_text("")
+    with translation.override("de"), pytest.raises(EmptyFile):
+        load_file(resource, path)
 
+    load = Load.objects.get(resource=resource, state=LoadState.FAILED)
+    assert load.error == "The file is empty."
     with translation.override("vi"):
-        assert str(failure) == "Tệp trống."
+        assert load.error == "Tệp trống."
+
+
+def test_every_failure_can_be_kept_and_given_back() -> None:
+    values = dict.fromkeys(
+        ("count", "lines", "reason", "most", "field", "type", "types", "row", "value"), "5"
+    )
+    for kind in LoadFailed.__subclasses__():
+        kept = json.loads(json.dumps(kind(**values).kept()))
+        assert type(LoadFailed.revived(kept)) is kind
+        assert str(LoadFailed.revived(kept)) == str(kind(**values))
+
+    assert str(LoadFailed.revived({"name": "OfAnotherVersion", "values": {}}))
