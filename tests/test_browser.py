@@ -23,6 +23,7 @@ def browser() -> Iterator[Chrome]:
         options.add_argument(f"--{argument}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options, ChromeService(shutil.which("chromedriver")))
+    driver.implicitly_wait(30)  # a click returns before the next page is there
     yield driver
     driver.quit()
 
@@ -39,6 +40,7 @@ def log_in(browser: Chrome, base: str, locale: str) -> None:
     browser.find_element(By.NAME, "username").send_keys("boss")
     browser.find_element(By.NAME, "password").send_keys("secret")
     browser.find_element(By.CSS_SELECTOR, "[type=submit]").click()
+    browser.find_element(By.ID, "user-tools")
 
 
 def faults_of(browser: Chrome) -> list[str]:
