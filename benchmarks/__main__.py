@@ -47,7 +47,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
 
-    from .server import serving  # noqa: PLC0415 - after the set-up
+    from .server import serving
 
     resource_id = _resource(rows)
     print(f"{'request':24} {'portal':>10} {'p95':>10} {'floor':>10} {'ratio':>7} {'own time':>10}")
@@ -62,12 +62,12 @@ def main() -> None:
 
 def _resource(rows: int) -> str:
     """Load the table of so many rows, unless it is there."""
-    from django.core.management import call_command  # noqa: PLC0415
+    from django.core.management import call_command
 
-    from datastore_search.loading import load_file  # noqa: PLC0415
-    from datastore_search.models import Resource  # noqa: PLC0415
+    from datastore_search.loading import load_file
+    from datastore_search.models import Resource
 
-    from .data import write_table  # noqa: PLC0415
+    from .data import write_table
 
     call_command("migrate", verbosity=0)
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
@@ -102,20 +102,20 @@ def _portal(port: int, resource_id: str, asked: dict[str, Any]) -> Callable[[], 
 
 
 def _floor(resource_id: str, asked: dict[str, Any]) -> Callable[[], None]:
-    from uuid import UUID  # noqa: PLC0415
+    from uuid import UUID
 
-    from django.db import connection  # noqa: PLC0415
+    from django.db import connection
 
-    from datastore_search import search  # noqa: PLC0415
-    from datastore_search.api.parameters import SearchRequest  # noqa: PLC0415
-    from datastore_search.models import Resource  # noqa: PLC0415
+    from datastore_search import search
+    from datastore_search.api.parameters import SearchRequest
+    from datastore_search.models import Resource
 
     query = SearchRequest({"resource_id": resource_id, **asked}).query
     resource = Resource.objects.described(UUID(resource_id))
     load = resource.current_load
     if load is None:
         sys.exit("The benchmark's resource has not been loaded.")
-    statements = search._Statements(resource, load, query)  # noqa: SLF001 - the very statements
+    statements = search._Statements(resource, load, query)
     connection.ensure_connection()
     cursor = connection.connection.cursor()
 
@@ -124,7 +124,7 @@ def _floor(resource_id: str, asked: dict[str, Any]) -> Callable[[], None]:
         if query.q or query.filters:
             count = statements.count()
             ((total,),) = cursor.execute(count.text, count.parameters).fetchall()
-        page = statements.page(few=total <= search._SORTED_MATCHES)  # noqa: SLF001
+        page = statements.page(few=total <= search._SORTED_MATCHES)
         cursor.execute(page.text, page.parameters).fetchall()
 
     return ask
