@@ -167,7 +167,7 @@ class ResourceAdmin(admin.ModelAdmin):
         loads = [r.current_load_id for r in resources if r.current_load_id]
         sizes = storage.record_bytes(connections[router.db_for_read(Load)], loads)
         for resource in resources:
-            resource.table_bytes = sizes.get(resource.current_load_id or 0)  # type: ignore[attr-defined]
+            resource.table_bytes = sizes.get(resource.current_load_id or 0)  # type: ignore[attr-defined] # only here
         return changelist
 
     @admin.display(description=_("title"), ordering="title")

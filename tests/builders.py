@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
+from django.db import connection
 
 from datastore_search.loading import load_file
 from datastore_search.models import Resource
@@ -45,6 +46,14 @@ def load_csv(
         load_file(resource, path, types=types)
     resource.refresh_from_db()
     return resource
+
+
+def make_slow(resource: Resource) -> None:
+    """Let every read of a resource's records take half a minute."""
+    table = f"datastore_search_record_{resource.current_load_id}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
+        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
 
 
 def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:

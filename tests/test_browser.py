@@ -45,7 +45,7 @@ def log_in(browser: Chrome, base: str, locale: str) -> None:
 
 def faults_of(browser: Chrome) -> list[str]:
     """List what the browser's console complains about, but for the icon that no test server has."""
-    lines: list[dict[str, str]] = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    lines: list[dict[str, str]] = browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
     return [
         line["message"]
         for line in lines

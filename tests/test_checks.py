@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 from django.core.management import call_command
+from django.db import connection
 
 from datastore_search import storage
 
@@ -32,8 +33,6 @@ def test_a_missing_locale_middleware_is_w001(settings: Any, other: str | None) -
 
 
 def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from django.db import connection  # noqa: PLC0415
-
     monkeypatch.setattr(connection, "vendor", "sqlite")
 
     assert ids(databases=["default"]) == {"datastore_search.E001"}

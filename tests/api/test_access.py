@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
+from knox.models import AuthToken
 
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
@@ -97,8 +98,6 @@ def test_the_token_of_an_inactive_user_is_not_valid(client: Client, hidden: Reso
 
 
 def test_a_token_is_kept_only_as_a_hash(db: None) -> None:
-    from knox.models import AuthToken  # noqa: PLC0415
-
     token = make_token()
 
     row = AuthToken.objects.values().get()

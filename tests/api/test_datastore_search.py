@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +12,7 @@ from django.test import Client
 
 from datastore_search.models import Field, Resource
 
-from ..builders import ask, error_of, ids_of, make_resource, make_token, result_of
+from ..builders import ask, error_of, ids_of, make_resource, make_slow, make_token, result_of
 
 PATH = "/en/api/action/datastore_search"
 
@@ -399,14 +400,7 @@ def test_a_q_without_end_is_refused(client: Client, resource: Resource) -> None:
 
 
 def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: Any) -> None:
-    from datetime import timedelta  # noqa: PLC0415
-
-    from django.db import connection  # noqa: PLC0415
-
-    table = f"datastore_search_record_{resource.current_load_id}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
-        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
+    make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
     error = error_of(find(client, resource), 409, "Validation Error")

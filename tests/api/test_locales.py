@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
@@ -87,10 +89,8 @@ def test_a_wrong_locale_is_404(client: Client, resource: Resource, spelling: str
     assert ask(client, {"resource_id": str(resource.pk)}, path=path).status_code == 404
 
 
-def test_a_language_that_is_not_enabled_is_404(
-    client: Client, db: None, settings: pytest.FixtureRequest
-) -> None:
-    settings.LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]  # type: ignore[attr-defined]
+def test_a_language_that_is_not_enabled_is_404(client: Client, db: None, settings: Any) -> None:
+    settings.LANGUAGES = [("en", "English"), ("vi", "Tiếng Việt")]
 
     assert client.get(f"/de/{ACTION}").status_code == 404
     assert client.get(f"/vi/{ACTION}").status_code == 409

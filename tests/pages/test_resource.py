@@ -11,14 +11,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from django.db import connection
 from django.db.utils import OperationalError
 from django.test import Client
 
 from datastore_search.models import Field, Resource
 from datastore_search.search import RecordsReplaced, search
 
-from ..builders import ids_of, load_csv, make_resource, make_token, make_user
+from ..builders import ids_of, load_csv, make_resource, make_slow, make_token, make_user
 from .reading import table_of, text_of
 
 
@@ -468,10 +467,7 @@ def test_head_answers_like_get_without_a_body(client: Client, resource: Resource
 
 
 def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: Any) -> None:
-    table = f"datastore_search_record_{resource.current_load_id}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
-        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
+    make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
     response = client.get(path_of(resource), {"q": "river"})
