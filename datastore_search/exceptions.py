@@ -7,6 +7,7 @@ reader's language: the message is translated when it is read, not when it is rai
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.utils.functional import Promise
@@ -51,6 +52,10 @@ class UnknownAction(BadRequest):
     message = _("There is no action “%(action)s”.")
 
 
+class WritingByGet(BadRequest):
+    message = _("Action “%(action)s” changes something: send it by POST.")
+
+
 class UnknownResource(DatastoreError):
     message = _("Not found: Resource “%(resource)s” was not found.")
 
@@ -65,6 +70,22 @@ class AnonymousDenied(AccessDenied):
 
 class TokenDenied(AccessDenied):
     message = _("Access denied: resource %(resource)s is private and the API token is not valid.")
+
+
+class WriteDenied(AccessDenied):
+    message = _("Access denied: user %(user)s may not change resource %(resource)s.")
+
+
+class AnonymousWriteDenied(AccessDenied):
+    message = _("Access denied: changing a resource takes an API token.")
+
+
+class TokenWriteDenied(AccessDenied):
+    message = _("Access denied: the API token is not valid.")
+
+
+class UnknownHelp(DatastoreError):
+    message = _("Not found: there is no action “%(action)s”.")
 
 
 class UnknownPage(DatastoreError):
@@ -85,9 +106,34 @@ class InvalidParameter(DatastoreError):
     parameter: ClassVar[str]
 
 
+class InvalidParameters(DatastoreError):
+    """Several faults of parameters, reported together."""
+
+    def __init__(self, faults: Iterable[InvalidParameter]) -> None:
+        """Keep the faults, flat."""
+        super().__init__()
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        """Say all faults, in the active language."""
+        return " ".join(map(str, self.faults))
+
+
 class UnknownField(InvalidParameter):
     parameter = "filters"
     message = _("Unknown field: “%(field)s”")
+
+
+class UnknownResultField(UnknownField):
+    parameter = "fields"
+
+
+class UnknownSortField(UnknownField):
+    parameter = "sort"
+
+
+class UnknownQuestionField(UnknownField):
+    parameter = "q"
 
 
 class InvalidFilterValue(InvalidParameter):
@@ -95,9 +141,184 @@ class InvalidFilterValue(InvalidParameter):
     message = _("Field “%(field)s” has type %(type)s and cannot equal %(value)s.")
 
 
-class UnsupportedFilter(InvalidParameter):
+class InvalidFilterOperand(InvalidParameter):
     parameter = "filters"
-    message = _("The condition on field “%(field)s” must be a value or a list of values.")
+    message = _("Operator “%(operator)s” on field “%(field)s” has an operand it cannot use.")
+
+
+class UnsupportedOperator(InvalidParameter):
+    parameter = "filters"
+    message = _("Field “%(field)s” has type %(type)s, which operator “%(operator)s” does not fit.")
+
+
+class UnknownOperator(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown operator “%(operator)s” on field “%(field)s”. There are: %(operators)s.")
+
+
+class UnknownGroup(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown group “%(group)s”: there are $and and $or, and $$ begins a field’s name.")
+
+
+class FiltersNotAnObject(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters must be an object, or a list of objects.")
+
+
+class EmptyCondition(InvalidParameter):
+    parameter = "filters"
+    message = _("A condition must not be empty.")
+
+
+class FiltersTooMany(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum number of filter operations exceeded: %(most)s")
+
+
+class FiltersTooDeep(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum nesting depth for filter operations reached: %(most)s")
+
+
+class InvalidSort(InvalidParameter):
+    parameter = "sort"
+    message = _(
+        "“%(key)s” is no sort key: a field, then asc or desc, then nulls first or nulls last."
+    )
+
+
+class UnsortableField(InvalidParameter):
+    parameter = "sort"
+    message = _("Field “%(field)s” has type %(type)s and cannot be sorted by.")
+
+
+class SortOutsideFields(InvalidParameter):
+    parameter = "sort"
+    message = _("With “distinct”, “%(field)s” can be sorted by only when it is among “fields”.")
+
+
+class InvalidQuestion(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+
+
+class UnknownLanguage(InvalidParameter):
+    parameter = "language"
+    message = _("PostgreSQL has no text search configuration “%(language)s”.")
+
+
+# Writing ----------------------------------------------------------------------------------------
+
+
+class ReadOnlyResource(InvalidParameter):
+    parameter = "read-only"
+    message = _(
+        "The records come from a file, and the next file replaces them. To change them all the"
+        " same, send “force”: true."
+    )
+
+
+class ResourceAndId(InvalidParameter):
+    parameter = "resource"
+    message = _("Give either “resource” or “resource_id”.")
+
+
+class InvalidResource(InvalidParameter):
+    parameter = "resource"
+    message = _("The resource cannot be made: %(reason)s")
+
+
+class InvalidFieldName(InvalidParameter):
+    parameter = "fields"
+    message = _("“%(field)s” cannot be the name of a field.")
+
+
+class RepeatedField(InvalidParameter):
+    parameter = "fields"
+    message = _("Field “%(field)s” is given twice.")
+
+
+class UnknownFieldType(InvalidParameter):
+    parameter = "fields"
+    message = _("Field “%(field)s”: there is no type “%(type)s”. Choose one of: %(types)s.")
+
+
+class InvalidFieldInfo(InvalidParameter):
+    parameter = "fields"
+    message = _("Field “%(field)s”: “info” must be an object.")
+
+
+class FieldsTooMany(InvalidParameter):
+    parameter = "fields"
+    message = _("There are %(count)s fields; at most %(most)s can be stored.")
+
+
+class InvalidRecord(InvalidParameter):
+    """A record cannot be stored; ``record`` counts from 1."""
+
+    parameter = "records"
+    message = _("Record %(record)s: field “%(field)s” has type %(type)s and cannot hold %(value)s.")
+
+
+class UnknownRecordField(InvalidRecord):
+    message = _("Record %(record)s: unknown field “%(field)s”")
+
+
+class UnknownUpsertField(UnknownRecordField):
+    parameter = "fields"
+
+
+class DuplicateKey(InvalidRecord):
+    message = _("Record %(record)s: there is already a record with the same primary key.")
+
+
+class MissingKey(InvalidRecord):
+    parameter = "key"
+    message = _("Record %(record)s: fields of the primary key are missing: %(fields)s")
+
+
+class UnknownKey(InvalidRecord):
+    parameter = "key"
+    message = _("Record %(record)s: there is no record with this key.")
+
+
+class InvalidKey(InvalidRecord):
+    parameter = "key"
+    message = _("Record %(record)s: “_id” must be a whole number from 1 to %(most)s.")
+
+
+class NoKey(InvalidParameter):
+    parameter = "table"
+    message = _("The resource has no primary key: records must have “_id”.")
+
+
+class KeyTooLong(InvalidParameter):
+    parameter = "key"
+    message = _("The values of the primary key are too long.")
+
+
+class UnknownKeyField(UnknownField):
+    parameter = "primary_key"
+
+
+class UnknownIndexField(UnknownField):
+    parameter = "indexes"
+
+
+class KeyNotUnique(InvalidParameter):
+    parameter = "primary_key"
+    message = _("Some records have the same values in the fields of the primary key.")
+
+
+class InvalidAlias(InvalidParameter):
+    parameter = "aliases"
+    message = _("“%(alias)s” cannot be an alias.")
+
+
+class TakenAlias(InvalidParameter):
+    parameter = "aliases"
+    message = _("The alias “%(alias)s” is taken.")
 
 
 # Loads ------------------------------------------------------------------------------------------

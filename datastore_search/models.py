@@ -7,8 +7,9 @@ points to the load whose table is being served.
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
@@ -47,7 +48,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         with transaction.atomic(using=self.db):
             load_ids = list(Load.objects.filter(resource__in=self).values_list("pk", flat=True))
             deleted = super().delete()
-            _drop_on_commit(load_ids, using=self.db)
+            drop_on_commit(load_ids, using=self.db)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -58,26 +59,47 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         private = [found.pk for found in self.filter(private=True) if found.readable_by(user)]
         return self.filter(models.Q(private=False) | models.Q(pk__in=private))
 
-    def described(self, resource_id: uuid.UUID) -> Resource:
+    def described(self, name: uuid.UUID | str) -> Resource:
         """
         Get a resource with its current load and fields, all of one moment.
 
-        One statement reads them, so that a load that is being published is seen wholly or not at
-        all.
+        ``name`` is its id or an alias.  One statement reads them, so that a load that is being
+        published is seen wholly or not at all.
 
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
         fields = list(
             Field.objects.using(self.db)
-            .filter(resource=resource_id, resource__current_load__isnull=False)
+            .filter(_named(name, "resource__"), resource__current_load__isnull=False)
             .select_related("resource__current_load")
             .order_by("position")
         )
-        if not fields:
-            raise UnknownResource(resource=resource_id)
-        resource = fields[0].resource
+        resource = fields[0].resource if fields else self._without_fields(name)
         resource.schema = tuple(fields)
         return resource
+
+    def _without_fields(self, name: uuid.UUID | str) -> Resource:
+        """Get a resource that was made without any field, or none."""
+        loaded = self.filter(_named(name, ""), current_load__isnull=False, fields=None)
+        resource = loaded.select_related("current_load").first()
+        if resource is None:
+            raise UnknownResource(resource=name)
+        return resource
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def as_id(name: str) -> uuid.UUID | None:
+    """Read the id of a resource; None for what can only be an alias."""
+    return uuid.UUID(name) if _UUID.fullmatch(name) else None
+
+
+def _named(name: uuid.UUID | str, prefix: str) -> models.Q:
+    resource_id = name if isinstance(name, uuid.UUID) else as_id(name)
+    if resource_id is None:
+        return models.Q(**{f"{prefix}aliases__name": name})
+    return models.Q(**{f"{prefix}pk": resource_id})
 
 
 class Resource(models.Model):
@@ -116,6 +138,13 @@ class Resource(models.Model):
         editable=False,
         related_name="+",
     )
+    primary_key = models.JSONField(
+        _("primary key"),
+        default=list,
+        blank=True,
+        editable=False,
+        help_text=_("Names of the fields that no two records have the same values in."),
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     modified = models.DateTimeField(_("modified"), auto_now=True)
 
@@ -138,14 +167,38 @@ class Resource(models.Model):
         with transaction.atomic(using=using):
             load_ids = list(self.loads.values_list("pk", flat=True))
             deleted = super().delete(*args, **kwargs)
-            _drop_on_commit(load_ids, using=using)
+            drop_on_commit(load_ids, using=using)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     def readable_by(self, user: Reader) -> bool:
         """Tell whether a user may read the records."""
-        return not self.private or _has_permission(user, "view", self)
+        return not self.private or self.permits(user, "view")
+
+    def permits(self, user: Reader, verb: str) -> bool:
+        """Ask for a permission (view, add, change, delete) in general, then for this resource."""
+        if not isinstance(user, PermissionsMixin | AnonymousUser):
+            return False
+        permission = f"datastore_search.{verb}_resource"
+        return user.has_perm(permission) or user.has_perm(permission, self)
+
+
+class Alias(models.Model):
+    """Another name of a resource, which the API takes in place of its id."""
+
+    resource = models.ForeignKey(
+        Resource, models.CASCADE, verbose_name=_("resource"), related_name="aliases"
+    )
+    name = models.CharField(_("name"), max_length=200, unique=True)
+
+    class Meta:
+        verbose_name = _("alias")
+        verbose_name_plural = _("aliases")
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Field(models.Model):
@@ -159,6 +212,8 @@ class Field(models.Model):
     position = models.PositiveIntegerField(_("position"), editable=False)
     label = models.CharField(_("label"), max_length=500, blank=True)
     notes = models.TextField(_("notes"), blank=True)
+    #: What else a client has said about the field.
+    more = models.JSONField(default=dict, blank=True, editable=False)
 
     class Meta:
         verbose_name = _("field")
@@ -173,6 +228,18 @@ class Field(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def info(self) -> dict[str, Any]:
+        """Give what the data dictionary says, in CKAN's words."""
+        said = {"label": self.label, "notes": self.notes}
+        return {**{name: text for name, text in said.items() if text}, **self.more}
+
+    @info.setter
+    def info(self, info: Mapping[str, Any]) -> None:
+        self.label = str(info.get("label") or "")[:500]
+        self.notes = str(info.get("notes") or "")
+        self.more = {name: value for name, value in info.items() if name not in ("label", "notes")}
+
 
 class LoadState(models.TextChoices):
     """How far a load is."""
@@ -184,6 +251,13 @@ class LoadState(models.TextChoices):
     FAILED = "failed", _("failed")
 
 
+class Origin(models.TextChoices):
+    """Where the records come from: only those of the API may be written to without ``force``."""
+
+    FILE = "file", _("file")
+    API = "api", _("API")
+
+
 class Load(models.Model):
     """One run of loading a file into a resource, and the table that it made."""
 
@@ -193,6 +267,7 @@ class Load(models.Model):
     state = models.CharField(
         _("state"), max_length=20, choices=LoadState, default=LoadState.READING
     )
+    origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     source = models.CharField(_("source"), max_length=500)
     language = models.CharField(_("language of the search"), max_length=63)
     rows = models.BigIntegerField(_("records"), default=0)
@@ -214,15 +289,9 @@ class Load(models.Model):
         return str(LoadFailed.revived(self.failure)) if self.failure else ""
 
 
-def _has_permission(user: Reader, verb: str, resource: Resource) -> bool:
-    """Ask for a permission in general, then for this very resource."""
-    if not isinstance(user, PermissionsMixin | AnonymousUser):
-        return False
-    permission = f"datastore_search.{verb}_resource"
-    return user.has_perm(permission) or user.has_perm(permission, resource)
+def drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:
+    """Drop the tables of some loads as soon as nothing can take it back."""
 
-
-def _drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:
     def drop() -> None:
         for load_id in load_ids:
             storage.drop_records(connections[using], load_id)

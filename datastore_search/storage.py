@@ -8,8 +8,9 @@ connections, no models; a table is named by the number of its load.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from importlib.resources import files
 
@@ -24,6 +25,9 @@ from .exceptions import UnstorableRecord
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
+
+#: The advisory lock of whoever changes aliases.
+_ALIAS_LOCK = 0x64735F616C696173
 
 _PREFIX = "datastore_search_record_"
 
@@ -108,6 +112,60 @@ def index_records(connection: BaseDatabaseWrapper, load_id: int, *, memory_bytes
             cursor.execute(sql.SQL(statement).format(table=table))
 
 
+# Changing a table ---------------------------------------------------------------------------------
+
+
+def add_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
+    """Give every record of a load some more fields, empty ones."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "UPDATE {table} SET data = (SELECT jsonb_object_agg(name, null)"
+                " FROM unnest(%s::text[]) AS name) || data"
+            ).format(table=record_table(load_id)),
+            [list(names)],
+        )
+
+
+def remove_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
+    """Take some fields, and their words, out of every record of a load."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("UPDATE {table} SET data = data - %s::text[]").format(
+                table=record_table(load_id)
+            ),
+            [list(names)],
+        )
+
+
+def set_key(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
+    """
+    Let no two records of a load have the same values in some fields; nulls differ from each other.
+
+    Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long.
+    """
+    key = sql.Identifier(f"{_PREFIX}{load_id}_key")
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
+        if names:
+            cursor.execute(
+                sql.SQL("CREATE UNIQUE INDEX {key} ON {table} ({values})").format(
+                    key=key,
+                    table=record_table(load_id),
+                    values=sql.SQL(", ").join(key_value("data", name) for name in names),
+                ),
+                [],
+            )
+            cursor.execute(sql.SQL("ANALYZE {table}").format(table=record_table(load_id)))
+
+
+def key_value(data: str, name: str) -> sql.Composable:
+    """Give a field's value within a key: jsonb, or SQL null."""
+    return sql.SQL("(nullif({data} -> {name}, 'null'))").format(
+        data=sql.SQL(data), name=sql.Literal(name.replace("%", "%%"))
+    )
+
+
 # Dropping tables ----------------------------------------------------------------------------------
 
 
@@ -157,18 +215,73 @@ def record_bytes(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> di
         return {load_id: size for load_id, size in cursor.fetchall() if size is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much room a table, its indexes and the whole database take, in bytes."""
+
+    records_bytes: int
+    indexes_bytes: int
+    database_bytes: int
+
+
+def record_sizes(connection: BaseDatabaseWrapper, load_id: int) -> Sizes:
+    """Measure the table of a load."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_table_size(record), pg_indexes_size(record),"
+            " pg_database_size(current_database())"
+            " FROM CAST(%s AS regclass) AS record",
+            [f"{_PREFIX}{load_id}"],
+        )
+        return Sizes(*cursor.fetchone())
+
+
 # Reading ------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def statement_limit(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None]:
-    """End each statement of the block that runs longer than ``limit``."""
-    with (
-        transaction.atomic(using=connection.alias),
-        connection.cursor() as cursor,
-        _setting(cursor, "statement_timeout", _milliseconds(limit)),
-    ):
+def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None]:
+    """
+    Let all statements of the block see one moment, and end each that runs longer than ``limit``.
+
+    Within a transaction of the caller the moment is that transaction's business.
+
+    Source: PostgreSQL's isolation level ``REPEATABLE READ``.
+    """
+    with ExitStack() as stack:
+        if not connection.in_atomic_block:
+            connection.ensure_connection()
+            stack.enter_context(_isolated(connection))
+        stack.enter_context(transaction.atomic(using=connection.alias))
+        cursor = stack.enter_context(connection.cursor())
+        stack.enter_context(_setting(cursor, "statement_timeout", _milliseconds(limit)))
         yield
+
+
+@contextmanager
+def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Begin the next transaction as ``REPEATABLE READ``, without a statement of its own."""
+    driver = connection.connection
+    before = driver.isolation_level
+    driver.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    try:
+        yield
+    finally:
+        if not driver.closed:
+            driver.isolation_level = before
+
+
+def cast_texts(
+    connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
+) -> Sequence[str | None]:
+    """Let PostgreSQL read texts as a type: canonical JSON, or None where it refuses."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT datastore_search_cast(value, %s)::text"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, place) ORDER BY place",
+            [kind, list(texts)],
+        )
+        return [answer for (answer,) in cursor.fetchall()]
 
 
 @contextmanager
@@ -217,6 +330,12 @@ def is_at_work(connection: BaseDatabaseWrapper, load_id: int) -> bool:
 
 def _lock_number(load_id: int) -> int:
     return load_id % 2**31
+
+
+def lock_aliases(connection: BaseDatabaseWrapper) -> None:
+    """Let only one transaction at a time change aliases."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])
 
 
 # PostgreSQL itself --------------------------------------------------------------------------------

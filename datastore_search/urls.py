@@ -9,7 +9,7 @@ The app's addresses, without a locale: the portal includes them in its own ``i18
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
-from .api.views import ActionView
+from .api.views import ActionView, VersionView
 from .pages.views import CatalogueView, ResourceView
 
 app_name = "datastore_search"
@@ -19,6 +19,8 @@ _action = csrf_exempt(ActionView.as_view())
 api_urlpatterns = [
     path("api/action/<path:action>", _action, name="action"),
     path("api/3/action/<path:action>", _action, name="action-3"),
+    path("api/3", VersionView.as_view(), name="version"),
+    path("api/3/", VersionView.as_view()),
 ]
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),

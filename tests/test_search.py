@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from django.db import connection
 
 from datastore_search.filters import AnyOf
 from datastore_search.models import Resource
-from datastore_search.search import Query, _Statements, search
+from datastore_search.search import Query, relation_of, search
+from datastore_search.search.statements import Statements
 
 from .builders import make_resource
 
@@ -25,10 +27,12 @@ def clustered(django_db_setup: None, django_db_blocker: Any) -> Any:
         resource.delete()
 
 
+def refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
+    return [None] * len(texts)
+
+
 def plan_of(resource: Resource, query: Query, *, few: bool) -> str:
-    load = resource.current_load
-    assert load is not None
-    statement = _Statements(resource, load, query).page(few=few)
+    statement = Statements(relation_of(resource), query, refuse_all).page(few=few)
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
         return json.dumps(cursor.fetchone()[0])

@@ -31,10 +31,11 @@ def read_parameters(wrapped: Request) -> dict[str, object]:
     Raises: ``BadRequest``; ``UnsupportedMediaType``.
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
+    request.encoding = "utf-8"  # whatever charset the content type names
     kind = (request.content_type or "").lower()
     if request.method == "POST" and kind in _FORMS:
         return _form(request, kind) or _flat(request.GET)
-    if request.method != "POST" or request.GET or not request.body:
+    if request.GET or not request.body:
         return _flat(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType(kind)
@@ -43,7 +44,8 @@ def read_parameters(wrapped: Request) -> dict[str, object]:
 
 def _form(request: HttpRequest, kind: str) -> dict[str, object]:
     if kind == "multipart/form-data":
-        return _flat(request.POST)
+        files = dict.fromkeys(request.FILES, "")  # no action takes one: refused by its name
+        return {**files, **_flat(request.POST)}
     if request.body.lstrip()[:1] in (b"{", b"["):
         return parse_object(request.body)
     return _flat(QueryDict(request.body, encoding="utf-8"))

@@ -8,6 +8,7 @@ of the path, without a word of SQL.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
@@ -25,7 +26,10 @@ from ..exceptions import (
     AccessDenied,
     BadRequest,
     InvalidParameter,
+    InvalidParameters,
+    InvalidRecord,
     QueryTooSlow,
+    UnknownHelp,
     UnknownResource,
     UnsteadyResource,
 )
@@ -50,7 +54,7 @@ _TYPES: Final = {
 
 #: What each other failure is; without a message of the table, its own.
 _OTHERS: Final = (
-    (UnknownResource, status.HTTP_404_NOT_FOUND, None),
+    ((UnknownResource, UnknownHelp), status.HTTP_404_NOT_FOUND, None),
     (Http404, status.HTTP_404_NOT_FOUND, _("Not found")),
     (AccessDenied, status.HTTP_403_FORBIDDEN, None),
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
@@ -71,7 +75,7 @@ _OTHERS: Final = (
 )
 
 
-def success(request: Request, action: str, result: dict[str, Any]) -> dict[str, Any]:
+def success(request: Request, action: str, result: object) -> dict[str, Any]:
     """Wrap the result of an action."""
     return {"help": help_url(request, action), "success": True, "result": result}
 
@@ -108,8 +112,9 @@ def _described(error: Exception) -> tuple[int, dict[str, Any]]:
     """Say an exception as a status and the members of ``error``."""
     if isinstance(error, rest.ValidationError):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
-    if isinstance(error, InvalidParameter):
-        return status.HTTP_409_CONFLICT, {error.parameter: [str(error)]}
+    if isinstance(error, InvalidParameter | InvalidParameters):
+        faults = error.faults if isinstance(error, InvalidParameters) else (error,)
+        return status.HTTP_409_CONFLICT, _members(faults)
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}
     if isinstance(error, rest.APIException):
@@ -120,6 +125,18 @@ def _described(error: Exception) -> tuple[int, dict[str, Any]]:
         if isinstance(error, kinds):
             return code, {"message": str(message or error)}
     return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": str(_("Internal server error"))}
+
+
+def _members(faults: Iterable[InvalidParameter]) -> dict[str, Any]:
+    """Say each parameter's faults once; a record's place too, counted from 0 as CKAN does."""
+    members: dict[str, Any] = {}
+    for fault in faults:
+        said = members.setdefault(fault.parameter, [])
+        if str(fault) not in said:
+            said.append(str(fault))
+        if isinstance(fault, InvalidRecord):
+            members["records_row"] = fault.values["record"] - 1
+    return members
 
 
 def _headers(error: Exception) -> dict[str, str]:

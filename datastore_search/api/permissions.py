@@ -5,7 +5,14 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractBaseUser
 from rest_framework.request import Request
 
-from ..exceptions import AccessDenied, AnonymousDenied, TokenDenied
+from ..exceptions import (
+    AccessDenied,
+    AnonymousDenied,
+    AnonymousWriteDenied,
+    TokenDenied,
+    TokenWriteDenied,
+    WriteDenied,
+)
 from ..models import Resource
 from .authentication import REJECTED
 
@@ -23,3 +30,18 @@ def check_may_read(request: Request, resource: Resource) -> None:
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=resource.pk)
     raise AnonymousDenied(resource=resource.pk)
+
+
+def check_may_write(request: Request, resource: Resource, verb: str = "change") -> None:
+    """
+    Refuse a user who may not add, change or delete a resource.
+
+    Raises: ``AccessDenied``.
+    """
+    if resource.permits(request.user, verb):
+        return
+    if request.auth == REJECTED:
+        raise TokenWriteDenied
+    if isinstance(request.user, AbstractBaseUser):
+        raise WriteDenied(user=request.user.get_username(), resource=resource.pk)
+    raise AnonymousWriteDenied

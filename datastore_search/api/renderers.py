@@ -23,8 +23,8 @@ class EnvelopeRenderer(BaseRenderer):
     """
     Write the envelope as JSON.
 
-    ``result.records`` may be ``RawJson``, the text that PostgreSQL wrote: it is spliced in behind
-    the other members and never parsed.
+    A member of ``result`` may be ``RawJson``, the text that PostgreSQL wrote: it is spliced in
+    behind the other members and never parsed.
     """
 
     media_type = "application/json"
@@ -40,18 +40,17 @@ class EnvelopeRenderer(BaseRenderer):
         """Give the answer's bytes; of no data, none."""
         if data is None:
             return b""
-        records = _records(data)
-        if records is None:
+        result = data.get("result")
+        if not isinstance(result, Mapping):
             return _dumped(data)
-        rest = {name: value for name, value in data["result"].items() if name != "records"}
-        head = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
-        return b'%b, "records": %b}}' % (head[:-2], records.encode())
-
-
-def _records(data: Mapping[str, Any]) -> RawJson | None:
-    result = data.get("result")
-    records = result.get("records") if isinstance(result, Mapping) else None
-    return records if isinstance(records, RawJson) else None
+        raw = {name: text for name, text in result.items() if isinstance(text, RawJson)}
+        rest = {name: value for name, value in result.items() if name not in raw}
+        body = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
+        spliced = [f"{json.dumps(name)}: {text}" for name, text in raw.items()]
+        if not spliced:
+            return body
+        comma = ", " if rest else ""
+        return b"%b%b}}" % (body[:-2], f"{comma}{', '.join(spliced)}".encode())
 
 
 def _dumped(data: object) -> bytes:

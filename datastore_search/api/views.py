@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
-from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.cache import (
+    add_never_cache_headers,
+    patch_cache_control,
+    patch_vary_headers,
+)
 from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.negotiation import BaseContentNegotiation
@@ -21,15 +23,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..exceptions import UnknownAction
+from ..exceptions import UnknownAction, WritingByGet
 from ..middleware import path_language
-from ..models import Field, Resource
-from ..search import Page, answer_from, search
+from .actions import Answer, actions
 from .body import read_parameters
 from .envelope import exception_handler, success
-from .parameters import SearchRequest
-from .permissions import check_may_read
-from .renderers import EnvelopeRenderer, RawJson
+from .renderers import EnvelopeRenderer
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -47,7 +46,7 @@ class ActionView(APIView):
     """
     One address, all actions: ``api/action/<name>``.
 
-    Reading actions answer GET and POST alike.
+    Reading actions answer GET and POST alike, writing ones POST alone.
     """
 
     http_method_names = ("get", "post", "head", "options")
@@ -87,9 +86,15 @@ class ActionView(APIView):
         """
         if "/" in action:
             raise Http404
-        if action not in _ACTIONS:
+        if action not in actions:
             raise UnknownAction(action=action[:100])
-        return _ACTIONS[action](request)
+        found = actions[action]
+        if found.is_writing and request.method != "POST":
+            raise WritingByGet(action=action)
+        answer = found.run(request, read_parameters(request))
+        response = Response(success(request, action, answer.result))
+        _say_how_long_to_keep(response, answer)
+        return response
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
         """Name the methods."""
@@ -104,88 +109,28 @@ def _empty(response: HttpResponseBase) -> None:
         response["Content-Length"] = str(length)
 
 
-def datastore_search(request: Request) -> Response:
-    """
-    Search the records of a resource.
-
-    Source: CKAN ``datastore_search``.
-    """
-    asked = SearchRequest(read_parameters(request))
-
-    def answer(resource: Resource) -> Response:
-        check_may_read(request, resource)
-        page = search(resource, asked.query)
-        result = _result(request, resource, asked, page)
-        response = Response(success(request, "datastore_search", result))
-        patch_cache_control(
-            response,
-            max_age=0,
-            must_revalidate=True,
-            **{"private" if resource.private else "public": True},
-        )
-        patch_vary_headers(response, ["Authorization"])
-        return response
-
-    return answer_from(asked.resource_id, answer)
+def _say_how_long_to_keep(response: Response, answer: Answer) -> None:
+    if answer.public is None:
+        add_never_cache_headers(response)
+        return
+    patch_cache_control(
+        response,
+        max_age=0,
+        must_revalidate=True,
+        **{"public" if answer.public else "private": True},
+    )
+    patch_vary_headers(response, ["Authorization"])
 
 
-_ACTIONS: dict[str, Callable[[Request], Response]] = {"datastore_search": datastore_search}
+class VersionView(APIView):
+    """``api/3``: the version of the action API, the only one there is."""
 
+    http_method_names = ("get", "head", "options")
+    permission_classes = ()
+    authentication_classes = ()
+    renderer_classes = (EnvelopeRenderer,)
+    content_negotiation_class = IgnoreAccept
 
-def _result(
-    request: Request, resource: Resource, asked: SearchRequest, page: Page
-) -> dict[str, Any]:
-    echoed = {
-        name: asked.given[name] for name in ("offset", "q", "filters") if asked.given.get(name)
-    }
-    total = {} if page.total is None else {"total": page.total, "total_was_estimated": False}
-    return {
-        "resource_id": str(resource.pk),
-        "fields": _fields(resource, page),
-        "records_format": "objects",
-        "limit": asked.query.limit,
-        "include_total": asked.query.include_total,
-        **echoed,
-        **total,
-        "_links": _links(request, resource, asked),
-        "records": RawJson(page.records),
-    }
-
-
-def _fields(resource: Resource, page: Page) -> list[dict[str, Any]]:
-    described = {field.name: _info(field) for field in resource.schema}
-    return [
-        {"id": name, "type": kind, **({"info": info} if (info := described.get(name)) else {})}
-        for name, kind in page.fields
-    ]
-
-
-def _info(field: Field) -> dict[str, str]:
-    return {name: text for name, text in (("label", field.label), ("notes", field.notes)) if text}
-
-
-def _links(request: Request, resource: Resource, asked: SearchRequest) -> dict[str, str]:
-    """
-    Give the paths of the first, next and previous page, as GET requests under the path's locale.
-
-    Source: CKAN 2.10 and 2.11; there is a next one even at the end, as there.
-    """
-    given: dict[str, Any] = {"resource_id": str(resource.pk)}
-    for name in ("q", "filters", "limit", "include_total"):
-        if name in asked.given:
-            value = asked.given[name]
-            given[name] = value if isinstance(value, str | int) else _as_text(value)
-    limit, offset = asked.query.limit, asked.query.offset
-
-    def link(start: int) -> str:
-        query = {**given, **({"offset": start} if start else {})}
-        return f"{request.path}?{urlencode(query)}"
-
-    links = {"start": link(0), "next": link(offset + limit)}
-    if offset > 0:
-        links["prev"] = link(max(0, offset - limit))
-    return links
-
-
-def _as_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    def get(self, request: Request) -> Response:
+        """Say the version."""
+        return Response({"version": 3})

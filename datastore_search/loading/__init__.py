@@ -170,7 +170,8 @@ def _publish(
             raise ResourceGone
         _describe(resource, table, kinds)
         resource.current_load = load
-        resource.save(update_fields=["current_load", "modified"])
+        resource.primary_key = []  # a constraint of the old table
+        resource.save(update_fields=["current_load", "primary_key", "modified"])
         load.finished = timezone.now()
         _enter(load, LoadState.READY)
     load.resource = resource

@@ -14,15 +14,17 @@ from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db import connections, router
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
-from ..exceptions import InvalidFilterValue, UnknownField
-from ..filters import AnyOf, meets
-from ..models import Field, Resource
+from .. import storage
+from ..exceptions import InvalidParameters, UnknownField
+from ..filters import AnyOf, Types, meets
+from ..models import Field, Load, Resource
 from .addresses import Parameters
 
 #: Comes before the name of a field in a query string, so that no field is mistaken for ``q``.
@@ -237,7 +239,8 @@ def _check_type(name: str, types: Mapping[str, str], value: str) -> None:
 
     Raises: ``ValidationError``.
     """
+    cast = partial(storage.cast_texts, connections[router.db_for_read(Load)])
     try:
-        meets(AnyOf(name, (value,)), types)
-    except InvalidFilterValue as error:
+        meets([AnyOf(name, (value,))], Types(types, cast))
+    except InvalidParameters as error:
         raise ValidationError(str(error)) from error

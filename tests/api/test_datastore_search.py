@@ -356,7 +356,7 @@ def test_several_faults_are_reported_together(client: Client, resource: Resource
         ({"search": 1}, "search"),
         ({"amount": "much"}, '"much"'),
         ({"amount": True}, "true"),
-        ({"amount": {"gt": 5}}, "amount"),
+        ({"amount": {"above": 5}}, "amount"),
         ({"amount": [[5]]}, "amount"),
         ({"seen": "2023-02-30"}, "2023-02-30"),
         ({"seen": 5}, "seen"),
@@ -444,7 +444,7 @@ def test_what_nobody_expected_says_nothing(
     def broken(*_args: object) -> None:
         raise RuntimeError("SELECT secret FROM django")
 
-    monkeypatch.setattr("datastore_search.api.views.search", broken)
+    monkeypatch.setattr("datastore_search.api.actions.searching.search", broken)
 
     error = error_of(find(client, resource), 500, "Internal Server Error")
 

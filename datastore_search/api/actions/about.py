@@ -1,0 +1,58 @@
+"""
+``help_show`` and ``status_show``: what this server is and does.
+
+Source: CKAN's actions of these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ... import __version__
+from ...exceptions import UnknownHelp
+from ..parameters import HelpParameters, StatusParameters, printable
+from .action import Action, Answer
+
+#: The release of CKAN whose actions these are.
+CKAN_VERSION = "2.12.0"
+
+#: The description of each action; the table of actions fills it in.
+known: dict[str, str | Promise] = {}
+
+
+def _help(request: Request, sent: Mapping[str, object]) -> Answer:
+    name = HelpParameters.read(sent)["name"]
+    if name not in known:
+        raise UnknownHelp(action=printable(name))
+    return Answer(str(known[name]), public=True)
+
+
+def _status(request: Request, sent: Mapping[str, object]) -> Answer:
+    StatusParameters.read(sent)
+    result = {
+        "ckan_version": CKAN_VERSION,
+        "datastore_search_version": __version__,
+        "site_url": request.build_absolute_uri("/").rstrip("/"),
+        "locale_default": settings.LANGUAGE_CODE,
+        "extensions": ["datastore"],
+    }
+    return Answer(result, public=True)
+
+
+help_show = Action(
+    name="help_show",
+    parameters=HelpParameters,
+    run=_help,
+    help=_("Describe an action."),
+)
+status_show = Action(
+    name="status_show",
+    parameters=StatusParameters,
+    run=_status,
+    help=_("Say what this server is."),
+)

@@ -1,0 +1,79 @@
+"""
+``datastore_info``.
+
+Source: CKAN ``datastore_info``, section 13 of its semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import connections, router
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ... import storage
+from ...models import Field, Load, Resource
+from ...search import answer_from
+from ..parameters import InfoParameters
+from ..permissions import check_may_read
+from .action import Action, Answer
+
+
+def _run(request: Request, sent: Mapping[str, object]) -> Answer:
+    given = InfoParameters.read(sent)
+
+    def answer(resource: Resource) -> Answer:
+        check_may_read(request, resource)
+        fields = [
+            _described(field, resource, with_schema=given.get("include_fields_schema", True))
+            for field in resource.schema
+        ]
+        result: dict[str, Any] = {"fields": fields}
+        if given.get("include_meta", True):
+            result["meta"] = _meta(resource)
+        return Answer(result, public=not resource.private)
+
+    return answer_from(InfoParameters.name_in(given), answer)
+
+
+datastore_info = Action(
+    name="datastore_info",
+    parameters=InfoParameters,
+    run=_run,
+    help=_("Describe the fields of a resource, and how many records it has."),
+)
+
+
+def _described(field: Field, resource: Resource, *, with_schema: bool) -> dict[str, Any]:
+    info = {"info": field.info} if field.info else {}
+    described = {"id": field.name, "type": field.type, **info}
+    if with_schema:
+        is_key = field.name in resource.primary_key
+        described["schema"] = {
+            "native_type": field.type,
+            "notnull": False,
+            "index_name": "primary_key" if is_key else "",
+            # Equality is answered by one index over all fields.
+            "is_index": True,
+            "uniquekey": resource.primary_key == [field.name],
+        }
+    return described
+
+
+def _meta(resource: Resource) -> dict[str, Any]:
+    load = resource.current_load
+    if load is None:
+        return {}
+    connection = connections[router.db_for_read(Load)]
+    sizes = storage.record_sizes(connection, load.pk)
+    return {
+        "id": str(resource.pk),
+        "count": load.rows,
+        "table_type": "BASE TABLE",
+        "size": sizes.records_bytes,
+        "idx_size": sizes.indexes_bytes,
+        "db_size": sizes.database_bytes,
+        "aliases": list(resource.aliases.values_list("name", flat=True)),
+    }

@@ -1,0 +1,282 @@
+"""
+``datastore_create``, ``datastore_upsert``, ``datastore_delete`` and ``datastore_records_delete``.
+
+Source: CKAN's actions of these names, section 13 of its semantics.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.db import router, transaction
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ...exceptions import (
+    InvalidFieldInfo,
+    InvalidFieldName,
+    InvalidParameter,
+    InvalidParameters,
+    InvalidResource,
+    ResourceAndId,
+    UnknownIndexField,
+    UnknownResource,
+)
+from ...filters import AnyOf, parse_filters
+from ...models import Field, Resource, as_id
+from ...search import ID, Query, read_page, relation_of
+from ...writing import GivenField, Method, Writer, writing_to
+from ..parameters import (
+    CreateParameters,
+    DeleteParameters,
+    RecordsDeleteParameters,
+    ResourceParameters,
+    UpsertParameters,
+    printable,
+)
+from ..permissions import check_may_write
+from ..renderers import RawJson
+from .action import Action, Answer
+
+#: What an answer does not repeat of the parameters that were sent.
+_UNSAID = frozenset({"id", "records", "resource", "force"})
+
+
+# datastore_create ---------------------------------------------------------------------------------
+
+
+def _create(request: Request, sent: Mapping[str, object]) -> Answer:
+    given = CreateParameters.read(sent)
+    fields = _given_fields(given.get("fields") or ())
+    with transaction.atomic(using=router.db_for_write(Resource)):
+        resource = _resource_to_create(request, given)
+        with writing_to(resource) as writer:
+            writer.check_writable(force=given.get("force", False))
+            ids = _created(writer, given, fields)
+            result = _repeated(given, writer, method=Method.INSERT.value)
+            result["fields"] = [_shown(field) for field in writer.resource.schema]
+            if given.get("include_records"):
+                result["records"] = _records(writer, ids)
+    return Answer(result)
+
+
+def _created(writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenField]) -> list[int]:
+    """Bring the table up to what was sent, in CKAN's order: fields, keys, aliases, records."""
+    records = given.get("records") or []
+    writer.create(fields, records, delete_others=given.get("delete_fields", False))
+    names = {field.name for field in writer.resource.schema}
+    for name in given.get("indexes", ()):  # every field is indexed; a slip is still a slip
+        if name not in names:
+            raise UnknownIndexField(field=name[:100])
+    if "primary_key" in given:
+        writer.set_key(given["primary_key"])
+    if "aliases" in given:
+        writer.set_aliases(given["aliases"])
+    return writer.write(records, Method.INSERT)
+
+
+def _given_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
+    """
+    Read the parameter ``fields``: objects with ``id``, and ``type`` and ``info`` if wanted.
+
+    Raises: ``InvalidParameters``.
+    """
+    faults: list[InvalidParameter] = []
+    for each in fields:
+        name, info = each.get("id"), each.get("info")
+        if not isinstance(name, str) or not isinstance(each.get("type", ""), str | None):
+            faults.append(InvalidFieldName(field=printable(str(name))))
+        elif not isinstance(info, Mapping | None):
+            faults.append(InvalidFieldInfo(field=printable(name)))
+    if faults:
+        raise InvalidParameters(faults)
+    return [GivenField(each["id"], each.get("type") or None, each.get("info")) for each in fields]
+
+
+def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
+    """
+    Find the resource to write to, or make it when its id is new and the user may add one.
+
+    Raises: ``ResourceAndId``; ``UnknownResource``; ``AccessDenied``; ``InvalidResource``.
+    """
+    described = given.get("resource") or {}
+    name = str(given.get("id") or given.get("resource_id") or "")
+    if described and name:
+        raise ResourceAndId
+    existing = _found(name) if name else None
+    if existing is not None:
+        return _changed(request, given, existing)
+    resource_id = as_id(name) if name else _new_id(described.get("id"))
+    if resource_id is None or not Resource().permits(request.user, "add"):
+        if name:
+            raise UnknownResource(resource=printable(name))
+        check_may_write(request, Resource(), "add")
+    return _added(given, described, resource_id or uuid.uuid4())
+
+
+def _changed(request: Request, given: Mapping[str, Any], resource: Resource) -> Resource:
+    check_may_write(request, resource)
+    if "private" in given:
+        resource.private = given["private"]
+        resource.save(update_fields=["private", "modified"])
+    return resource
+
+
+def _new_id(sent: object) -> uuid.UUID:
+    """
+    Read the id that a new resource shall have, or choose one.
+
+    Raises: ``InvalidResource`` when it is none, or taken.
+    """
+    if sent is None:
+        return uuid.uuid4()
+    found = as_id(sent) if isinstance(sent, str) else None
+    if found is None:
+        raise InvalidResource(reason=_("“id” must be a UUID."))
+    if Resource.objects.filter(pk=found).exists():
+        raise InvalidResource(reason=_("There is already a resource with this id."))
+    return found
+
+
+def _added(
+    given: Mapping[str, Any], described: Mapping[str, Any], resource_id: uuid.UUID
+) -> Resource:
+    title, description = described.get("name") or "", described.get("description") or ""
+    values = {
+        "name": str(resource_id),
+        "title": printable(str(title)),
+        "description": str(description),
+        "private": given.get("private", False),
+    }
+    # Of two callers at once, one makes it and both write to it.
+    added, _made = Resource.objects.get_or_create(pk=resource_id, defaults=values)
+    return added
+
+
+# datastore_upsert ---------------------------------------------------------------------------------
+
+
+def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
+    given = UpsertParameters.read(sent)
+    method = Method(given.get("method", Method.UPSERT))
+    resource = _writable(request, given)
+    with writing_to(resource) as writer:
+        writer.check_writable(force=given.get("force", False))
+        ids = writer.write(given.get("records") or [], method)
+        result = _repeated(given, writer, method=method.value)
+        if given.get("include_records"):
+            result["records"] = _records(writer, ids)
+        if given.get("dry_run"):
+            writer.roll_back()
+    return Answer(result)
+
+
+# Deleting -----------------------------------------------------------------------------------------
+
+
+def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
+    given = DeleteParameters.read(sent)
+    if "filters" in given:
+        return _delete_records(request, given)
+    resource = _writable(request, given, "delete")
+    with writing_to(resource) as writer:
+        writer.check_writable(force=given.get("force", False))
+        result = _repeated(given, writer)
+        writer.drop()
+    return Answer(result)
+
+
+def _records_delete(request: Request, sent: Mapping[str, object]) -> Answer:
+    return _delete_records(request, RecordsDeleteParameters.read(sent))
+
+
+def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
+    conditions = parse_filters(given["filters"])
+    resource = _writable(request, given)
+    with writing_to(resource) as writer:
+        writer.check_writable(force=given.get("force", False))
+        result = _repeated(given, writer)
+        if given.get("include_deleted_records"):
+            found = read_page(
+                relation_of(writer.resource),
+                Query(limit=None, include_total=False, filters=conditions),
+            )
+            result["deleted_records"] = RawJson(found.records)
+        writer.delete(conditions)
+    return Answer(result)
+
+
+# What they share ----------------------------------------------------------------------------------
+
+
+def _found(name: str) -> Resource | None:
+    resource_id = as_id(name)
+    if resource_id is None:
+        return Resource.objects.filter(aliases__name=name).first()
+    return Resource.objects.filter(pk=resource_id).first()
+
+
+def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") -> Resource:
+    """
+    Find a loaded resource that the user may change.
+
+    Raises: ``UnknownResource``; ``AccessDenied``.
+    """
+    name = ResourceParameters.name_in(given)
+    resource = _found(name)
+    if resource is None or resource.current_load_id is None:
+        raise UnknownResource(resource=printable(name))
+    check_may_write(request, resource, verb)
+    return resource
+
+
+def _repeated(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
+    said = {name: value for name, value in given.items() if name not in _UNSAID}
+    return {**said, **more, "resource_id": str(writer.resource.pk)}
+
+
+def _shown(field: Field) -> dict[str, Any]:
+    return {"id": field.name, "type": field.type, **({"info": field.info} if field.info else {})}
+
+
+def _records(writer: Writer, ids: Sequence[int]) -> RawJson:
+    """Read the records that were written, as they are stored."""
+    query = Query(limit=None, include_total=False, filters=(AnyOf(ID, tuple(ids)),))
+    return RawJson(read_page(relation_of(writer.resource), query).records)
+
+
+def _action(
+    name: str,
+    parameters: type[Any],
+    run: Callable[[Request, Mapping[str, object]], Answer],
+    description: Any,
+) -> Action:
+    return Action(name=name, parameters=parameters, run=run, help=description, is_writing=True)
+
+
+datastore_create = _action(
+    "datastore_create",
+    CreateParameters,
+    _create,
+    _("Make a table, add fields, aliases and a primary key to it, and append records."),
+)
+datastore_upsert = _action(
+    "datastore_upsert",
+    UpsertParameters,
+    _upsert,
+    _("Add records, or change those that have the same primary key."),
+)
+datastore_delete = _action(
+    "datastore_delete",
+    DeleteParameters,
+    _delete,
+    _("Delete the records that filters find or, without filters, the whole table."),
+)
+datastore_records_delete = _action(
+    "datastore_records_delete",
+    RecordsDeleteParameters,
+    _records_delete,
+    _("Delete the records that filters find, and never the table."),
+)

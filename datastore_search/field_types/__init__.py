@@ -1,0 +1,394 @@
+"""
+The types of fields: one table.
+
+A type says which texts of a file are of it (two DuckDB conditions: a careful one, for inference,
+and a wide one, for a type that somebody chose), how such a text is written as JSON (a DuckDB
+expression), what a JSON value means to it (``values``), and by which PostgreSQL expression it is
+sorted and compared.  Values are stored in one canonical form, that of PostgreSQL's ``to_jsonb``
+with CKAN's timestamps, so that equality is JSONB containment.
+
+Source: CKAN ``datastore_search``, sections 5 and 6 of its semantics; PostgreSQL's input syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from . import values
+from .values import Json, NotOfType, Unread, as_json
+
+__all__ = [
+    "Cast",
+    "FieldType",
+    "Json",
+    "NotOfType",
+    "Operators",
+    "ValueNotOfType",
+    "as_json",
+    "field_type",
+    "field_types",
+    "inferred_types",
+    "readings",
+    "type_aliases",
+]
+
+type_aliases: Mapping[str, str] = {
+    "string": "text",
+    "str": "text",
+    "varchar": "text",
+    "character varying": "text",
+    "smallint": "int2",
+    "int": "int4",
+    "integer": "int4",
+    "bigint": "int8",
+    "float": "float8",
+    "double": "float8",
+    "double precision": "float8",
+    "real": "float8",
+    "float4": "float8",
+    "decimal": "numeric",
+    "boolean": "bool",
+    "datetime": "timestamp",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+    "time without time zone": "time",
+    "jsonb": "json",
+    "text[]": "_text",
+    "int[]": "_int4",
+    "integer[]": "_int4",
+    "int4[]": "_int4",
+    "bigint[]": "_int8",
+    "int8[]": "_int8",
+    "float[]": "_float8",
+    "float8[]": "_float8",
+    "double precision[]": "_float8",
+    "bool[]": "_bool",
+    "boolean[]": "_bool",
+}
+
+#: Reads texts of a type by PostgreSQL's own rules: canonical JSON, or None where it refuses.
+Cast = Callable[[str, Sequence[str]], Sequence[str | None]]
+
+
+class Operators(Enum):
+    """Which operators of filters a type has, besides equality."""
+
+    ORDER = "order"
+    TEXT = "text"
+    CONTAINS = "contains"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """
+    One type.
+
+    ``infers`` and ``accepts`` are DuckDB conditions and ``writes`` a DuckDB expression, each over
+    ``{v}``, a text that is not empty; ``writes`` gives JSON text.
+
+    ``stores`` takes a value and gives the canonical JSON text that is stored; ``equals`` takes an
+    operand and gives the canonical text that equals it, or None when no stored value can;
+    ``bounds`` takes an operand to be compared with.  Each raises ``NotOfType`` when the value
+    cannot be of the type at all.  ``key`` is a PostgreSQL expression over ``{v}``, a jsonb value,
+    that sorts and compares as the type does; SQL null where there is no value.
+    """
+
+    name: str
+    infers: tuple[str, ...]
+    accepts: str
+    writes: str
+    stores: Callable[[Json], str]
+    equals: Callable[[Json], str | None]
+    bounds: Callable[[Json], str]
+    key: str
+    operators: frozenset[Operators]
+
+    @staticmethod
+    def over(template: str, text: str) -> str:
+        """Write a template over ``text``, an expression."""
+        return template.replace("{v}", text)
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether an empty text is a value, not the lack of one."""
+        return self.name == "text"
+
+    @property
+    def is_nested(self) -> bool:
+        """Tell whether values may be lists or objects."""
+        return Operators.CONTAINS in self.operators
+
+
+def readings(
+    kind: FieldType,
+    read: Callable[[Json], str | None],
+    operands: Iterable[Json],
+    cast: Cast,
+) -> list[str | None]:
+    """
+    Read values as a type; null is null.
+
+    ``read`` is one of the type's own three.  What only PostgreSQL can read, it reads in one go.
+
+    Raises: ``ValueNotOfType``, a ``NotOfType`` that knows which value it was.
+    """
+    given = list(operands)
+    found: list[str | None] = []
+    unread: dict[int, str] = {}
+    for place, value in enumerate(given):
+        try:
+            found.append("null" if value is None else read(value))
+        except NotOfType:
+            raise ValueNotOfType(place, value) from None
+        except Unread as text:
+            unread[place] = text.text
+            found.append(None)
+    if unread:
+        for place, answer in zip(unread, cast(kind.name, list(unread.values())), strict=True):
+            if answer is None:
+                raise ValueNotOfType(place, given[place])
+            found[place] = answer
+    return found
+
+
+class ValueNotOfType(NotOfType):
+    """One of several values cannot be of a type; ``place`` counts from 0."""
+
+    def __init__(self, place: int, value: Json) -> None:
+        """Keep which one."""
+        super().__init__(place, value)
+        self.place = place
+        self.value = value
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def _matches(pattern: str, cast: str) -> str:
+    return f"regexp_full_match({{v}}, '{pattern}') AND try_cast({{v}} AS {cast}) IS NOT NULL"
+
+
+_AS_STRING = "CAST(to_json({v}) AS VARCHAR)"
+_AS_TIMESTAMP = "CAST({v} AS TIMESTAMP)"
+_PLAIN_INTEGER = "0|-?[1-9][0-9]{0,18}"
+_ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_ISO_TIME = "[0-9]{2}:[0-9]{2}"
+_SECONDS = ":[0-9]{2}"
+_ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
+_AFTER_CHRIST = " AND {v} >= '0001'"
+
+_TEXT_KEY = "({v} #>> '{{}}')"
+#: ISO's notation sorts as the moments do, whatever the collation of the database.
+_MOMENT_KEY = "({v} #>> '{{}}') COLLATE \"C\""
+_JSON_KEY = "nullif({v}, 'null')"
+
+_SCALAR = frozenset({Operators.ORDER, Operators.TEXT})
+_LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
+
+
+def _integer(name: str, cast: str, bits: int) -> FieldType:
+    return FieldType(
+        name=name,
+        # No file is so sure of its numbers that two bytes will always do.
+        infers=() if name == "int2" else (_matches(_PLAIN_INTEGER, cast),),
+        accepts=_matches("[+-]?[0-9]+", cast),
+        writes=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
+        stores=partial(values.integer, bits=bits),
+        equals=partial(values.integer_operand, bits=bits),
+        bounds=partial(values.integer_bound, bits=bits),
+        key=_JSON_KEY,
+        operators=_SCALAR,
+    )
+
+
+def _moment(
+    name: str, infers: str, accepts: str, writes: str, read: Callable[[Json], str]
+) -> FieldType:
+    return FieldType(
+        name=name,
+        infers=(infers,) if infers else (),
+        accepts=accepts,
+        writes=writes,
+        stores=read,
+        equals=read,
+        bounds=read,
+        key=_MOMENT_KEY,
+        operators=_SCALAR,
+    )
+
+
+def _array(name: str, cast: str, element: Callable[[Json], str]) -> FieldType:
+    read = partial(values.array, of=element)
+    return FieldType(
+        name=name,
+        infers=(),
+        accepts=(
+            # An element that cannot be cast becomes null, and list_count does not count it.
+            "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
+            f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
+            " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END"
+        ),
+        writes=f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
+        stores=read,
+        equals=read,
+        bounds=read,
+        key=f"datastore_search_elements({{v}})::{name.removeprefix('_')}[]",
+        operators=_LIST,
+    )
+
+
+def _timestamp_written(zone: str) -> str:
+    """Write three decimals as CKAN does, six where three would lose something."""
+    return (
+        f"CASE WHEN epoch_us({_AS_TIMESTAMP}) % 1000 = 0"
+        f" THEN strftime({_AS_TIMESTAMP}, '\"%Y-%m-%dT%H:%M:%S.%g{zone}\"')"
+        f" ELSE strftime({_AS_TIMESTAMP}, '\"%Y-%m-%dT%H:%M:%S.%f{zone}\"') END"
+    )
+
+
+_TYPES = (
+    _integer("int2", "SMALLINT", 16),
+    _integer("int4", "INTEGER", 32),
+    _integer("int8", "BIGINT", 64),
+    FieldType(
+        name="numeric",
+        # A whole number too long for int8 is an identifier; minus zero would lose its sign.
+        infers=(
+            (
+                r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0')"
+                r" AND NOT regexp_full_match({v}, '-0\.0+') AND length({v}) < 1000"
+            ),
+        ),
+        accepts=(
+            r"regexp_full_match({v}, '[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')"
+            " AND length({v}) < 16000"
+            " OR lower({v}) = 'nan'"
+        ),
+        writes=(
+            "CASE WHEN lower({v}) = 'nan' THEN '\"NaN\"' ELSE"
+            r" regexp_replace(regexp_replace(regexp_replace({v},"
+            r" '^\+', ''), '^(-?)0+([0-9])', '\1\2'), '^(-?)\.', '\10.') END"
+        ),
+        stores=values.numeric,
+        equals=values.numeric_operand,
+        bounds=values.numeric_bound,
+        key=f"{_TEXT_KEY}::numeric",
+        operators=_SCALAR,
+    ),
+    FieldType(
+        name="float8",
+        infers=(
+            (
+                "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
+                " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
+            ),
+        ),
+        accepts="try_cast({v} AS DOUBLE) IS NOT NULL",
+        writes=(
+            "CASE WHEN isnan(CAST({v} AS DOUBLE)) THEN '\"NaN\"'"
+            " WHEN isinf(CAST({v} AS DOUBLE)) THEN"
+            " CASE WHEN CAST({v} AS DOUBLE) > 0 THEN '\"Infinity\"' ELSE '\"-Infinity\"' END"
+            " ELSE regexp_replace(CAST(CAST({v} AS DOUBLE) AS VARCHAR), '\\.0$', '') END"
+        ),
+        stores=values.float8,
+        equals=values.float8_operand,
+        bounds=values.float8_bound,
+        key=f"{_TEXT_KEY}::float8",
+        operators=_SCALAR,
+    ),
+    FieldType(
+        name="bool",
+        # One spelling over the whole field, or it is a word and not a truth value.
+        infers=("{v} IN ('true', 'false')", "{v} IN ('True', 'False')", "{v} IN ('TRUE', 'FALSE')"),
+        accepts="lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
+        writes=(
+            "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END"
+        ),
+        stores=values.truth,
+        equals=values.truth,
+        bounds=values.truth,
+        key=_JSON_KEY,
+        operators=frozenset({Operators.ORDER}),
+    ),
+    _moment(
+        "date",
+        infers=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        accepts=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        writes=_AS_STRING,
+        read=values.day,
+    ),
+    _moment(
+        "timestamp",
+        infers=_matches(rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP")
+        + _AFTER_CHRIST,
+        accepts=_matches(
+            rf"{_ISO_DATE}([T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?)?", "TIMESTAMP"
+        )
+        + _AFTER_CHRIST,
+        writes=_timestamp_written(""),
+        read=values.timestamp,
+    ),
+    _moment(
+        "timestamptz",
+        infers="",
+        # Read as a timestamp, a text with a zone is that moment in UTC.
+        accepts=_matches(
+            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMP"
+        )
+        + _AFTER_CHRIST,
+        writes=_timestamp_written("+00:00"),
+        read=values.timestamptz,
+    ),
+    _moment(
+        "time",
+        infers=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
+        accepts=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
+        writes=_AS_STRING,
+        read=values.clock,
+    ),
+    FieldType(
+        name="json",
+        infers=(),
+        accepts="json_valid({v})",
+        writes="{v}",
+        stores=as_json,
+        equals=as_json,
+        bounds=as_json,
+        key=_JSON_KEY,
+        operators=frozenset({Operators.CONTAINS}),
+    ),
+    _array("_text", "VARCHAR", values.text),
+    _array("_int4", "INTEGER", partial(values.integer, bits=32)),
+    _array("_int8", "BIGINT", partial(values.integer, bits=64)),
+    _array("_float8", "DOUBLE", values.float8),
+    _array("_bool", "BOOLEAN", values.truth),
+    FieldType(
+        name="text",
+        infers=("true",),
+        accepts="true",
+        writes=_AS_STRING,
+        stores=values.text,
+        equals=values.text_operand,
+        bounds=values.text_operand,
+        key=_TEXT_KEY,
+        operators=_SCALAR,
+    ),
+)
+
+field_types: Mapping[str, FieldType] = {kind.name: kind for kind in _TYPES}
+
+#: The types that a field of a file may turn out to have, the narrowest first.
+inferred_types: tuple[FieldType, ...] = tuple(kind for kind in _TYPES if kind.infers)
+
+
+def field_type(name: str) -> FieldType:
+    """
+    Find a type by its name or another name for it (``int`` for ``int4``).
+
+    Raises: ``KeyError`` when there is none.
+    """
+    lowered = " ".join(name.lower().split())
+    return field_types[type_aliases.get(lowered, lowered)]

@@ -1,0 +1,25 @@
+"""
+What ``filters`` and ``q`` mean.
+
+``grammar`` reads the parameter ``filters`` into conditions, ``clauses`` says a condition in SQL,
+``questions`` a full-text query.  Names of fields and values only ever travel as parameters.
+"""
+
+from .clauses import Clause, Types, all_of, meets
+from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
+from .questions import Question, questions_of
+
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Clause",
+    "Comparison",
+    "Condition",
+    "OneOf",
+    "Question",
+    "Types",
+    "all_of",
+    "meets",
+    "parse_filters",
+    "questions_of",
+]

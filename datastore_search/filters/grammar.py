@@ -1,0 +1,192 @@
+"""
+The grammar of the parameter ``filters``.
+
+Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included; the
+operators ``ne``, ``contains``, ``icontains``, ``startswith`` and ``isnull`` are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..exceptions import (
+    EmptyCondition,
+    FiltersNotAnObject,
+    FiltersTooDeep,
+    FiltersTooMany,
+    InvalidFilterOperand,
+    InvalidParameter,
+    InvalidParameters,
+    UnknownGroup,
+    UnknownOperator,
+)
+from ..field_types import Json
+
+#: Operations in one ``filters`` at most, and groups in each other.
+OPERATIONS_MOST = 100
+DEPTH_MOST = 10
+
+OPERATORS = (
+    "eq", "in", "lt", "lte", "gt", "gte", "ne", "contains", "icontains", "startswith", "isnull",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """A field equals one of some values; none of none."""
+
+    field: str
+    values: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A field compared with a value by an operator other than ``eq`` and ``in``."""
+
+    field: str
+    operator: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All conditions hold."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """At least one condition holds."""
+
+    conditions: tuple[Condition, ...]
+
+
+Condition = AnyOf | Comparison | AllOf | OneOf
+
+_GROUPS: Mapping[str, type[AllOf | OneOf]] = {"$and": AllOf, "$or": OneOf}
+
+
+def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
+    """
+    Read the parameter ``filters`` into conditions that must all hold.
+
+    Raises: ``InvalidParameters``, everything that is wrong with it.
+    """
+    parser = _Parser()
+    found: tuple[Condition, ...] = ()
+    if isinstance(filters, Mapping):
+        found = parser.members(filters, depth=0)
+    elif filters:
+        found = (OneOf(parser.alternatives(filters, depth=1)),)
+    parser.finish()
+    return found
+
+
+class _Parser:
+    """Counts the operations and collects what is wrong."""
+
+    def __init__(self) -> None:
+        self._operations = 0
+        self._faults: list[InvalidParameter] = []
+
+    def finish(self) -> None:
+        if self._operations > OPERATIONS_MOST:
+            self._faults.append(FiltersTooMany(most=OPERATIONS_MOST))
+        if self._faults:
+            raise InvalidParameters(self._faults)
+
+    def members(self, filters: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
+        """Read an object: field → condition, or a group → list of objects."""
+        self._check_size(len(filters))
+        found = []
+        for name, condition in filters.items():
+            if name.startswith("$") and not name.startswith("$$"):
+                found.extend(self._group(name, condition, depth + 1))
+            else:
+                field = name[1:] if name.startswith("$$") else name
+                found.extend(self._field(field, condition))
+        return tuple(found)
+
+    def alternatives(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
+        """Read a list of objects, the members of a group."""
+        self._check_size(len(members))
+        if depth > DEPTH_MOST:
+            raise InvalidParameters([FiltersTooDeep(most=DEPTH_MOST)])
+        self._operations += 1
+        found: list[Condition] = []
+        for member in members:
+            if not isinstance(member, Mapping):
+                self._faults.append(FiltersNotAnObject())
+            elif not member:
+                self._faults.append(EmptyCondition())
+            else:
+                conditions = self.members(member, depth)
+                self._operations += len(conditions) > 1
+                found.append(AllOf(conditions) if len(conditions) != 1 else conditions[0])
+        return tuple(found)
+
+    def _check_size(self, members: int) -> None:
+        if members >= OPERATIONS_MOST:
+            raise InvalidParameters([FiltersTooMany(most=OPERATIONS_MOST)])
+
+    def _group(self, name: str, members: object, depth: int) -> list[Condition]:
+        if name not in _GROUPS:
+            self._faults.append(UnknownGroup(group=name[:100]))
+        elif not isinstance(members, list):
+            self._faults.append(FiltersNotAnObject())
+        elif not members:
+            self._faults.append(EmptyCondition())
+        else:
+            return [_GROUPS[name](self.alternatives(members, depth))]
+        return []
+
+    def _field(self, field: str, condition: object) -> list[Condition]:
+        if isinstance(condition, Mapping):
+            return self._operated(field, condition)
+        if not isinstance(condition, list):
+            self._operations += 1
+            return [AnyOf(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
+        plain = [value for value in condition if not isinstance(value, Mapping)]
+        found: list[Condition] = []
+        for each in condition:
+            if isinstance(each, Mapping):
+                operated = self._operated(field, each)
+                found.append(AllOf(tuple(operated)) if len(operated) != 1 else operated[0])
+        if plain or not found:
+            self._operations += 1
+            found.append(AnyOf(field, tuple(plain)))
+        self._operations += len(found) > 1
+        return found if len(found) == 1 else [OneOf(tuple(found))]
+
+    def _operated(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
+        """Read an object of operators, which must all hold."""
+        if not operands:
+            self._faults.append(EmptyCondition())
+        self._check_size(len(operands))
+        found: list[Condition] = []
+        for operator, operand in operands.items():
+            self._operations += 1
+            if operator not in OPERATORS:
+                self._faults.append(
+                    UnknownOperator(
+                        field=field, operator=operator[:100], operators=", ".join(OPERATORS)
+                    )
+                )
+            elif (operator == "in" and not isinstance(operand, list)) or (
+                operator == "isnull" and not isinstance(operand, bool)
+            ):
+                self._faults.append(InvalidFilterOperand(field=field, operator=operator))
+            else:
+                found.append(_comparison(field, operator, operand))
+        return found
+
+
+def _comparison(field: str, operator: str, operand: object) -> Condition:
+    value: Json = operand  # type: ignore[assignment] # JSON has nothing else
+    if operator == "in" and isinstance(operand, list):
+        return AnyOf(field, tuple(operand))
+    if operator == "eq":
+        return AnyOf(field, (value,))
+    return Comparison(field, operator, value)

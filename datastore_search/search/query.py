@@ -1,0 +1,78 @@
+"""What is asked of a resource, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from ..filters import Condition
+
+#: The key of every record.
+ID = "_id"
+
+
+class RecordsFormat(StrEnum):
+    """How records are written."""
+
+    OBJECTS = "objects"
+    LISTS = "lists"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of an order; ``nulls_first`` is None where the direction decides."""
+
+    field: str
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """
+    What is asked of a resource.
+
+    ``q`` is a full-text query over all fields or empty, ``q_fields`` are full-text queries over
+    single fields; ``language`` is the text search configuration of both, the resource's own if
+    empty.  No ``fields`` means all of them.  ``limit`` and ``offset`` count records; without a
+    ``limit`` there is none.
+    """
+
+    limit: int | None
+    offset: int = 0
+    q: str = ""
+    q_fields: Mapping[str, str] = field(default_factory=dict)
+    plain: bool = True
+    language: str = ""
+    filters: tuple[Condition, ...] = ()
+    fields: tuple[str, ...] = ()
+    sort: tuple[SortKey, ...] = ()
+    distinct: bool = False
+    include_total: bool = True
+    include_next_page: bool = False
+    records_format: RecordsFormat = RecordsFormat.OBJECTS
+
+
+@dataclass(frozen=True, slots=True)
+class NextPage:
+    """The condition on ``_id`` that the records after this page meet."""
+
+    operator: str
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """
+    The answer: ``records`` is the text of a JSON array, or of CSV rows; ``total`` counts matches.
+
+    ``fields`` are names and types in the order of the records' members.
+    """
+
+    records: str
+    total: int | None
+    fields: tuple[tuple[str, str], ...]
+    next_page: NextPage | None = None

@@ -1,0 +1,58 @@
+-- How PostgreSQL itself reads a text as a field's type, for the forms that are not read in Python.
+
+-- A timestamp as CKAN writes it: three decimals, or six where three would lose something.
+CREATE OR REPLACE FUNCTION datastore_search_iso(moment timestamp) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE STRICT
+AS $function$
+    SELECT CASE
+        WHEN NOT isfinite(moment) THEN moment::text
+        WHEN extract(microseconds FROM moment)::bigint % 1000 = 0
+            THEN to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.MS')
+        ELSE to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.US')
+    END
+$function$;
+
+-- A text as a type, in the canonical form that is stored; null when PostgreSQL refuses it.
+-- Dates whose day and month could be mistaken for each other are refused: DateStyle is YMD.
+CREATE OR REPLACE FUNCTION datastore_search_cast(value text, type text) RETURNS jsonb
+LANGUAGE plpgsql STABLE STRICT
+SET datestyle = 'ISO, YMD'
+SET timezone = 'UTC'
+AS $function$
+DECLARE
+    moment timestamp;
+BEGIN
+    IF type IN ('date', 'timestamp', 'timestamptz') THEN
+        moment := CASE type
+            WHEN 'date' THEN value::date::timestamp
+            WHEN 'timestamp' THEN value::timestamp
+            ELSE value::timestamptz AT TIME ZONE 'UTC' END;
+        IF isfinite(moment) AND (moment < '0001-01-01' OR moment >= '10000-01-01') THEN
+            RETURN NULL;
+        END IF;
+        RETURN to_jsonb(CASE
+            WHEN NOT isfinite(moment) THEN moment::text
+            WHEN type = 'date' THEN to_char(moment, 'YYYY-MM-DD')
+            WHEN type = 'timestamp' THEN datastore_search_iso(moment)
+            ELSE datastore_search_iso(moment) || '+00:00' END);
+    END IF;
+    RETURN CASE type
+        WHEN 'time' THEN to_jsonb(value::time)
+        WHEN '_text' THEN to_jsonb(value::text[])
+        WHEN '_int4' THEN to_jsonb(value::int4[])
+        WHEN '_int8' THEN to_jsonb(value::int8[])
+        WHEN '_float8' THEN to_jsonb(value::float8[])
+        WHEN '_bool' THEN to_jsonb(value::bool[])
+    END;
+EXCEPTION
+    WHEN data_exception OR feature_not_supported THEN RETURN NULL;
+END
+$function$;
+
+-- The elements of a list, by which lists sort and compare; null when it is none.
+CREATE OR REPLACE FUNCTION datastore_search_elements(list jsonb) RETURNS text[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+    SELECT CASE WHEN jsonb_typeof(list) = 'array'
+        THEN ARRAY(SELECT element FROM jsonb_array_elements_text(list) AS element) END
+$function$;

@@ -1,0 +1,230 @@
+"""
+The write path of single records: changes to the table that is being served.
+
+Whole files go through ``loading``, which replaces the table.  Here each call is one transaction
+under a lock of the resource: writers wait for each other, readers for nobody, and a call that fails
+leaves everything as it was.  The number of records is kept with every change, and the search vector
+is a generated column, so neither can be wrong (``docs/decisions/0010``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from django.db import connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F
+from django.db.utils import IntegrityError, OperationalError
+from django.utils import timezone
+from psycopg import errors
+
+from .. import storage
+from ..conf import conf
+from ..exceptions import (
+    DuplicateKey,
+    KeyNotUnique,
+    KeyTooLong,
+    ReadOnlyResource,
+    UnknownKeyField,
+    UnknownResource,
+)
+from ..filters import Condition, Types, meets
+from ..models import Load, LoadState, Origin, Resource, drop_on_commit
+from . import rows
+from .aliases import set_aliases
+from .records import Method, read_records
+from .schema import GivenField, change_fields
+
+__all__ = [
+    "GivenField",
+    "Method",
+    "Writer",
+    "writing_to",
+]
+
+#: Fields of an index at most, a limit of PostgreSQL.
+_KEYS_MOST = 32
+
+
+@contextmanager
+def writing_to(resource: Resource) -> Iterator[Writer]:
+    """
+    Change the records of a resource, wholly or not at all; one writer at a time.
+
+    Raises: ``UnknownResource`` when it is gone; whatever PostgreSQL's constraints refuse, as
+    ``InvalidParameter``.
+    """
+    using = router.db_for_write(Load)
+    with _anticipated(), transaction.atomic(using=using):
+        locked = Resource.objects.using(using).select_for_update(no_key=True, of=("self",))
+        if not locked.filter(pk=resource.pk).exists():
+            raise UnknownResource(resource=resource.pk)
+        yield Writer(connections[using], resource.pk)
+
+
+@contextmanager
+def _anticipated() -> Iterator[None]:
+    """Turn what PostgreSQL may refuse into our own failures."""
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, errors.ProgramLimitExceeded):
+            raise KeyTooLong from error
+        raise
+
+
+class Writer:
+    """One call's changes to one resource, which is locked meanwhile."""
+
+    def __init__(self, connection: BaseDatabaseWrapper, resource_id: Any) -> None:
+        """Read the resource as it is under the lock."""
+        self._connection = connection
+        self._using = connection.alias
+        self._resource_id = resource_id
+        self.resource = self._read()
+
+    def check_writable(self, *, force: bool) -> None:
+        """
+        Refuse to change what the next file replaces.
+
+        Raises: ``ReadOnlyResource`` unless ``force``.
+        """
+        load = self.resource.current_load
+        if load is not None and load.origin != Origin.API and not force:
+            raise ReadOnlyResource
+
+    def create(
+        self,
+        fields: Sequence[GivenField],
+        records: Sequence[Mapping[str, Any]],
+        *,
+        delete_others: bool = False,
+    ) -> None:
+        """
+        Make the table if there is none, and bring its fields up to those given.
+
+        Types that are not given are guessed from ``records``, which are not stored yet.
+
+        Raises: ``InvalidParameters`` for fields that cannot be.
+        """
+        if self.resource.current_load is None:
+            self._make_table()
+        change_fields(self._connection, self.resource, fields, records, delete_others=delete_others)
+        self.resource = self._read()
+
+    def set_key(self, names: Sequence[str]) -> None:
+        """
+        Let no two records have the same values in some fields.
+
+        Raises: ``UnknownKeyField``; ``KeyNotUnique``.
+        """
+        known = {field.name for field in self.resource.schema}
+        for name in names:
+            if name not in known:
+                raise UnknownKeyField(field=name[:100])
+        unique = list(dict.fromkeys(names))
+        if len(unique) > _KEYS_MOST:
+            raise KeyTooLong
+        try:
+            storage.set_key(self._connection, self._load.pk, unique)
+        except IntegrityError as error:
+            raise KeyNotUnique from error
+        Resource.objects.using(self._using).filter(pk=self._resource_id).update(primary_key=unique)
+        self.resource.primary_key = unique
+
+    def set_aliases(self, names: Sequence[str]) -> None:
+        """
+        Give the resource these aliases, and no others.
+
+        Raises: ``InvalidAlias``, ``TakenAlias``.
+        """
+        set_aliases(self._connection, self.resource, names)
+
+    def write(self, records: Sequence[Mapping[str, Any]], method: Method) -> list[int]:
+        """
+        Store records and return the ``_id`` of each.
+
+        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``.
+        """
+        read = read_records(self.resource, records, method, self._cast)
+        try:
+            changes = rows.plan(self._connection, self.resource, self._load.pk, read, method)
+            rows.run(self._connection, self.resource, self._load.pk, changes)
+        except IntegrityError as error:
+            raise DuplicateKey(record=len(records)) from error
+        self._count(len(changes.added))
+        return changes.ids
+
+    def delete(self, conditions: Sequence[Condition]) -> int:
+        """
+        Delete the records that meet all conditions and return how many.
+
+        Raises: ``InvalidParameters`` for conditions that do not fit the fields.
+        """
+        names = {field.name: field.type for field in self.resource.schema}
+        where = meets(conditions, Types(names, self._cast))
+        deleted = rows.delete(self._connection, self._load.pk, where)
+        self._count(-deleted)
+        return deleted
+
+    def drop(self) -> None:
+        """Take the table away, with its fields and aliases; the resource stays."""
+        load_id = self._load.pk
+        self.resource.fields.using(self._using).all().delete()
+        self.resource.aliases.using(self._using).all().delete()
+        Resource.objects.using(self._using).filter(pk=self._resource_id).update(
+            current_load=None, primary_key=[], modified=timezone.now()
+        )
+        drop_on_commit([load_id], using=self._using)
+
+    def roll_back(self) -> None:
+        """Take all changes back when the block ends."""
+        transaction.set_rollback(True, using=self._using)
+
+    # ----------------------------------------------------------------------------------------------
+
+    @property
+    def _cast(self) -> Callable[[str, Sequence[str]], Sequence[str | None]]:
+        return partial(storage.cast_texts, self._connection)
+
+    @property
+    def _load(self) -> Load:
+        load = self.resource.current_load
+        if load is None:
+            raise UnknownResource(resource=self._resource_id)
+        return load
+
+    def _read(self) -> Resource:
+        """Read the resource with its fields; one that was never loaded has none."""
+        resource = (
+            Resource.objects.using(self._using)
+            .select_related("current_load")
+            .get(pk=self._resource_id)
+        )
+        resource.schema = tuple(resource.fields.using(self._using).all())
+        return resource
+
+    def _make_table(self) -> None:
+        load = Load.objects.using(self._using).create(
+            resource=self.resource,
+            origin=Origin.API,
+            source="datastore_create",
+            state=LoadState.READY,
+            language=self.resource.language,
+            finished=timezone.now(),
+        )
+        storage.create_records(self._connection, load.pk, language=load.language, batches=())
+        storage.index_records(self._connection, load.pk, memory_bytes=conf.LOAD_MEMORY_BYTES)
+        self.resource.fields.using(self._using).all().delete()
+        self.resource.current_load = load
+        self.resource.save(using=self._using, update_fields=["current_load", "modified"])
+
+    def _count(self, more: int) -> None:
+        """Keep the number of records, and when they changed last."""
+        Load.objects.using(self._using).filter(pk=self._load.pk).update(rows=F("rows") + more)
+        Resource.objects.using(self._using).filter(pk=self._resource_id).update(
+            modified=timezone.now()
+        )

@@ -1,0 +1,92 @@
+"""
+The type of a field that a call does not give: the narrowest that holds all its values.
+
+As with files, nothing may be lost: ``007`` is text.  CKAN looks at the first record alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from ..field_types import FieldType, Json, NotOfType, as_json, field_types
+from ..field_types.values import Unread
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,30})\.[0-9]{1,30}")
+_MOMENTS = ("date", "timestamp", "timestamptz", "time")
+
+
+def guess_type(values: Sequence[Json]) -> FieldType:
+    """Give the narrowest type that holds all values; text for none at all."""
+    filled = [value for value in values if value not in (None, "")]
+    if not filled:
+        return field_types["text"]
+    for name, holds in _CANDIDATES:
+        if all(map(holds, filled)):
+            return field_types[name]
+    return field_types["text"]
+
+
+def _is_nested(value: Json) -> bool:
+    return not isinstance(value, str | int | Decimal | bool)
+
+
+def _fits(name: str) -> Callable[[Json], bool]:
+    def fits(value: Json) -> bool:
+        if isinstance(value, bool) or _is_nested(value):
+            return False
+        if isinstance(value, str) and not _INTEGER.fullmatch(value):
+            return False
+        try:
+            return Decimal(field_types[name].stores(value)) == Decimal(str(value))
+        except NotOfType:
+            return False
+
+    return fits
+
+
+def _is_number(value: Json) -> bool:
+    if isinstance(value, str):
+        return bool(_INTEGER.fullmatch(value) or _FRACTION.fullmatch(value))
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
+
+
+def _is_double(value: Json) -> bool:
+    """Tell whether a double holds a JSON number with all its digits."""
+    if isinstance(value, str | bool) or not isinstance(value, int | Decimal):
+        return False
+    try:
+        return Decimal(field_types["float8"].stores(value)) == Decimal(value)
+    except NotOfType:
+        return False
+
+
+def _is_moment(name: str) -> Callable[[Json], bool]:
+    def fits(value: Json) -> bool:
+        if not isinstance(value, str):
+            return False
+        try:
+            field_types[name].stores(value)
+        except (NotOfType, Unread):
+            return False
+        return True
+
+    return fits
+
+
+def _is_scalar_text(value: Json) -> bool:
+    return not _is_nested(value)
+
+
+_CANDIDATES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
+    ("bool", lambda value: isinstance(value, bool)),
+    ("int4", _fits("int4")),
+    ("int8", _fits("int8")),
+    ("float8", _is_double),
+    ("numeric", _is_number),
+    *((name, _is_moment(name)) for name in _MOMENTS),
+    ("text", _is_scalar_text),
+    ("json", lambda value: bool(as_json(value))),
+)

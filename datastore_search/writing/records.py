@@ -1,0 +1,149 @@
+"""Records as a client sends them, read by the types of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from ..exceptions import (
+    InvalidKey,
+    InvalidRecord,
+    MissingKey,
+    NoKey,
+    UnknownRecordField,
+    UnknownUpsertField,
+)
+from ..field_types import (
+    Cast,
+    FieldType,
+    Json,
+    NotOfType,
+    ValueNotOfType,
+    as_json,
+    field_types,
+    readings,
+)
+from ..models import Resource
+
+#: Letters of a value that a message repeats.
+_LETTERS_SHOWN = 100
+
+#: A JavaScript client knows no whole number beyond this one.
+ID_MOST = 2**53 - 1
+
+_ID = "_id"
+
+
+class Method(StrEnum):
+    """What becomes of records whose key is known, and of those whose key is not."""
+
+    INSERT = "insert"
+    UPDATE = "update"
+    UPSERT = "upsert"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    A record that was read: ``members`` maps names of fields to canonical JSON texts.
+
+    ``number`` counts from 1, ``id`` is the ``_id`` that was sent.
+    """
+
+    number: int
+    members: Mapping[str, str]
+    id: int | None
+
+
+def read_records(
+    resource: Resource, records: Sequence[Mapping[str, Any]], method: Method, cast: Cast
+) -> list[Record]:
+    """
+    Read records for a resource.
+
+    Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey`` when records must be
+    told apart and cannot.
+    """
+    types = {field.name: field_types[field.type] for field in resource.schema}
+    ids = [_id_of(number, record, method) for number, record in enumerate(records, start=1)]
+    for number, record in enumerate(records, start=1):
+        _check_names(number, record, types, method)
+        if method is not Method.INSERT and ids[number - 1] is None:
+            _check_key(number, record, resource.primary_key)
+    members = _read_members(records, types, cast)
+    return [
+        Record(number, found, record_id)
+        for number, (found, record_id) in enumerate(zip(members, ids, strict=True), start=1)
+    ]
+
+
+def _id_of(number: int, record: Mapping[str, Any], method: Method) -> int | None:
+    if _ID not in record or method is Method.INSERT:
+        return None
+    value = record[_ID]
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _LETTERS_SHOWN:
+        value = int(value)
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        value = int(value) if value.adjusted() < _LETTERS_SHOWN else None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= ID_MOST:
+        raise InvalidKey(record=number, most=ID_MOST)
+    return value
+
+
+def _check_names(
+    number: int, record: Mapping[str, Any], types: Mapping[str, FieldType], method: Method
+) -> None:
+    for name in record:
+        if name not in types and not (name == _ID and method is not Method.INSERT):
+            kind = UnknownRecordField if method is Method.INSERT else UnknownUpsertField
+            raise kind(record=number, field=_shown(name).strip('"'))
+
+
+def _check_key(number: int, record: Mapping[str, Any], key: Sequence[str]) -> None:
+    if not key:
+        raise NoKey
+    missing = [name for name in key if name not in record]
+    if missing:
+        raise MissingKey(record=number, fields=", ".join(missing))
+
+
+def _read_members(
+    records: Sequence[Mapping[str, Any]], types: Mapping[str, FieldType], cast: Cast
+) -> list[dict[str, str]]:
+    """Read the records field by field, so that PostgreSQL is asked once for each at most."""
+    members: list[dict[str, str]] = [{} for _record in records]
+    faults: dict[int, InvalidRecord] = {}
+    for name, kind in types.items():
+        places = [place for place, record in enumerate(records) if name in record]
+        values = [_filled(records[place][name], kind) for place in places]
+        try:
+            texts = readings(kind, kind.stores, values, cast)
+        except ValueNotOfType as error:
+            place = places[error.place]
+            faults.setdefault(place, _unfit(place, name, kind, error.value))
+            continue
+        for place, text in zip(places, texts, strict=True):
+            members[place][name] = text or "null"
+    if faults:
+        raise faults[min(faults)]
+    return members
+
+
+def _filled(value: Json, kind: FieldType) -> Json:
+    """Take an empty text for null, except where it is a value; so does CKAN."""
+    return None if value == "" and not kind.is_text and kind.name != "json" else value
+
+
+def _unfit(place: int, name: str, kind: FieldType, value: Json) -> InvalidRecord:
+    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shown(value))
+
+
+def _shown(value: Json) -> str:
+    try:
+        text = as_json(value)
+    except NotOfType:
+        return "…"
+    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"

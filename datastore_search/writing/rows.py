@@ -1,0 +1,222 @@
+"""
+Records into and out of a record table.
+
+Under the resource's lock nobody else writes, so which records there are already is asked first, and
+each kind of change is then one statement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from ..exceptions import DuplicateKey, UnknownKey
+from ..field_types import as_json
+from ..filters import Clause
+from ..models import Resource
+from ..storage import key_value, record_table
+from .records import Method, Record
+
+
+@dataclass(slots=True)
+class _New:
+    """A record to be added; the ``_id`` is None where the table gives the next one."""
+
+    record: Record
+    members: dict[str, str]
+    id: int | None = None
+
+
+@dataclass(slots=True)
+class Changes:
+    """
+    What is to be done.
+
+    ``added`` are new records, ``changed`` maps the ``_id`` of known ones to the members that get
+    another value; ``ids`` are those of all of them, in order, once it is done.
+    """
+
+    added: list[_New] = field(default_factory=list)
+    changed: dict[int, dict[str, str]] = field(default_factory=dict)
+    ids: list[int] = field(default_factory=list)
+
+
+def plan(
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    load_id: int,
+    records: Sequence[Record],
+    method: Method,
+) -> Changes:
+    """
+    Find out which records are new.
+
+    Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
+    """
+    known = _known_ids(connection, resource, load_id, records)
+    changes = Changes()
+    pending: dict[Hashable, _New] = {}
+    for record in records:
+        key = _identity(record, resource.primary_key)
+        found = known.get(record.number)
+        if method is Method.INSERT and (found is not None or (key is not None and key in pending)):
+            raise DuplicateKey(record=record.number)
+        if found is not None:
+            changes.changed.setdefault(found, {}).update(record.members)
+        elif key is not None and key in pending:
+            pending[key].members.update(record.members)
+        elif method is Method.UPDATE:
+            raise UnknownKey(record=record.number)
+        else:
+            new = _New(record, dict(record.members), record.id)
+            changes.added.append(new)
+            if key is not None:
+                pending[key] = new
+    return changes
+
+
+def run(
+    connection: BaseDatabaseWrapper, resource: Resource, load_id: int, changes: Changes
+) -> None:
+    """Make the changes, and note the ``_id`` of every record concerned."""
+    names = [found.name for found in resource.schema]
+    _update(connection, load_id, changes.changed)
+    numbered = [new for new in changes.added if new.id is not None]
+    unnumbered = [new for new in changes.added if new.id is None]
+    _insert_numbered(connection, load_id, numbered, names)
+    ids = _insert(connection, load_id, [_document(new.members, names) for new in unnumbered])
+    changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
+
+
+def delete(connection: BaseDatabaseWrapper, load_id: int, where: Clause) -> int:
+    """Delete the records that meet a condition and return how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("DELETE FROM {} WHERE {}").format(record_table(load_id), where.text),
+            where.parameters,
+        )
+        return int(cursor.rowcount)
+
+
+# Which records are known --------------------------------------------------------------------------
+
+
+def _identity(record: Record, key: Sequence[str]) -> Hashable | None:
+    """Tell which of the sent records are the same; None for one that is like no other."""
+    if record.id is not None:
+        return record.id
+    texts = [record.members.get(name, "null") for name in key]
+    if not key or "null" in texts:
+        return None
+    # As numbers, since 1.5 is 1.50.
+    return tuple(_comparable(json.loads(text, parse_float=Decimal)) for text in texts)
+
+
+def _comparable(value: Any) -> Hashable:
+    return value if isinstance(value, str | int | Decimal | bool) else as_json(value)
+
+
+def _known_ids(
+    connection: BaseDatabaseWrapper, resource: Resource, load_id: int, records: Sequence[Record]
+) -> dict[int, int]:
+    """Map the numbers of records that are there already to their ``_id``."""
+    by_id = {record.number: record.id for record in records if record.id is not None}
+    keyed = [record for record in records if record.id is None] if resource.primary_key else []
+    known = _by_id(connection, load_id, by_id)
+    if keyed:
+        known |= _by_key(connection, load_id, keyed, resource.primary_key)
+    return known
+
+
+def _by_id(connection: BaseDatabaseWrapper, load_id: int, ids: Mapping[int, int]) -> dict[int, int]:
+    if not ids:
+        return {}
+    statement = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(
+        record_table(load_id)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(ids.values())])
+        there = {found for (found,) in cursor.fetchall()}
+    return {number: record_id for number, record_id in ids.items() if record_id in there}
+
+
+def _by_key(
+    connection: BaseDatabaseWrapper, load_id: int, records: Sequence[Record], key: Sequence[str]
+) -> dict[int, int]:
+    statement = sql.SQL(
+        "SELECT given.number, record._id FROM unnest(%s::int[], %s::jsonb[]) AS given (number, key)"
+        " JOIN {table} AS record ON {same}"
+    ).format(
+        table=record_table(load_id),
+        same=sql.SQL(" AND ").join(
+            sql.SQL("{} = {}").format(key_value("record.data", name), key_value("given.key", name))
+            for name in key
+        ),
+    )
+    documents = [_document(record.members, key) for record in records]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [[record.number for record in records], documents])
+        return dict(cursor.fetchall())
+
+
+# Statements ---------------------------------------------------------------------------------------
+
+
+def _document(members: Mapping[str, str], names: Sequence[str]) -> str:
+    """Write a record with every field, null where it has none."""
+    return "{" + ",".join(f"{as_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
+
+
+def _insert(connection: BaseDatabaseWrapper, load_id: int, documents: Sequence[str]) -> list[int]:
+    """Add records in their order and return the ``_id`` of each."""
+    if not documents:
+        return []
+    statement = sql.SQL(
+        "INSERT INTO {table} (data) SELECT document FROM unnest(%s::jsonb[]) WITH ORDINALITY"
+        " AS given (document, place) ORDER BY place RETURNING _id"
+    ).format(table=record_table(load_id))
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(documents)])
+        return [record_id for (record_id,) in cursor.fetchall()]
+
+
+def _insert_numbered(
+    connection: BaseDatabaseWrapper, load_id: int, records: Sequence[_New], names: Sequence[str]
+) -> None:
+    """Add records with the ``_id`` that was sent, and let the next ones come after them."""
+    if not records:
+        return
+    table = record_table(load_id)
+    insert = sql.SQL(
+        "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
+    ).format(table=table)
+    advance = sql.SQL(
+        "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
+        " FROM pg_get_serial_sequence(%s, '_id') AS sequence"
+    )
+    ids = [record.id for record in records if record.id is not None]
+    with connection.cursor() as cursor:
+        cursor.execute(insert, [ids, [_document(new.members, names) for new in records]])
+        cursor.execute(advance, [max(ids), table.as_string(cursor.connection)])
+
+
+def _update(
+    connection: BaseDatabaseWrapper, load_id: int, changed: Mapping[int, Mapping[str, str]]
+) -> None:
+    """Give known records other values in the members that were sent."""
+    if not changed:
+        return
+    statement = sql.SQL(
+        "UPDATE {table} AS record SET data = record.data || given.members"
+        " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
+        " WHERE record._id = given.id"
+    ).format(table=record_table(load_id))
+    members = [_document(found, list(found)) for found in changed.values()]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(changed), members])

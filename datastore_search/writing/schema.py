@@ -1,0 +1,133 @@
+"""The fields of a call: which are new, of which type, which go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from .. import storage
+from ..exceptions import (
+    FieldsTooMany,
+    InvalidFieldName,
+    InvalidParameter,
+    InvalidParameters,
+    RepeatedField,
+    UnknownFieldType,
+)
+from ..field_types import field_type, field_types
+from ..models import Field, Resource
+from .guessing import guess_type
+
+_LETTERS_MOST = 200
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+#: Names of what is no field but lies beside the fields.
+_TAKEN = frozenset({"_id", "_full_text"})
+
+
+@dataclass(frozen=True, slots=True)
+class GivenField:
+    """A field as a call gives it; without a type it is guessed, without ``info`` that stays."""
+
+    name: str
+    type: str | None = None
+    info: Mapping[str, Any] | None = None
+
+
+def change_fields(
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    given: Sequence[GivenField],
+    records: Sequence[Mapping[str, Any]],
+    *,
+    delete_others: bool,
+) -> None:
+    """
+    Add the fields that a table does not have, and describe those that it has.
+
+    ``resource`` has ``current_load`` and ``schema``.  Fields that only the records name are added
+    too.  A known field keeps its type.
+
+    Raises: ``InvalidParameters``.
+    """
+    known = {field.name: field for field in resource.schema}
+    wanted = [*given, *_of_records(given, known, records)]
+    _check(wanted, known)
+    new = [each for each in wanted if each.name not in known]
+    gone = [name for name in known if name not in {each.name for each in wanted}]
+    load = resource.current_load
+    if load is None:
+        raise TypeError("The resource has no table.")
+    if delete_others and given and gone:
+        Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
+        storage.remove_fields(connection, load.pk, gone)
+    for each in wanted:
+        if each.name in known and each.info is not None:
+            known[each.name].info = each.info
+            known[each.name].save(using=connection.alias)
+    position = max((field.position for field in known.values()), default=-1) + 1
+    fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
+    Field.objects.using(connection.alias).bulk_create(fields, batch_size=500)
+    if fields and load.rows:
+        storage.add_fields(connection, load.pk, [field.name for field in fields])
+
+
+def _of_records(
+    given: Sequence[GivenField], known: Mapping[str, Field], records: Sequence[Mapping[str, Any]]
+) -> list[GivenField]:
+    """Find the fields that the first record names and nothing else does, as CKAN does."""
+    named = {*known, *(each.name for each in given)}
+    first: Iterable[str] = records[0] if records else ()
+    return [GivenField(name) for name in first if name not in named]
+
+
+def _check(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
+    faults: list[InvalidParameter] = []
+    seen: set[str] = set()
+    for each in wanted:
+        if each.name in seen:
+            faults.append(RepeatedField(field=each.name))
+        elif each.name not in known and not _is_valid(each.name):
+            faults.append(InvalidFieldName(field=each.name[:100]))
+        elif each.type is not None and each.name not in known and not _is_type(each.type):
+            faults.append(
+                UnknownFieldType(
+                    field=each.name, type=each.type[:100], types=", ".join(field_types)
+                )
+            )
+        seen.add(each.name)
+    count = len(seen | known.keys())
+    if count > storage.FIELDS_MOST:
+        faults.append(FieldsTooMany(count=count, most=storage.FIELDS_MOST))
+    if faults:
+        raise InvalidParameters(faults)
+
+
+def _is_valid(name: str) -> bool:
+    if not name or name != name.strip() or len(name) > _LETTERS_MOST:
+        return False
+    return name not in _TAKEN and not _CONTROL.search(name)
+
+
+def _is_type(name: str) -> bool:
+    try:
+        field_type(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _made(
+    resource: Resource, each: GivenField, position: int, records: Sequence[Mapping[str, Any]]
+) -> Field:
+    kind = (
+        field_type(each.type)
+        if each.type is not None
+        else guess_type([record.get(each.name) for record in records])
+    )
+    field = Field(resource=resource, name=each.name, type=kind.name, position=position)
+    field.info = each.info or {}
+    return field
