@@ -28,7 +28,7 @@ from . import storage
 from .conf import conf
 from .exceptions import LoadFailed
 from .loading import load_file
-from .models import Field, Load, LoadState, Resource
+from .models import Alias, Field, Load, LoadState, Resource
 from .tokens import issue_token
 
 AuthToken = get_token_model()
@@ -86,6 +86,14 @@ class FieldInline(admin.TabularInline):
         return False
 
 
+class AliasInline(admin.TabularInline):
+    """Other names of the resource."""
+
+    model = Alias
+    fields = ("name",)
+    extra = 0
+
+
 class LoadInline(admin.TabularInline):
     """The loads, the newest first."""
 
@@ -137,7 +145,7 @@ class ResourceAdmin(admin.ModelAdmin):
     list_select_related = ("current_load",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
-    readonly_fields = ("id", "api_address", "created", "modified")
+    readonly_fields = ("id", "api_address", "shown_key", "created", "modified")
     save_on_top = True
 
     class Media:
@@ -147,14 +155,17 @@ class ResourceAdmin(admin.ModelAdmin):
         """Show what a resource has only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
         load = (_("Load a file"), {"fields": ["file"]})
-        known = (_("Address"), {"fields": ["id", "api_address", "created", "modified"]})
+        known = (
+            _("Address"),
+            {"fields": ["id", "api_address", "shown_key", "created", "modified"]},
+        )
         return [about, load, known] if obj else [about, load]
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
-        """Show fields and loads only once there are some."""
-        return [FieldInline, LoadInline] if obj else []
+        """Show fields and loads only once there can be some."""
+        return [AliasInline, FieldInline, LoadInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
         """Read the loads of all shown resources at once."""
@@ -208,6 +219,11 @@ class ResourceAdmin(admin.ModelAdmin):
             return "–"
         address = f"{path}?resource_id={resource.pk}&limit=5"
         return format_html('<a href="{0}">{0}</a>', address)
+
+    @admin.display(description=_("primary key"))
+    def shown_key(self, resource: Resource) -> str:
+        """Show the fields that tell the records apart, if there are any."""
+        return ", ".join(resource.primary_key) or "–"
 
     def view_on_site(self, resource: Resource) -> str | None:
         """Lead to the data page, once there is something on it and if the portal has the pages."""

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from . import storage
 from .conf import conf
-from .exceptions import LoadFailed, UnknownResource, UnknownSearchLanguage
+from .exceptions import InvalidAlias, LoadFailed, UnknownResource, UnknownSearchLanguage
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -184,13 +184,46 @@ class Resource(models.Model):
         return user.has_perm(permission) or user.has_perm(permission, self)
 
 
+_ALIAS_LETTERS = 200
+_NO_ALIAS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
+
+
+def check_alias(name: str) -> None:
+    """
+    Refuse what cannot be an alias.
+
+    An underscore begins the names that the API itself gives, and an id looks like an id.
+
+    Raises: ``InvalidAlias``.
+
+    Source: CKAN, where an alias is the name of a table: no ``"`` and no ``%``.
+    """
+    fits = name == name.strip() and 0 < len(name) <= _ALIAS_LETTERS
+    if not fits or name.startswith("_") or as_id(name) or _NO_ALIAS.search(name):
+        raise InvalidAlias(alias=name[:100])
+
+
+def validate_alias(name: str) -> None:
+    """
+    Refuse what cannot be an alias, in a form.
+
+    Raises: ``ValidationError``.
+    """
+    try:
+        check_alias(name)
+    except InvalidAlias as error:
+        raise ValidationError(str(error)) from error
+
+
 class Alias(models.Model):
     """Another name of a resource, which the API takes in place of its id."""
 
     resource = models.ForeignKey(
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="aliases"
     )
-    name = models.CharField(_("name"), max_length=200, unique=True)
+    name = models.CharField(
+        _("name"), max_length=_ALIAS_LETTERS, unique=True, validators=[validate_alias]
+    )
 
     class Meta:
         verbose_name = _("alias")

@@ -84,6 +84,16 @@ def ask(
     )
 
 
+def act(client: Any, action: str, parameters: Any, token: str = "", *, locale: str = "en") -> Any:
+    """Call an action by POST."""
+    return client.post(
+        f"/{locale}/api/3/action/{action}",
+        json.dumps(parameters),
+        content_type="application/json",
+        headers={"Authorization": token} if token else {},
+    )
+
+
 def result_of(response: Any) -> dict[str, Any]:
     """Give the result of an answer that must be a success."""
     answer = response.json()

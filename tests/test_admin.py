@@ -28,7 +28,8 @@ def staff(client: Client, db: None) -> Client:
 
 def form(**values: Any) -> dict[str, Any]:
     return {
-        "title": "A survey", "name": "survey", "description": "", "language": "english", **values,
+        "title": "A survey", "name": "survey", "description": "", "language": "english",
+        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0, **values,
     }  # fmt: skip
 
 
@@ -69,6 +70,17 @@ def test_a_resource_is_made_without_a_file(staff: Client) -> None:
 
     assert Resource.objects.get().current_load is None
     assert b"not loaded yet" in staff.get(LIST).content
+
+
+def test_aliases_are_given_and_refused(staff: Client) -> None:
+    aliases = {"aliases-TOTAL_FORMS": 2, "aliases-0-name": "một", "aliases-1-name": "two"}
+
+    response = staff.post(ADD, form(**{**aliases, "aliases-1-name": "_two"}))
+    assert "“_two” cannot be an alias." in response.content.decode()
+    assert not Resource.objects.exists()
+
+    staff.post(ADD, form(**aliases))
+    assert [alias.name for alias in Resource.objects.get().aliases.all()] == ["một", "two"]
 
 
 def test_a_file_replaces_the_records_and_labels_stay(staff: Client) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .. import storage
-from ..exceptions import InvalidAlias, TakenAlias
-from ..models import Alias, Resource, as_id
-
-_LETTERS_MOST = 200
-_NO_ALIAS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
+from ..exceptions import TakenAlias
+from ..models import Alias, Resource, check_alias
 
 
 def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequence[str]) -> None:
@@ -20,12 +16,9 @@ def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequ
     Give a resource these aliases, and no others.
 
     Raises: ``InvalidAlias``, ``TakenAlias``.
-
-    Source: CKAN, where an alias is the name of a table: no ``"`` and no ``%``.
     """
     for name in names:
-        if not _is_valid(name):
-            raise InvalidAlias(alias=name[:100])
+        check_alias(name)
     # Two writers that take names from each other would otherwise wait for each other.
     storage.lock_aliases(connection)
     aliases = Alias.objects.using(connection.alias)
@@ -37,10 +30,3 @@ def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequ
         [Alias(resource=resource, name=name) for name in dict.fromkeys(names)],
         ignore_conflicts=True,
     )
-
-
-def _is_valid(name: str) -> bool:
-    if not name or name != name.strip() or len(name) > _LETTERS_MOST:
-        return False
-    # An underscore begins the names that the API itself gives, an id looks like an id.
-    return not (name.startswith("_") or as_id(name) or _NO_ALIAS.search(name))

@@ -7,14 +7,22 @@ import os
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import pytest
+from django.db import transaction
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datastore_search.api.actions import actions
+from datastore_search.api.parameters import SearchParameters
+from datastore_search.field_types import field_types
+from datastore_search.filters.grammar import OPERATORS
 from datastore_search.models import Resource
 
+from ..builders import act, make_token, make_user
+
 PATH = "/vi/api/action/datastore_search"
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 SQL = [
     "'",
@@ -54,19 +62,71 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=12) | st.dictionaries(texts, inner, max_size=4),
     max_leaves=15,
 )
-filters = st.dictionaries(
-    st.sampled_from(NAMES) | texts, scalars | st.lists(scalars, max_size=14) | values
+names = st.sampled_from(NAMES) | texts
+operators = st.dictionaries(st.sampled_from([*OPERATORS, "like", "", "$in"]), values, max_size=3)
+conditions = scalars | st.lists(scalars | operators, max_size=14) | operators | values
+flat_filters = st.dictionaries(names, conditions, max_size=5)
+filters = st.recursive(
+    flat_filters,
+    lambda inner: st.dictionaries(
+        st.sampled_from(["$or", "$and", "$nor", "$$or"]), st.lists(inner, max_size=4) | inner
+    ),
+    max_leaves=8,
 )
+modifiers = st.sampled_from(
+    ["", " desc", " ASC ", " nulls first", " desc nulls last", " nulls", "  "]
+)
+keys = st.builds(lambda name, modifier: name + modifier, names, modifiers)
 parameters = st.fixed_dictionaries(
     {},
     optional={
         "limit": scalars,
         "offset": scalars,
-        "q": values,
-        "filters": filters | values,
+        "q": values | st.dictionaries(names, texts, max_size=3),
+        "full_text": scalars,
+        "plain": st.booleans() | scalars,
+        "language": st.sampled_from(["simple", "german", "a'b"]) | texts,
+        "filters": filters | st.lists(filters, max_size=3) | values,
         "include_total": values,
+        "include_next_page": values,
+        "records_format": st.sampled_from(["csv", "lists", "tsv", "objects"]) | scalars,
+        "distinct": st.booleans() | values,
+        "fields": st.lists(names, max_size=4) | texts | values,
+        "sort": st.lists(keys, max_size=4) | keys | values,
         "id": values,
-        "sort": texts,
+        "callback": texts,
+    },
+)  # fmt: skip
+
+#: A table for the changes, whose fields have all types.
+TYPED = {name: name for name in field_types}
+records = st.lists(
+    st.dictionaries(st.sampled_from([*TYPED, "_id"]) | texts, values, max_size=4), max_size=4
+)
+fields = st.lists(
+    st.fixed_dictionaries(
+        {"id": names},
+        optional={"type": st.sampled_from([*TYPED, "int", "nope"]) | values, "info": values},
+    ),
+    max_size=3,
+)
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "records": records | values,
+        "fields": fields | values,
+        "method": st.sampled_from(["insert", "update", "upsert"]) | values,
+        "primary_key": st.lists(st.sampled_from([*TYPED]), max_size=2) | values,
+        "aliases": st.lists(texts, max_size=2) | values,
+        "indexes": values,
+        "filters": filters | values,
+        "delete_fields": st.booleans(),
+        "include_records": st.booleans(),
+        "include_deleted_records": st.booleans(),
+        "dry_run": st.booleans(),
+        "force": values,
+        "calculate_record_count": values,
+        "private": values,
     },
 )  # fmt: skip
 
@@ -79,7 +139,7 @@ fuzzing = settings(
 
 def check(response: Any) -> None:
     body = response.content.decode()
-    assert response.status_code in (200, 400, 404, 409), body
+    assert response.status_code in (200, 400, 403, 404, 409), body
     answer = json.loads(body)
     assert answer["success"] is (response.status_code == 200)
     if not answer["success"]:
@@ -96,7 +156,14 @@ def test_no_json_breaks_anything(client: Client, resource: Resource, sent: dict[
 
 
 @fuzzing
-@given(sent=st.dictionaries(st.sampled_from(["limit", "q", "filters", "id", "x"]), texts))
+@given(
+    sent=st.dictionaries(
+        st.sampled_from([*SearchParameters().fields, "x"]).filter(
+            lambda name: name != "resource_id"
+        ),
+        texts | filters.map(json.dumps),
+    )
+)
 def test_no_query_string_breaks_anything(
     client: Client, resource: Resource, sent: dict[str, str]
 ) -> None:
@@ -122,3 +189,68 @@ def test_every_text_is_found_or_refused(
     for sent in ({"q": text}, {"filters": {kind: text}}, {"filters": {kind: [text] * 12}}):
         body = json.dumps({"resource_id": str(resource.pk), **sent})
         check(client.post(PATH, body, content_type="application/json"))
+
+
+@fuzzing
+@given(key=keys, text=texts, operator=st.sampled_from(OPERATORS))
+def test_every_place_of_a_name_takes_every_name(
+    client: Client, resource: Resource, key: str, text: str, operator: str
+) -> None:
+    for sent in (
+        {"sort": [key]},
+        {"fields": [key], "distinct": True},
+        {"q": {key: text}},
+        {"filters": {key: {operator: text}}},
+        {"filters": {"$or": [{key: [text, None, 5]}]}},
+    ):
+        check(act(client, "datastore_search", {"resource_id": str(resource.pk), **sent}))
+
+
+@fuzzing
+@given(name=st.sampled_from(sorted(actions)), sent=changes, parts=st.lists(records, min_size=2))
+def test_no_change_breaks_anything(
+    client: Client, typed: str, name: str, sent: dict[str, Any], parts: list[Any]
+) -> None:
+    with transaction.atomic():
+        check(act(client, name, {"resource_id": TABLE, **sent}, typed))
+        for part in parts:
+            check(act(client, "datastore_upsert", {"resource_id": TABLE, "records": part}, typed))
+        found = act(client, "datastore_search", {"resource_id": TABLE, "limit": 1000}, typed)
+        if found.status_code == 200:
+            result = found.json()["result"]
+            assert result["total"] == len(result["records"])
+        transaction.set_rollback(True)
+
+
+@fuzzing
+@given(sent=parameters)
+def test_every_type_takes_every_question(client: Client, typed: str, sent: dict[str, Any]) -> None:
+    check(act(client, "datastore_search", {"resource_id": TABLE, **sent}, typed))
+
+
+TABLE = "3d1f3b5c-6d0e-4c3e-9a59-2f6d0a5f1d11"
+
+
+@pytest.fixture
+def typed(client: Client, db: None) -> str:
+    """A token, and a table of all types with a record in it."""
+    user = make_user(
+        "writer",
+        permissions=("view_resource", "add_resource", "change_resource", "delete_resource"),
+    )
+    token = make_token(user)
+    made = act(
+        client,
+        "datastore_create",
+        {
+            "resource_id": TABLE,
+            "fields": [{"id": name, "type": kind} for name, kind in TYPED.items()],
+            "records": [
+                {"text": "ünïcode", "int4": 5, "numeric": "1.50", "date": "2020-02-29"},
+                {"json": {"a": [1, None]}, "_text": ["x", None], "timestamp": "2020-01-01T01:02"},
+            ],
+        },
+        token,
+    )
+    assert made.status_code == 200, made.content
+    return token
