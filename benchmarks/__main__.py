@@ -102,26 +102,24 @@ def _portal(port: int, resource_id: str, asked: dict[str, Any]) -> Callable[[], 
 
 
 def _floor(resource_id: str, asked: dict[str, Any]) -> Callable[[], None]:
-    from uuid import UUID
+    from functools import partial
 
     from django.db import connection
 
-    from datastore_search import search
-    from datastore_search.api.parameters import SearchRequest
+    from datastore_search import search, storage
+    from datastore_search.api.parameters import SearchParameters, query_of
     from datastore_search.models import Resource
+    from datastore_search.search.statements import Statements
 
-    query = SearchRequest({"resource_id": resource_id, **asked}).query
-    resource = Resource.objects.described(UUID(resource_id))
-    load = resource.current_load
-    if load is None:
-        sys.exit("The benchmark's resource has not been loaded.")
-    statements = search._Statements(resource, load, query)
+    query = query_of(SearchParameters.read({"resource_id": resource_id, **asked}))
+    relation = search.relation_of(Resource.objects.described(resource_id))
+    statements = Statements(relation, query, partial(storage.cast_texts, connection))
     connection.ensure_connection()
     cursor = connection.connection.cursor()
 
     def ask() -> None:
-        total = load.rows
-        if query.q or query.filters:
+        total = relation.rows or 0
+        if not statements.is_whole:
             count = statements.count()
             ((total,),) = cursor.execute(count.text, count.parameters).fetchall()
         page = statements.page(few=total <= search._SORTED_MATCHES)

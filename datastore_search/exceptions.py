@@ -25,8 +25,9 @@ class DatastoreError(Exception):
         self.values = values
 
     def __str__(self) -> str:
-        """Say what happened, in the active language."""
-        return str(self.message) % self.values
+        """Say what happened, in the active language, and what cannot be written as “�”."""
+        said = str(self.message) % self.values
+        return said.encode(errors="replace").decode().replace("\0", "�")
 
 
 # Requests ---------------------------------------------------------------------------------------
@@ -271,6 +272,11 @@ class UnknownUpsertField(UnknownRecordField):
 
 class DuplicateKey(InvalidRecord):
     message = _("Record %(record)s: there is already a record with the same primary key.")
+
+
+class DuplicateKeys(InvalidParameter):
+    parameter = "records"
+    message = _("Two records would have the same primary key.")
 
 
 class MissingKey(InvalidRecord):

@@ -248,10 +248,14 @@ class GivenFiltersField(FiltersField):
     """Filters of what is to be deleted: an empty object means everything, null is refused."""
 
     def to_internal_value(self, data: object) -> Any:
-        found = data if data == {} else super().to_internal_value(data)
-        if found is None:
+        if data in ("", []):
             self.fail("invalid")
-        return found
+        return data if data == {} else super().to_internal_value(data)
+
+    def checked(self, data: object) -> Mapping[str, object] | list[object]:
+        if not isinstance(data, Mapping) and not (isinstance(data, list) and data):
+            self.fail("invalid")
+        return data
 
     def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
         if data is None:

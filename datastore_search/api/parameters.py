@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ..conf import conf
+from ..field_types import is_storable
 from ..filters import parse_filters
 from ..search import Query, RecordsFormat
 from .parameter_types import (
@@ -234,19 +235,12 @@ class RecordsDeleteParameters(DeleteParameters):
 def _storable(value: object) -> bool:
     """Tell whether all texts of a value are without NUL and lone surrogates."""
     if isinstance(value, str):
-        return _encodable(value)
+        return is_storable(value)
     if isinstance(value, Mapping):
         return all(_storable(key) and _storable(member) for key, member in value.items())
     if isinstance(value, list):
         return all(map(_storable, value))
     return True
-
-
-def _encodable(text: str) -> bool:
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
 
 
 def printable(text: str) -> str:

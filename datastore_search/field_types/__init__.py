@@ -18,7 +18,7 @@ from enum import Enum
 from functools import partial
 
 from . import values
-from .values import Json, NotOfType, Unread, as_json
+from .values import Json, NotOfType, Unread, as_json, as_sent, is_storable
 
 __all__ = [
     "Cast",
@@ -28,9 +28,11 @@ __all__ = [
     "Operators",
     "ValueNotOfType",
     "as_json",
+    "as_sent",
     "field_type",
     "field_types",
     "inferred_types",
+    "is_storable",
     "readings",
     "type_aliases",
 ]

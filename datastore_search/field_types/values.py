@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
 from typing import Never, TypeVar
 
 Moment = TypeVar("Moment", date, datetime, time)
@@ -25,6 +25,9 @@ Json = str | int | Decimal | bool | None | Sequence["Json"] | Mapping[str, "Json
 
 #: What PostgreSQL's ``numeric``, and so its JSON, holds before and after the point.
 _NUMERIC_DIGITS_BEFORE, _NUMERIC_DIGITS_AFTER = 131_072, 16_383
+
+#: Rounds nothing.
+_EXACT = Context(prec=MAX_PREC)
 
 #: A longer text is no number.
 _NUMBER_LETTERS = 200_000
@@ -48,43 +51,58 @@ class Unread(Exception):
 
 def as_json(value: Json) -> str:
     """
-    Write a value as JSON text: letters as they are, numbers with all their digits.
+    Write a value as JSON text that PostgreSQL stores: letters and all digits as they are.
 
-    Raises: ``NotOfType`` for what PostgreSQL cannot store: NUL, lone surrogates, numbers beyond
+    Raises: ``NotOfType`` for what it cannot store: NUL, lone surrogates, numbers beyond
     ``numeric``, and nesting beyond Python's.
     """
     try:
-        return _written(value)
+        return _written(value, _number)
     except RecursionError:
         raise NotOfType from None
 
 
-def _written(value: Json) -> str:
+def as_sent(value: Json) -> str:
+    """
+    Write a value as JSON text, whatever its numbers.
+
+    Raises: ``NotOfType`` for texts that are none.
+    """
+    return _written(value, str)
+
+
+def _written(value: Json, number: Callable[[Decimal], str]) -> str:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Decimal):
-        return _number(value)
+        return number(value)
     if isinstance(value, Mapping):
-        members = [f"{_text(name)}:{_written(member)}" for name, member in value.items()]
+        members = [f"{_text(name)}:{_written(each, number)}" for name, each in value.items()]
         return "{" + ",".join(members) + "}"
     if isinstance(value, Sequence):
-        return "[" + ",".join([_written(member) for member in value]) + "]"
+        return "[" + ",".join([_written(each, number) for each in value]) + "]"
     if isinstance(value, int) and not isinstance(value, bool):
-        return _number(Decimal(value))
+        return number(Decimal(value))
     return json.dumps(value)
 
 
 def _text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise NotOfType from None
-    if "\0" in text:
+    if not is_storable(text):
         raise NotOfType
     return json.dumps(text, ensure_ascii=False)
 
 
+def is_storable(text: str) -> bool:
+    """Tell whether a text is without NUL and lone surrogates."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 def _number(number: Decimal) -> str:
+    if number.as_tuple().exponent < -_NUMERIC_DIGITS_AFTER:  # type: ignore[operator] # finite
+        number = _EXACT.normalize(number)
     exponent = number.as_tuple().exponent
     if not isinstance(exponent, int) or exponent < -_NUMERIC_DIGITS_AFTER:
         raise NotOfType
@@ -148,13 +166,15 @@ def integer_bound(value: Json, *, bits: int) -> str:
     """Take any number to be compared with: also one that is not whole or not in range."""
     if isinstance(value, str):
         return integer(value, bits=bits)
-    return numeric_bound(value)
+    number = _as_number(value)
+    if number.adjusted() > bits:
+        return str(2**bits if number > 0 else -(2**bits))
+    return as_json(number)
 
 
 def numeric(value: Json) -> str:
     """Take numbers with all their digits, also as text, and NaN and the infinities as text."""
-    found = _number_or_name(value)
-    return as_json(found)
+    return as_json(_number_or_name(value))
 
 
 def numeric_operand(value: Json) -> str | None:
@@ -169,10 +189,9 @@ def numeric_operand(value: Json) -> str | None:
 def numeric_bound(value: Json) -> str:
     """Take numbers to be compared with; one beyond PostgreSQL's is as good as infinite."""
     found = _number_or_name(value)
-    try:
-        return as_json(found)
-    except NotOfType:
+    if isinstance(found, Decimal) and found.adjusted() >= _NUMERIC_DIGITS_BEFORE:
         return _beyond(found)
+    return as_json(found)
 
 
 def float8(value: Json) -> str:
@@ -181,9 +200,9 @@ def float8(value: Json) -> str:
     if isinstance(found, str):
         return as_json(found)
     double = _double(found)
-    if math.isinf(double) or (double == 0 and found != 0):
+    if _is_out_of_range(double, found):
         raise NotOfType
-    return repr(double)
+    return _shortest(double)
 
 
 def float8_operand(value: Json) -> str | None:
@@ -192,20 +211,30 @@ def float8_operand(value: Json) -> str | None:
     if isinstance(found, str):
         return as_json(found)
     double = _double(found)
-    if not math.isinf(double):
-        return repr(double)
+    if not _is_out_of_range(double, found):
+        return _shortest(double)
     if isinstance(value, str):
         raise NotOfType
     return None
 
 
 def float8_bound(value: Json) -> str:
-    """Take numbers to be compared with; one out of range is as good as infinite."""
+    """Take numbers to be compared with; one out of range is as good as infinite, or nothing."""
     found = _number_or_name(value)
     if isinstance(found, str):
         return as_json(found)
     double = _double(found)
-    return _beyond(found) if math.isinf(double) else repr(double)
+    if isinstance(value, str) and _is_out_of_range(double, found):
+        raise NotOfType
+    return _beyond(found) if math.isinf(double) else _shortest(double)
+
+
+def _is_out_of_range(double: float, number: Decimal) -> bool:
+    return math.isinf(double) or (double == 0 and number != 0)
+
+
+def _shortest(double: float) -> str:
+    return repr(double).removesuffix(".0")
 
 
 def _as_number(value: Json) -> Decimal:

@@ -23,9 +23,9 @@ from ..exceptions import (
 )
 from ..field_types import Json
 
-#: Operations in one ``filters`` at most, and groups in each other.
+#: Operations in one ``filters`` at most, and groups within each other.
 OPERATIONS_MOST = 100
-DEPTH_MOST = 10
+DEPTH_MOST = 9
 
 OPERATORS = (
     "eq", "in", "lt", "lte", "gt", "gte", "ne", "contains", "icontains", "startswith", "isnull",
@@ -77,7 +77,7 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     parser = _Parser()
     found: tuple[Condition, ...] = ()
     if isinstance(filters, Mapping):
-        found = parser.members(filters, depth=0)
+        found = parser.root(filters)
     elif filters:
         found = (OneOf(parser.alternatives(filters, depth=1)),)
     parser.finish()
@@ -96,6 +96,12 @@ class _Parser:
             self._faults.append(FiltersTooMany(most=OPERATIONS_MOST))
         if self._faults:
             raise InvalidParameters(self._faults)
+
+    def root(self, filters: Mapping[str, object]) -> tuple[Condition, ...]:
+        """Read the outermost object; what it joins by AND counts once, and only if it is more."""
+        found = self.members(filters, depth=0)
+        self._operations += (len(found) > 1) - ("$and" in filters)
+        return found
 
     def members(self, filters: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
         """Read an object: field → condition, or a group → list of objects."""

@@ -21,6 +21,7 @@ SET timezone = 'UTC'
 AS $function$
 DECLARE
     moment timestamp;
+    list jsonb;
 BEGIN
     IF type IN ('date', 'timestamp', 'timestamptz') THEN
         moment := CASE type
@@ -36,16 +37,20 @@ BEGIN
             WHEN type = 'timestamp' THEN datastore_search_iso(moment)
             ELSE datastore_search_iso(moment) || '+00:00' END);
     END IF;
-    RETURN CASE type
-        WHEN 'time' THEN to_jsonb(value::time)
+    IF type = 'time' THEN
+        RETURN to_jsonb(value::time);
+    END IF;
+    list := CASE type
         WHEN '_text' THEN to_jsonb(value::text[])
         WHEN '_int4' THEN to_jsonb(value::int4[])
         WHEN '_int8' THEN to_jsonb(value::int8[])
         WHEN '_float8' THEN to_jsonb(value::float8[])
         WHEN '_bool' THEN to_jsonb(value::bool[])
     END;
+    -- Lists within lists are not kept: they would not sort as lists do.
+    RETURN CASE WHEN jsonb_typeof(list -> 0) = 'array' THEN NULL ELSE list END;
 EXCEPTION
-    WHEN data_exception OR feature_not_supported THEN RETURN NULL;
+    WHEN data_exception OR feature_not_supported OR program_limit_exceeded THEN RETURN NULL;
 END
 $function$;
 

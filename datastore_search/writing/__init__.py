@@ -24,7 +24,7 @@ from psycopg import errors
 from .. import storage
 from ..conf import conf
 from ..exceptions import (
-    DuplicateKey,
+    DuplicateKeys,
     KeyNotUnique,
     KeyTooLong,
     ReadOnlyResource,
@@ -114,6 +114,9 @@ class Writer:
             self._make_table()
         change_fields(self._connection, self.resource, fields, records, delete_others=delete_others)
         self.resource = self._read()
+        names = {field.name for field in self.resource.schema}
+        if not names.issuperset(self.resource.primary_key):
+            self.set_key([])
 
     def set_key(self, names: Sequence[str]) -> None:
         """
@@ -143,18 +146,23 @@ class Writer:
         """
         set_aliases(self._connection, self.resource, names)
 
-    def write(self, records: Sequence[Mapping[str, Any]], method: Method) -> list[int]:
+    def write(
+        self, records: Sequence[Mapping[str, Any]], method: Method, *, for_good: bool = True
+    ) -> list[int]:
         """
         Store records and return the ``_id`` of each.
 
-        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``.
+        ``for_good`` is false where the changes will be rolled back.
+
+        Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
+        ``DuplicateKeys``.
         """
         read = read_records(self.resource, records, method, self._cast)
         try:
             changes = rows.plan(self._connection, self.resource, self._load.pk, read, method)
-            rows.run(self._connection, self.resource, self._load.pk, changes)
+            rows.run(self._connection, self.resource, self._load.pk, changes, for_good=for_good)
         except IntegrityError as error:
-            raise DuplicateKey(record=len(records)) from error
+            raise DuplicateKeys from error
         self._count(len(changes.added))
         return changes.ids
 

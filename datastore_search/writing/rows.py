@@ -11,7 +11,6 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
@@ -82,14 +81,25 @@ def plan(
 
 
 def run(
-    connection: BaseDatabaseWrapper, resource: Resource, load_id: int, changes: Changes
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    load_id: int,
+    changes: Changes,
+    *,
+    for_good: bool,
 ) -> None:
-    """Make the changes, and note the ``_id`` of every record concerned."""
+    """
+    Make the changes, and note the ``_id`` of every record concerned.
+
+    What no transaction takes back is left out unless they are ``for_good``.
+    """
     names = [found.name for found in resource.schema]
     _update(connection, load_id, changes.changed)
     numbered = [new for new in changes.added if new.id is not None]
     unnumbered = [new for new in changes.added if new.id is None]
     _insert_numbered(connection, load_id, numbered, names)
+    if numbered and for_good:
+        _number_from(connection, load_id, max(new.id for new in numbered if new.id))
     ids = _insert(connection, load_id, [_document(new.members, names) for new in unnumbered])
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
 
@@ -115,11 +125,12 @@ def _identity(record: Record, key: Sequence[str]) -> Hashable | None:
     if not key or "null" in texts:
         return None
     # As numbers, since 1.5 is 1.50.
-    return tuple(_comparable(json.loads(text, parse_float=Decimal)) for text in texts)
+    return tuple(map(_comparable, texts))
 
 
-def _comparable(value: Any) -> Hashable:
-    return value if isinstance(value, str | int | Decimal | bool) else as_json(value)
+def _comparable(text: str) -> Hashable:
+    value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    return (type(value), value if isinstance(value, str | Decimal | bool) else text)
 
 
 def _known_ids(
@@ -189,21 +200,25 @@ def _insert(connection: BaseDatabaseWrapper, load_id: int, documents: Sequence[s
 def _insert_numbered(
     connection: BaseDatabaseWrapper, load_id: int, records: Sequence[_New], names: Sequence[str]
 ) -> None:
-    """Add records with the ``_id`` that was sent, and let the next ones come after them."""
+    """Add records with the ``_id`` that was sent."""
     if not records:
         return
-    table = record_table(load_id)
-    insert = sql.SQL(
+    statement = sql.SQL(
         "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
-    ).format(table=table)
-    advance = sql.SQL(
-        "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
-        " FROM pg_get_serial_sequence(%s, '_id') AS sequence"
-    )
-    ids = [record.id for record in records if record.id is not None]
+    ).format(table=record_table(load_id))
+    documents = [_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
-        cursor.execute(insert, [ids, [_document(new.members, names) for new in records]])
-        cursor.execute(advance, [max(ids), table.as_string(cursor.connection)])
+        cursor.execute(statement, [[record.id for record in records], documents])
+
+
+def _number_from(connection: BaseDatabaseWrapper, load_id: int, last_id: int) -> None:
+    """Let the next records be numbered after an ``_id`` that was sent."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
+            " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence",
+            [last_id, record_table(load_id).as_string()],
+        )
 
 
 def _update(

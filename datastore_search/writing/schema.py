@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -18,12 +19,15 @@ from ..exceptions import (
     RepeatedField,
     UnknownFieldType,
 )
-from ..field_types import field_type, field_types
+from ..field_types import field_type, field_types, is_storable
 from ..models import Field, Resource
 from .guessing import guess_type
 
 _LETTERS_MOST = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+#: Decimal digits before the point that every double has room for.
+_DOUBLE_DIGITS = 308
+
 #: Names of what is no field but lies beside the fields.
 _TAKEN = frozenset({"_id", "_full_text"})
 
@@ -66,7 +70,7 @@ def change_fields(
         storage.remove_fields(connection, load.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
-            known[each.name].info = each.info
+            known[each.name].info = _kept(each.info)
             known[each.name].save(using=connection.alias)
     position = max((field.position for field in known.values()), default=-1) + 1
     fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
@@ -109,7 +113,7 @@ def _check(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
 def _is_valid(name: str) -> bool:
     if not name or name != name.strip() or len(name) > _LETTERS_MOST:
         return False
-    return name not in _TAKEN and not _CONTROL.search(name)
+    return is_storable(name) and name not in _TAKEN and not _CONTROL.search(name)
 
 
 def _is_type(name: str) -> bool:
@@ -129,5 +133,16 @@ def _made(
         else guess_type([record.get(each.name) for record in records])
     )
     field = Field(resource=resource, name=each.name, type=kind.name, position=position)
-    field.info = each.info or {}
+    field.info = _kept(each.info or {})
     return field
+
+
+def _kept(value: Any) -> Any:
+    """Give a JSON value with its numbers as Django's JSON can keep them."""
+    if isinstance(value, Mapping):
+        return {name: _kept(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_kept(member) for member in value]
+    if isinstance(value, Decimal):
+        return float(value) if value.adjusted() < _DOUBLE_DIGITS else str(value)
+    return value

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
-from ...field_types import as_json
+from ...field_types import as_sent
 from ...models import Resource
 from ...search import Page, Query, RecordsFormat, answer_from, read_page, search
 from ...search.metadata import NAME as METADATA
@@ -129,7 +129,7 @@ def _links(asked: _Asked, resource_id: str) -> dict[str, str]:
     for name in _LINKED:
         if name in asked.given and name != "offset":
             value = asked.sent[name] if name in {"sort", "fields"} else asked.given[name]
-            repeated[name] = value if isinstance(value, str | list) else as_json(value)
+            repeated[name] = value if isinstance(value, str | list) else as_sent(value)
     offset, limit = asked.query.offset, asked.query.limit or 0
 
     def link(start: int) -> str:

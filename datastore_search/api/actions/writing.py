@@ -43,6 +43,8 @@ from .action import Action, Answer
 #: What an answer does not repeat of the parameters that were sent.
 _UNSAID = frozenset({"id", "records", "resource", "force"})
 
+_TITLE_LETTERS = 300
+
 
 # datastore_create ---------------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
         if name:
             raise UnknownResource(resource=printable(name))
         check_may_write(request, Resource(), "add")
-    return _added(given, described, resource_id or uuid.uuid4())
+    return _added(request, given, described, resource_id or uuid.uuid4())
 
 
 def _changed(request: Request, given: Mapping[str, Any], resource: Resource) -> Resource:
@@ -141,17 +143,21 @@ def _new_id(sent: object) -> uuid.UUID:
 
 
 def _added(
-    given: Mapping[str, Any], described: Mapping[str, Any], resource_id: uuid.UUID
+    request: Request,
+    given: Mapping[str, Any],
+    described: Mapping[str, Any],
+    resource_id: uuid.UUID,
 ) -> Resource:
     title, description = described.get("name") or "", described.get("description") or ""
     values = {
         "name": str(resource_id),
-        "title": printable(str(title)),
+        "title": str(title)[:_TITLE_LETTERS],
         "description": str(description),
         "private": given.get("private", False),
     }
-    # Of two callers at once, one makes it and both write to it.
-    added, _made = Resource.objects.get_or_create(pk=resource_id, defaults=values)
+    added, is_new = Resource.objects.get_or_create(pk=resource_id, defaults=values)
+    if not is_new:  # somebody else has made it just now
+        check_may_write(request, added)
     return added
 
 
@@ -164,11 +170,12 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     resource = _writable(request, given)
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
-        ids = writer.write(given.get("records") or [], method)
+        dry_run = given.get("dry_run", False)
+        ids = writer.write(given.get("records") or [], method, for_good=not dry_run)
         result = _repeated(given, writer, method=method.value)
         if given.get("include_records"):
             result["records"] = _records(writer, ids)
-        if given.get("dry_run"):
+        if dry_run:
             writer.roll_back()
     return Answer(result)
 

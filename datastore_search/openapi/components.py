@@ -1,0 +1,58 @@
+"""The named schemas and answers of the document; each name begins with ``Datastore``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
+
+#: A JSON Schema, or another object of an OpenAPI document.
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    """Refer to a schema."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def response_ref(name: str) -> Schema:
+    """Refer to an answer."""
+    return {"$ref": f"#/components/responses/{name}"}
+
+
+def register(registry: ComponentRegistry, schemas: Schema, responses: Schema) -> None:
+    """Name schemas and answers in the document, once."""
+    for kind, components in (
+        (ResolvedComponent.SCHEMA, schemas),
+        (ResolvedComponent.RESPONSE, responses),
+    ):
+        for name, schema in components.items():
+            registry.register_on_missing(
+                ResolvedComponent(name=name, type=kind, schema=schema, object=name)
+            )
+
+
+def record_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
+    """Describe an object: members that are always there, and others."""
+    properties = {**members, **(optional or {})}
+    return {"type": "object", "required": [*members], "properties": properties, **more}
+
+
+def list_of(items: Schema, **more: Any) -> Schema:
+    """Describe a list."""
+    return {"type": "array", "items": items, **more}
+
+
+def one_of(*forms: Schema) -> Schema:
+    """Describe a value that has one of several forms."""
+    return {"oneOf": [*forms]}
+
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+NATURAL: Schema = {"type": "integer", "minimum": 0}
+TRUTH: Schema = {"type": "boolean"}
+NULL: Schema = {"type": "null"}
+#: Any JSON value.
+VALUE: Schema = {}
+OBJECT: Schema = {"type": "object", "additionalProperties": VALUE}

@@ -1,0 +1,96 @@
+"""The grammar of ``filters`` in JSON Schema."""
+
+from __future__ import annotations
+
+from ..filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
+from .components import TRUTH, VALUE, Schema, list_of, one_of, ref
+
+#: Members of one object or list at most.
+_MEMBERS_MOST = OPERATIONS_MOST - 1
+
+#: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
+_NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
+
+#: What each operator asks; without a schema, of any value that its field's type can read.
+_OPERATORS: dict[str, tuple[str, Schema]] = {
+    "eq": ("Equal; a list is the value of a field of lists.", VALUE),
+    "in": ("Equal to one of the values.", list_of(VALUE)),
+    "lt": ("Less than.", VALUE),
+    "lte": ("Less than or equal to.", VALUE),
+    "gt": ("Greater than.", VALUE),
+    "gte": ("Greater than or equal to.", VALUE),
+    "ne": ("Not equal; an empty cell is not equal to any value but null.", VALUE),
+    "contains": ("Holds the text, or, in a field of lists or JSON, the value.", VALUE),
+    "icontains": ("Holds the text, ignoring case.", VALUE),
+    "startswith": ("Begins with the text.", VALUE),
+    "isnull": ("Whether the cell is empty.", TRUTH),
+}
+
+
+def schemas() -> dict[str, Schema]:
+    """Give the components of ``filters``."""
+    return {
+        "DatastoreFilters": {
+            "description": "Conditions of which all must hold, or a list of such objects, of which"
+            f" one must hold. At most {OPERATIONS_MOST} operations, groups at most {DEPTH_MOST}"
+            " deep; a list of values is one operation.",
+            **one_of(
+                ref("DatastoreConditions"),
+                list_of(_conditions(), maxItems=_MEMBERS_MOST),
+            ),
+        },
+        "DatastoreConditions": _all_conditions(),
+        "DatastoreCondition": _condition(),
+        "DatastoreOperators": _operators(),
+    }
+
+
+def _conditions() -> Schema:
+    return {**ref("DatastoreConditions"), "minProperties": 1}
+
+
+def _all_conditions() -> Schema:
+    group = list_of(_conditions(), minItems=1, maxItems=_MEMBERS_MOST)
+    return {
+        "type": "object",
+        "description": "Field → condition; `_id` is a field too. A field whose name begins with"
+        " `$` is written with `$$`.",
+        "maxProperties": _MEMBERS_MOST,
+        "propertyNames": {"pattern": _NAMES},
+        "properties": {
+            "$and": {"description": "All of these hold.", **group},
+            "$or": {"description": "One of these holds.", **group},
+        },
+        "additionalProperties": ref("DatastoreCondition"),
+    }
+
+
+def _condition() -> Schema:
+    return {
+        "description": "A value that the field equals, a list of which it equals one, or operators."
+        " Values meet the field's type: `28` and `\"28\"` are the same for a number. Null finds"
+        " empty cells, an empty list finds nothing.",
+        **one_of(
+            {"type": ["string", "number", "boolean", "null"]},
+            list_of(
+                one_of(
+                    {"type": ["string", "number", "boolean", "null", "array"]},
+                    ref("DatastoreOperators"),
+                )
+            ),
+            ref("DatastoreOperators"),
+        ),
+    }
+
+
+def _operators() -> Schema:
+    described = {name: _OPERATORS[name] for name in OPERATORS}
+    return {
+        "type": "object",
+        "description": "Comparisons that must all hold.",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "properties": {
+            name: {"description": meaning, **schema} for name, (meaning, schema) in described.items()
+        },
+    }
