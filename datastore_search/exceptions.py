@@ -14,6 +14,15 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 
+#: Letters of a value that a message repeats.
+_LETTERS_SHOWN = 300
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"
+
+
 class DatastoreError(Exception):
     """The root of the tree."""
 
@@ -26,7 +35,7 @@ class DatastoreError(Exception):
 
     def __str__(self) -> str:
         """Say what happened, in the active language, and what cannot be written as “�”."""
-        said = str(self.message) % self.values
+        said = str(self.message) % {name: _short(value) for name, value in self.values.items()}
         return said.encode(errors="replace").decode().replace("\0", "�")
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "Relation",
     "SortKey",
     "answer_from",
+    "at_one_moment",
     "read_page",
     "relation_of",
     "search",
@@ -76,14 +77,25 @@ def answer_from(name: uuid.UUID | str, answer: Callable[[Resource], Answer]) -> 
 
     Raises: ``UnknownResource``; ``UnsteadyResource``; whatever ``answer`` raises.
     """
-    connection = connections[router.db_for_read(Load)]
     for _look in range(_LOOKS):
         try:
-            with _anticipated(), storage.snapshot(connection, conf.STATEMENT_TIMEOUT):
+            with at_one_moment():
                 return answer(Resource.objects.described(name))
         except RecordsReplaced:
             continue
     raise UnsteadyResource
+
+
+@contextmanager
+def at_one_moment() -> Iterator[None]:
+    """
+    Read all records of the block from one snapshot, each statement within its time.
+
+    Raises: ``QueryTooSlow``; ``RecordsReplaced`` when a resource must be read again.
+    """
+    connection = connections[router.db_for_read(Load)]
+    with anticipated(), storage.snapshot(connection, conf.STATEMENT_TIMEOUT):
+        yield
 
 
 def search(resource: Resource, query: Query) -> Page:
@@ -111,15 +123,17 @@ def relation_of(resource: Resource) -> Relation:
     )
 
 
-def read_page(relation: Relation, query: Query) -> Page:
+def read_page(relation: Relation, query: Query, *, using: str | None = None) -> Page:
     """
-    Find the records of a relation that match a query, within the snapshot of ``answer_from``.
+    Find the records of a relation that match a query, within the caller's transaction.
+
+    ``using`` is the alias of the database, the one to read from if not given.
 
     Raises: as ``search``.
     """
-    connection = connections[router.db_for_read(Load)]
+    connection = connections[using or router.db_for_read(Load)]
     faults = _faults_of_language(connection, query)
-    with _anticipated(plain=query.plain):
+    with anticipated(plain=query.plain):
         cast = partial(storage.cast_texts, connection)
         statements = Statements(relation, query, cast, faults)
         total = _total(connection, relation, statements, query)
@@ -134,7 +148,7 @@ def _faults_of_language(connection: BaseDatabaseWrapper, query: Query) -> list[I
 
 
 @contextmanager
-def _anticipated(*, plain: bool = True) -> Iterator[None]:
+def anticipated(*, plain: bool = True) -> Iterator[None]:
     """Turn what PostgreSQL may say into our own failures."""
     try:
         yield
@@ -160,7 +174,7 @@ def _is_of_question(cause: object) -> bool:
     )
 
 
-def _total(
+def total_of(
     connection: BaseDatabaseWrapper, relation: Relation, statements: Statements, query: Query
 ) -> int | None:
     """Count the matches, if that is asked for or chooses the plan."""
@@ -172,10 +186,15 @@ def _total(
     return int(total)
 
 
+def are_few(total: int | None) -> bool:
+    """Tell whether so many matches are better sorted than met while walking the key."""
+    return total is not None and total <= _SORTED_MATCHES
+
+
 def _read(
     connection: BaseDatabaseWrapper, statements: Statements, query: Query, total: int | None
 ) -> Page:
-    few = total is not None and total <= _SORTED_MATCHES
+    few = are_few(total)
     as_rows = query.records_format in _DELIMITERS
     empty = query.limit == 0 or (total is not None and query.offset >= total)
     last_id = None

@@ -82,7 +82,7 @@ class Writer:
     def __init__(self, connection: BaseDatabaseWrapper, resource_id: Any) -> None:
         """Read the resource as it is under the lock."""
         self._connection = connection
-        self._using = connection.alias
+        self.using = connection.alias
         self._resource_id = resource_id
         self.resource = self._read()
 
@@ -135,7 +135,7 @@ class Writer:
             storage.set_key(self._connection, self._load.pk, unique)
         except IntegrityError as error:
             raise KeyNotUnique from error
-        Resource.objects.using(self._using).filter(pk=self._resource_id).update(primary_key=unique)
+        Resource.objects.using(self.using).filter(pk=self._resource_id).update(primary_key=unique)
         self.resource.primary_key = unique
 
     def set_aliases(self, names: Sequence[str]) -> None:
@@ -181,16 +181,16 @@ class Writer:
     def drop(self) -> None:
         """Take the table away, with its fields and aliases; the resource stays."""
         load_id = self._load.pk
-        self.resource.fields.using(self._using).all().delete()
-        self.resource.aliases.using(self._using).all().delete()
-        Resource.objects.using(self._using).filter(pk=self._resource_id).update(
+        self.resource.fields.using(self.using).all().delete()
+        self.resource.aliases.using(self.using).all().delete()
+        Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             current_load=None, primary_key=[], modified=timezone.now()
         )
-        drop_on_commit([load_id], using=self._using)
+        drop_on_commit([load_id], using=self.using)
 
     def roll_back(self) -> None:
         """Take all changes back when the block ends."""
-        transaction.set_rollback(True, using=self._using)
+        transaction.set_rollback(True, using=self.using)
 
     # ----------------------------------------------------------------------------------------------
 
@@ -208,15 +208,15 @@ class Writer:
     def _read(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""
         resource = (
-            Resource.objects.using(self._using)
+            Resource.objects.using(self.using)
             .select_related("current_load")
             .get(pk=self._resource_id)
         )
-        resource.schema = tuple(resource.fields.using(self._using).all())
+        resource.schema = tuple(resource.fields.using(self.using).all())
         return resource
 
     def _make_table(self) -> None:
-        load = Load.objects.using(self._using).create(
+        load = Load.objects.using(self.using).create(
             resource=self.resource,
             origin=Origin.API,
             source="datastore_create",
@@ -226,13 +226,13 @@ class Writer:
         )
         storage.create_records(self._connection, load.pk, language=load.language, batches=())
         storage.index_records(self._connection, load.pk, memory_bytes=conf.LOAD_MEMORY_BYTES)
-        self.resource.fields.using(self._using).all().delete()
+        self.resource.fields.using(self.using).all().delete()
         self.resource.current_load = load
-        self.resource.save(using=self._using, update_fields=["current_load", "modified"])
+        self.resource.save(using=self.using, update_fields=["current_load", "modified"])
 
     def _count(self, more: int) -> None:
         """Keep the number of records, and when they changed last."""
-        Load.objects.using(self._using).filter(pk=self._load.pk).update(rows=F("rows") + more)
-        Resource.objects.using(self._using).filter(pk=self._resource_id).update(
+        Load.objects.using(self.using).filter(pk=self._load.pk).update(rows=F("rows") + more)
+        Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             modified=timezone.now()
         )

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 
 from ...field_types import as_sent
 from ...models import Resource
-from ...search import Page, Query, RecordsFormat, answer_from, read_page, search
+from ...search import Page, Query, RecordsFormat, answer_from, at_one_moment, read_page, search
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import relation_of_names
 from ..parameters import SearchParameters, query_of
@@ -54,7 +54,8 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
-        page = read_page(relation_of_names(request.user), asked.query)
+        with at_one_moment():
+            page = read_page(relation_of_names(request.user), asked.query)
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not request.user.is_authenticated)
 

@@ -24,8 +24,8 @@ from ...exceptions import (
     UnknownIndexField,
     UnknownResource,
 )
-from ...filters import AnyOf, parse_filters
-from ...models import Field, Resource, as_id
+from ...filters import AnyOf, Condition, parse_filters
+from ...models import Field, Resource, ResourceQuerySet, as_id
 from ...search import ID, Query, read_page, relation_of
 from ...writing import GivenField, Method, Writer, writing_to
 from ..parameters import (
@@ -137,7 +137,7 @@ def _new_id(sent: object) -> uuid.UUID:
     found = as_id(sent) if isinstance(sent, str) else None
     if found is None:
         raise InvalidResource(reason=_("“id” must be a UUID."))
-    if Resource.objects.filter(pk=found).exists():
+    if _resources().filter(pk=found).exists():
         raise InvalidResource(reason=_("There is already a resource with this id."))
     return found
 
@@ -155,7 +155,7 @@ def _added(
         "description": str(description),
         "private": given.get("private", False),
     }
-    added, is_new = Resource.objects.get_or_create(pk=resource_id, defaults=values)
+    added, is_new = _resources().get_or_create(pk=resource_id, defaults=values)
     if not is_new:  # somebody else has made it just now
         check_may_write(request, added)
     return added
@@ -206,11 +206,7 @@ def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
         writer.check_writable(force=given.get("force", False))
         result = _repeated(given, writer)
         if given.get("include_deleted_records"):
-            found = read_page(
-                relation_of(writer.resource),
-                Query(limit=None, include_total=False, filters=conditions),
-            )
-            result["deleted_records"] = RawJson(found.records)
+            result["deleted_records"] = _matching(writer, conditions)
         writer.delete(conditions)
     return Answer(result)
 
@@ -218,11 +214,16 @@ def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
 # What they share ----------------------------------------------------------------------------------
 
 
+def _resources() -> ResourceQuerySet:
+    """Look where is written, not at a replica that may lag behind."""
+    return Resource.objects.using(router.db_for_write(Resource))
+
+
 def _found(name: str) -> Resource | None:
     resource_id = as_id(name)
     if resource_id is None:
-        return Resource.objects.filter(aliases__name=name).first()
-    return Resource.objects.filter(pk=resource_id).first()
+        return _resources().filter(aliases__name=name).first()
+    return _resources().filter(pk=resource_id).first()
 
 
 def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") -> Resource:
@@ -250,8 +251,13 @@ def _shown(field: Field) -> dict[str, Any]:
 
 def _records(writer: Writer, ids: Sequence[int]) -> RawJson:
     """Read the records that were written, as they are stored."""
-    query = Query(limit=None, include_total=False, filters=(AnyOf(ID, tuple(ids)),))
-    return RawJson(read_page(relation_of(writer.resource), query).records)
+    return _matching(writer, [AnyOf(ID, tuple(ids))])
+
+
+def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson:
+    query = Query(limit=None, include_total=False, filters=tuple(conditions))
+    found = read_page(relation_of(writer.resource), query, using=writer.using)
+    return RawJson(found.records)
 
 
 def _action(
