@@ -41,6 +41,13 @@ class Settings:
         )
 
     @property
+    def DUMP_TIMEOUT(self) -> timedelta:
+        """How long a dump may take, from its first record until the client has the last."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_DUMP_TIMEOUT", timedelta(hours=1))
+        )
+
+    @property
     def AUTHENTICATION_CLASSES(self) -> Sequence[str]:
         """Dotted paths of the API's authentication classes."""
         return cast(

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-
 #: Letters of a value that a message repeats.
 _LETTERS_SHOWN = 300
 

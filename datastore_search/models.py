@@ -245,6 +245,8 @@ class Field(models.Model):
     position = models.PositiveIntegerField(_("position"), editable=False)
     label = models.CharField(_("label"), max_length=500, blank=True)
     notes = models.TextField(_("notes"), blank=True)
+    #: The records that were there before the field lack it: they have null without saying so.
+    sparse = models.BooleanField(default=False, editable=False)
     #: What else a client has said about the field.
     more = models.JSONField(default=dict, blank=True, editable=False)
 

@@ -115,18 +115,6 @@ def index_records(connection: BaseDatabaseWrapper, load_id: int, *, memory_bytes
 # Changing a table ---------------------------------------------------------------------------------
 
 
-def add_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
-    """Give every record of a load some more fields, empty ones."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL(
-                "UPDATE {table} SET data = (SELECT jsonb_object_agg(name, null)"
-                " FROM unnest(%s::text[]) AS name) || data"
-            ).format(table=record_table(load_id)),
-            [list(names)],
-        )
-
-
 def remove_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
     """Take some fields, and their words, out of every record of a load."""
     with connection.cursor() as cursor:

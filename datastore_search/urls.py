@@ -3,12 +3,14 @@ The app's addresses, without a locale: the portal includes them in its own ``i18
 
     i18n_patterns(path("", include("datastore_search.urls")))
 
-``api_urlpatterns`` and ``page_urlpatterns`` are there for a portal that wants only one of the two.
+``api_urlpatterns``, ``dump_urlpatterns`` and ``page_urlpatterns`` are there for a portal that does
+not want all of them.
 """
 
 from django.urls import path
 from django.views.decorators.csrf import csrf_exempt
 
+from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .pages.views import CatalogueView, ResourceView
 
@@ -22,8 +24,11 @@ api_urlpatterns = [
     path("api/3", VersionView.as_view(), name="version"),
     path("api/3/", VersionView.as_view()),
 ]
+dump_urlpatterns = [
+    path("datastore/dump/<path:name>", DumpView.as_view(), name="dump"),
+]
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
 ]
-urlpatterns = [*api_urlpatterns, *page_urlpatterns]
+urlpatterns = [*api_urlpatterns, *dump_urlpatterns, *page_urlpatterns]

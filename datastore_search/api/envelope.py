@@ -36,6 +36,9 @@ from ..exceptions import (
 
 logger = logging.getLogger(__name__)
 
+#: Faults of one parameter that an answer names at most.
+FAULTS_SAID: Final = 20
+
 _VALIDATION: Final = "Validation Error"
 
 #: ``error.__type`` of each status.
@@ -128,12 +131,12 @@ def _described(error: Exception) -> tuple[int, dict[str, Any]]:
 
 
 def _members(faults: Iterable[InvalidParameter]) -> dict[str, Any]:
-    """Say each parameter's faults once; a record's place too, counted from 0 as CKAN does."""
+    """Say each parameter's first faults once; a record's place too, from 0 as CKAN counts it."""
     members: dict[str, Any] = {}
     for fault in faults:
         said = members.setdefault(fault.parameter, [])
-        if str(fault) not in said:
-            said.append(str(fault))
+        if len(said) < FAULTS_SAID and (message := str(fault)) not in said:
+            said.append(message)
         if isinstance(fault, InvalidRecord):
             members["records_row"] = fault.values["record"] - 1
     return members

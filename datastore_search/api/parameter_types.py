@@ -28,6 +28,10 @@ _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 _Q_LETTERS = 10_000
 
 
+#: No table has so many fields.
+_NAMES_MOST = 5_000
+
+
 class ParameterField(serializers.Field[Any, Any, Any, Any]):
     """A parameter whose absence, null and empty text all mean the default."""
 
@@ -180,6 +184,7 @@ class NamesField(ParameterField):
 
     default_error_messages = {
         "invalid": _("Must be a list of names, or names separated by commas."),
+        "many": _("There are more than {most} names."),
     }
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
@@ -187,11 +192,12 @@ class NamesField(ParameterField):
 
     def parts(self, data: object) -> list[str]:
         """Cut the parameter into its parts."""
-        if isinstance(data, str):
-            return split_names(data)
-        if not isinstance(data, list) or not all(isinstance(part, str) for part in data):
+        parts = split_names(data) if isinstance(data, str) else data
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             self.fail("invalid")
-        return data
+        if len(parts) > _NAMES_MOST:
+            self.fail("many", most=_NAMES_MOST)
+        return parts
 
 
 class SortField(NamesField):

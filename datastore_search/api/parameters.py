@@ -16,6 +16,7 @@ from ..conf import conf
 from ..field_types import is_storable
 from ..filters import parse_filters
 from ..search import Query, RecordsFormat
+from .envelope import FAULTS_SAID
 from .parameter_types import (
     BooleanField,
     ChoiceField,
@@ -86,8 +87,7 @@ class ActionParameters(serializers.Serializer[Any]):
     def _unknown(self, names: list[str]) -> dict[str, list[str]]:
         refused = [
             str(self.error_messages["unknown"]).format(name=printable(name))
-            for name in names
-            if name != "callback"
+            for name in [name for name in names if name != "callback"][:FAULTS_SAID]
         ]
         errors = {"__extras": refused} if refused else {}
         if "callback" in names:

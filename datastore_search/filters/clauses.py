@@ -45,11 +45,13 @@ class Types:
     """
     What a condition has to know: the fields and their types, and how PostgreSQL reads a text.
 
-    ``names`` maps the names of the fields to the names of their types.
+    ``names`` maps the names of the fields to the names of their types; those that are ``sparse``
+    some records lack, which is as good as null.
     """
 
     names: Mapping[str, str]
     cast: Cast
+    sparse: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ def _of_field(condition: AnyOf | Comparison, types: Types) -> Clause:
     kind = field_types[types.names[condition.field]]
     if isinstance(condition, AnyOf):
         texts = _read(condition.field, kind, kind.equals, condition.values, types.cast)
-        return _field_in(condition.field, kind, [text for text in texts if text is not None])
-    return _compared(condition, kind, types.cast)
+        return _field_in(condition.field, kind, texts, types)
+    return _compared(condition, kind, types)
 
 
 def _read(
@@ -141,10 +143,16 @@ def _joined(clauses: list[Clause], word: str, empty: Clause) -> Clause:
 # Equality -----------------------------------------------------------------------------------------
 
 
-def _field_in(name: str, kind: FieldType, texts: list[str]) -> Clause:
-    if len(texts) > _VALUES_BY_INDEX:
-        return Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, texts])
-    return _joined([_equal(name, kind, text) for text in texts], " OR ", _NOTHING)
+def _field_in(name: str, kind: FieldType, texts: Sequence[str | None], types: Types) -> Clause:
+    """Say that a field equals one of some canonical texts; None equals nothing."""
+    given = [text for text in texts if text is not None]
+    if len(given) > _VALUES_BY_INDEX:
+        clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
+    else:
+        clauses = [_equal(name, kind, text) for text in given]
+    if "null" in given and name in types.sparse:
+        clauses.append(Clause(sql.SQL("NOT data ? %s"), [name]))
+    return _joined(clauses, " OR ", _NOTHING)
 
 
 def _equal(name: str, kind: FieldType, text: str) -> Clause:
@@ -165,15 +173,16 @@ _TEXTS = {
 }
 
 
-def _compared(condition: Comparison, kind: FieldType, cast: Cast) -> Clause:
+def _compared(condition: Comparison, kind: FieldType, types: Types) -> Clause:
     name, operator, value = condition.field, condition.operator, condition.value
     if operator == "isnull":
-        return _field_in(name, kind, ["null"]) if value else _not(_field_in(name, kind, ["null"]))
+        empty = _field_in(name, kind, ["null"], types)
+        return empty if value else _not(empty)
     if operator == "ne":
-        texts = _read(name, kind, kind.equals, [value], cast)
-        return _not(_field_in(name, kind, [text for text in texts if text is not None]))
+        texts = _read(name, kind, kind.equals, [value], types.cast)
+        return _not(_field_in(name, kind, texts, types))
     if operator in _ORDERS and Operators.ORDER in kind.operators:
-        return _ordered(name, kind, operator, value, cast)
+        return _ordered(name, kind, operator, value, types.cast)
     if operator == "contains" and Operators.CONTAINS in kind.operators:
         return _containing(name, kind, value)
     if operator in _TEXTS and Operators.TEXT in kind.operators:

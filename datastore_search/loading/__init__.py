@@ -188,13 +188,13 @@ def _describe(resource: Resource, table: Table, kinds: tuple[FieldType, ...]) ->
         field = known.get(name) or Field(
             resource=resource, name=name, label=label if label != name else ""
         )
-        field.position, field.type = position, kind.name
+        field.position, field.type, field.sparse = position, kind.name, False
         fields.append(field)
     Field.objects.bulk_create(
         fields,
         update_conflicts=True,
         unique_fields=["resource", "name"],
-        update_fields=["position", "type"],
+        update_fields=["position", "type", "sparse"],
         batch_size=_KEYS_AT_ONCE,
     )
 

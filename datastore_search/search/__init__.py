@@ -44,10 +44,15 @@ __all__ = [
     "Relation",
     "SortKey",
     "answer_from",
+    "anticipated",
+    "are_few",
     "at_one_moment",
     "read_page",
     "relation_of",
     "search",
+    "statements_of",
+    "steadily",
+    "total_of",
 ]
 
 #: Matches up to this many are taken from the index and sorted; above, the primary key is walked
@@ -77,10 +82,23 @@ def answer_from(name: uuid.UUID | str, answer: Callable[[Resource], Answer]) -> 
 
     Raises: ``UnknownResource``; ``UnsteadyResource``; whatever ``answer`` raises.
     """
+
+    def look() -> Answer:
+        with at_one_moment():
+            return answer(Resource.objects.described(name))
+
+    return steadily(look)
+
+
+def steadily(look: Callable[[], Answer]) -> Answer:
+    """
+    Look, and look again when the records are replaced meanwhile.
+
+    Raises: ``UnsteadyResource``; whatever ``look`` raises.
+    """
     for _look in range(_LOOKS):
         try:
-            with at_one_moment():
-                return answer(Resource.objects.described(name))
+            return look()
         except RecordsReplaced:
             continue
     raise UnsteadyResource
@@ -120,6 +138,7 @@ def relation_of(resource: Resource) -> Relation:
         names={field.name: field.type for field in resource.schema},
         language=load.language,
         rows=load.rows,
+        sparse=frozenset(field.name for field in resource.schema if field.sparse),
     )
 
 
@@ -132,12 +151,20 @@ def read_page(relation: Relation, query: Query, *, using: str | None = None) -> 
     Raises: as ``search``.
     """
     connection = connections[using or router.db_for_read(Load)]
-    faults = _faults_of_language(connection, query)
     with anticipated(plain=query.plain):
-        cast = partial(storage.cast_texts, connection)
-        statements = Statements(relation, query, cast, faults)
-        total = _total(connection, relation, statements, query)
+        statements = statements_of(connection, relation, query)
+        total = total_of(connection, relation, statements, query)
         return _read(connection, statements, query, total)
+
+
+def statements_of(connection: BaseDatabaseWrapper, relation: Relation, query: Query) -> Statements:
+    """
+    Fit a query to a relation.
+
+    Raises: ``InvalidParameters``, everything that does not fit.
+    """
+    cast = partial(storage.cast_texts, connection)
+    return Statements(relation, query, cast, _faults_of_language(connection, query))
 
 
 def _faults_of_language(connection: BaseDatabaseWrapper, query: Query) -> list[InvalidParameter]:
@@ -170,7 +197,8 @@ def _is_of_question(cause: object) -> bool:
         errors.SyntaxError
         | errors.DataError
         | errors.ProgramLimitExceeded
-        | errors.StatementTooComplex,
+        | errors.StatementTooComplex
+        | errors.InternalError_,  # "tsquery stack too small"
     )
 
 
@@ -240,6 +268,6 @@ def copy_rows(
     copy = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv, DELIMITER {})").format(
         statement.text, sql.Literal(delimiter)
     )
-    with connection.cursor() as cursor, cursor.copy(copy, statement.parameters) as rows:
+    with connection.cursor() as cursor, cursor.cursor.copy(copy, statement.parameters) as rows:
         for row in rows:
             yield bytes(row)

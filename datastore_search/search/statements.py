@@ -37,14 +37,15 @@ class Relation:
     """
     What is searched: something with the columns ``_id``, ``data`` and ``search``.
 
-    ``names`` maps the names of the fields to those of their types, in order; ``rows`` counts all
-    records where that is known.
+    ``names`` maps the names of the fields to those of their types, in order; those that are
+    ``sparse`` some records lack; ``rows`` counts all records where that is known.
     """
 
     source: Clause
     names: Mapping[str, str]
     language: str
     rows: int | None
+    sparse: frozenset[str] = frozenset()
 
 
 class Statements:
@@ -81,7 +82,9 @@ class Statements:
             if question.rank_name not in relation.names  # a field of that name hides the rank
         }
         where = _collecting(
-            faults, lambda: meets(query.filters, Types(relation.names, cast)), Clause(sql.SQL(""))
+            faults,
+            lambda: meets(query.filters, Types(relation.names, cast, relation.sparse)),
+            Clause(sql.SQL("")),
         )
         self._where = all_of([where, *(question.matches() for question in questions)])
         self.names: tuple[str, ...] = _collecting(faults, self._asked_names, ())
@@ -133,7 +136,10 @@ class Statements:
         faults = [fault for key in self._query.sort if (fault := self._sort_fault(key))]
         if faults:
             raise InvalidParameters(faults)
-        return self._query.sort
+        first: dict[str, SortKey] = {}
+        for key in self._query.sort:
+            first.setdefault(key.field, key)
+        return tuple(first.values())
 
     def _sort_fault(self, key: SortKey) -> InvalidParameter | None:
         name = key.field[:_LETTERS_SHOWN]
@@ -300,7 +306,7 @@ class Statements:
         columns = [
             _over(f"{{}} AS c{place}", self._ranks[name])
             if name in self._ranks
-            else Clause(sql.SQL(f"data -> %s AS c{place}"), [name])
+            else Clause(sql.SQL(f"coalesce(data -> %s, 'null') AS c{place}"), [name])
             for place, name in enumerate(self.names)
         ]
         listed = _listed(columns)

@@ -99,31 +99,21 @@ $function$;
 
 -- The question of a full-text query: every word must occur.  A word occurs when a word of the
 -- record begins with it (from three letters on; a shorter one must be equal), or has the same
--- stem.  Built from lexemes, so that nothing in the text can be an operator.
+-- stem.  Built from lexemes, so that nothing in the text can be an operator; as one text, since
+-- joining thousands of questions one by one takes seconds.
 CREATE OR REPLACE FUNCTION datastore_search_question(q text, language regconfig)
 RETURNS tsquery
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
-DECLARE
-    word text;
-    stem tsquery;
-    clause tsquery;
-    question tsquery;
-BEGIN
-    FOR word IN
-        SELECT lexeme FROM unnest(to_tsvector('pg_catalog.simple', datastore_search_words(q)))
-    LOOP
-        clause := (
-            '''' || word || '''' || CASE WHEN char_length(word) >= 3 THEN ':*' ELSE '' END
-        )::tsquery;
-        IF language <> 'pg_catalog.simple'::regconfig THEN
-            stem := plainto_tsquery(language, word);
-            IF numnode(stem) > 0 THEN
-                clause := clause || stem;
-            END IF;
-        END IF;
-        question := coalesce(question && clause, clause);
-    END LOOP;
-    RETURN coalesce(question, '');
-END
+    SELECT coalesce(string_agg(
+        '(''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+            || CASE WHEN char_length(lexeme) >= 3 THEN ':*' ELSE '' END
+            || CASE WHEN numnode(stem) > 0 THEN ' | (' || stem::text || ')' ELSE '' END
+            || ')',
+        ' & ')::tsquery, '')
+    FROM unnest(to_tsvector('pg_catalog.simple', datastore_search_words(q))),
+        LATERAL (
+            SELECT CASE WHEN language = 'pg_catalog.simple'::regconfig THEN ''::tsquery
+                ELSE plainto_tsquery(language, lexeme) END AS stem
+        ) AS stemmed
 $function$;

@@ -173,7 +173,8 @@ class Writer:
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
         names = {field.name: field.type for field in self.resource.schema}
-        where = meets(conditions, Types(names, self._cast))
+        sparse = frozenset(field.name for field in self.resource.schema if field.sparse)
+        where = meets(conditions, Types(names, self._cast, sparse))
         deleted = rows.delete(self._connection, self._load.pk, where)
         self._count(-deleted)
         return deleted

@@ -74,9 +74,9 @@ def change_fields(
             known[each.name].save(using=connection.alias)
     position = max((field.position for field in known.values()), default=-1) + 1
     fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
+    for field in fields:
+        field.sparse = load.rows > 0
     Field.objects.using(connection.alias).bulk_create(fields, batch_size=500)
-    if fields and load.rows:
-        storage.add_fields(connection, load.pk, [field.name for field in fields])
 
 
 def _of_records(

@@ -1,0 +1,9 @@
+"""
+The dump: all records that a query finds, as a file.
+
+Source: CKAN ``datastore/dump``, section 13 of its semantics.
+"""
+
+from .views import DumpView
+
+__all__ = ["DumpView"]

@@ -1,0 +1,148 @@
+"""The dump's address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.handlers.asgi import ASGIRequest
+from django.db import connections, transaction
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import patch_cache_control, patch_vary_headers
+from django.utils.decorators import method_decorator
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ...exceptions import UnknownResource
+from ...field_types import is_storable
+from ...models import Resource
+from ...search import relation_of
+from ...search.streaming import Reading, Stream
+from ..body import read_parameters
+from ..envelope import exception_handler
+from ..parameters import printable, query_of
+from ..permissions import check_may_read
+from ..views import ActionView
+from .files import content_disposition
+from .formats import DEFAULT, formats
+from .parameters import DumpParameters, of_all_fields, without_page
+
+_PATH = "/datastore/dump/"
+
+
+class SessionAuthentication(BaseAuthentication):
+    """
+    Take the user who is signed in to the portal, as the pages do.
+
+    Nothing is changed, so no other site gains by sending somebody here.
+    """
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
+        """Find the session's user; None without one."""
+        user = getattr(request._request, "user", None)  # noqa: SLF001 - Django's, behind REST framework's
+        return (user, "session") if user is not None and user.is_authenticated else None
+
+
+class AsyncBlocks:
+    """A stream as an ASGI server takes it: each block is read in the thread of the request."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Wrap a stream."""
+        self._stream = stream
+        self.close = stream.close
+
+    def __aiter__(self) -> AsyncBlocks:
+        return self
+
+    async def __anext__(self) -> bytes:
+        block = await sync_to_async(self._block)()
+        if not block:
+            raise StopAsyncIteration
+        return block
+
+    def _block(self) -> bytes:
+        return next(self._stream, b"")
+
+
+def outside_transactions(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep Django's ``ATOMIC_REQUESTS`` away: the transaction outlives the view."""
+    for alias in connections:
+        view = transaction.non_atomic_requests(using=alias)(view)
+    return view
+
+
+@method_decorator(outside_transactions, name="dispatch")
+class DumpView(ActionView):
+    """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
+
+    http_method_names = ("get", "head", "options")  # type: ignore[assignment] # fewer
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Take a token, or else the session of whoever clicked on a link."""
+        return [*super().get_authenticators(), SessionAuthentication()]
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        """Let every failure leave in the envelope of ``datastore_search``."""
+        return _failure
+
+    def get(self, request: Request, name: str) -> HttpResponseBase:  # type: ignore[override] # a resource's name, not an action's
+        """
+        Send the records; every failure that can be foreseen comes before the first of them.
+
+        Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
+        """
+        given = DumpParameters.read(read_parameters(request))
+        query = without_page(query_of(given), given)
+        kind = given.get("format", DEFAULT)
+
+        def begin(resource: Resource) -> Generator[bytes]:
+            check_may_read(request, resource)
+            relation = relation_of(resource)
+            reading = Reading(relation, of_all_fields(query, relation))
+            info = {field.name: field.info for field in resource.schema}
+            blocks = formats[kind].blocks(reading, info, bom=given.get("bom", False))
+            # A HEAD is told all that is wrong, and no record is read for it.
+            return blocks if request.method == "GET" else _nothing(blocks)
+
+        if not is_storable(name):
+            raise UnknownResource(resource=printable(name))
+        stream = Stream.opened(name, begin)
+        if request.method != "GET":
+            stream.close()
+        return self._file(stream, kind)
+
+    def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
+        is_async = isinstance(self.request._request, ASGIRequest)  # noqa: SLF001 - as above
+        response = StreamingHttpResponse(
+            AsyncBlocks(stream) if is_async else stream, content_type=formats[kind].content_type
+        )
+        response["Content-Disposition"] = content_disposition(stream.resource, kind)
+        response["X-Content-Type-Options"] = "nosniff"
+        private = stream.resource.private
+        patch_cache_control(
+            response,
+            max_age=0,
+            must_revalidate=True,
+            **{"private" if private else "public": True},
+        )
+        patch_vary_headers(response, ["Authorization", "Cookie"])
+        return response
+
+
+def _nothing(blocks: Generator[bytes]) -> Generator[bytes]:
+    blocks.close()
+    yield b""
+
+
+def _failure(error: Exception, context: dict[str, Any]) -> Response:
+    response = exception_handler(error, context)
+    request = context["request"]
+    locale = request.path.partition(_PATH)[0]
+    response.data["help"] = request.build_absolute_uri(
+        f"{locale}/api/3/action/help_show?name=datastore_search"
+    )
+    return response

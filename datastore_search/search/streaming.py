@@ -1,0 +1,175 @@
+"""
+Reading all that a query finds, row by row, from one snapshot that stays open meanwhile.
+
+``Stream`` holds the snapshot and a connection of its own; within it a ``Reading`` copies the rows.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from typing import Self
+
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import Copy, sql
+
+from .. import storage
+from ..conf import conf
+from ..filters import Clause
+from ..models import Load, Resource
+from . import anticipated, are_few, statements_of, steadily, total_of
+from .query import Query, RecordsFormat
+from .statements import Relation
+
+#: Rows of cells as CSV, and rows of JSON text, which holds none of these characters.
+_CSV = "FORMAT csv, DELIMITER {}"
+_ONE_TEXT = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+_CELLS = "FORMAT text"
+
+
+class Reading:
+    """
+    The records that a query finds, to be read in one of several forms.
+
+    Each form is a context: its end, early or not, ends the statement too.  It may raise
+    ``InvalidQuestion``, ``QueryTooSlow`` and ``RecordsReplaced``.
+
+    Source: PostgreSQL's ``COPY … TO STDOUT``, which sends rows as it finds them.
+    """
+
+    def __init__(self, relation: Relation, query: Query) -> None:
+        """
+        Fit the query to the relation, and read nothing yet.
+
+        Raises: ``InvalidParameters``, everything that does not fit.
+        """
+        self._connection = connections[router.db_for_read(Load)]
+        self._relation = relation
+        self._query = replace(query, records_format=RecordsFormat.LISTS)
+        self._statements = statements_of(self._connection, relation, self._query)
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The names and types of the cells, in order."""
+        return self._statements.fields
+
+    @contextmanager
+    def csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
+        """Read rows of cells as CSV, in the manner of PostgreSQL, each with its line's end."""
+        options = sql.SQL(_CSV).format(sql.Literal(delimiter))
+        with self._copied(self._statements.cells(few=self._few()), options) as copy:
+            yield map(bytes, copy)
+
+    @contextmanager
+    def lists(self) -> Iterator[Iterator[bytes]]:
+        """Read rows as the JSON texts of lists, each with its line's end."""
+        with self._copied(self._statements.page(few=self._few()), sql.SQL(_ONE_TEXT)) as copy:
+            yield map(bytes, copy)
+
+    @contextmanager
+    def cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
+        """Read rows of cells as they would stand in CSV, None for null."""
+        with self._copied(self._statements.cells(few=self._few()), sql.SQL(_CELLS)) as copy:
+            yield copy.rows()
+
+    def _few(self) -> bool:
+        """Count the matches when only some are wanted; without a limit PostgreSQL plans well."""
+        if self._query.limit is None:
+            return False
+        with anticipated(plain=self._query.plain):
+            total = total_of(self._connection, self._relation, self._statements, self._query)
+        return are_few(total)
+
+    @contextmanager
+    def _copied(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
+        copy = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
+        with (
+            anticipated(plain=self._query.plain),
+            self._connection.wrap_database_errors,  # COPY goes past Django
+            self._connection.cursor() as cursor,
+            cursor.cursor.copy(copy, statement.parameters) as rows,
+        ):
+            yield rows
+
+
+class Stream(Iterator[bytes]):
+    """
+    Blocks of bytes that are made of a resource's records within one snapshot.
+
+    The first block is there at once.  The snapshot ends with the last block, or when the stream is
+    closed, and must not outlive it: whoever opens a stream closes it.
+
+    Until then the thread's own connection is free for others, unless it is in a transaction
+    already: then the stream is a part of that.
+    """
+
+    def __init__(
+        self, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]
+    ) -> None:
+        """
+        Describe a resource, by its id or an alias, and read the first block.
+
+        ``begin`` takes the described resource and makes at least one block.
+
+        Raises: ``UnknownResource``; ``RecordsReplaced``; whatever ``begin`` raises.
+        """
+        self._alias = router.db_for_read(Load)
+        shared = connections[self._alias]
+        self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
+        self._steps = _steps(name, begin)
+        self.resource, self._first = self._step()
+
+    @classmethod
+    def opened(cls, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]) -> Self:
+        """
+        Open a stream, anew when the records are replaced before its first block is read.
+
+        Raises: ``UnsteadyResource``; otherwise as the stream itself.
+        """
+        return steadily(lambda: cls(name, begin))
+
+    def __next__(self) -> bytes:
+        first, self._first = self._first, b""
+        return first or self._step()[1]
+
+    def close(self) -> None:
+        """End the snapshot."""
+        with self._in_place():
+            self._steps.close()
+        if self._own is not None:
+            self._own.close()
+
+    def _step(self) -> tuple[Resource, bytes]:
+        try:
+            with self._in_place():
+                return next(self._steps)
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        """Let this thread read by the stream's connection."""
+        if self._own is None:
+            yield
+            return
+        shared = connections[self._alias]
+        connections[self._alias] = self._own
+        try:
+            yield
+        finally:
+            connections[self._alias] = shared
+
+
+def _steps(
+    name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]
+) -> Generator[tuple[Resource, bytes]]:
+    connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
+    with anticipated(), storage.snapshot(connection, conf.DUMP_TIMEOUT):
+        resource = Resource.objects.described(name)
+        with closing(begin(resource)) as blocks:
+            for block in blocks:
+                yield resource, block
