@@ -33,13 +33,13 @@ serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
 test: setup browser ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-# The admin is tested in a real browser, the API with the real curl.
+# The admin is tested in a real browser, the API with the real curl and with node's fetch.
 browser:
-	@command -v chromium chromedriver curl >/dev/null && test "$$(command -v chromium chromedriver curl | wc -l)" = 3 \
+	@command -v chromium chromedriver curl node >/dev/null && test "$$(command -v chromium chromedriver curl node | wc -l)" = 4 \
 		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
 			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-				chromium chromium-driver curl >/dev/null; } \
-		|| { echo "The tests need chromium, chromedriver and curl. Install them, on Debian as root: apt-get install chromium chromium-driver curl" >&2; exit 1; }
+				chromium chromium-driver curl nodejs >/dev/null; } \
+		|| { echo "The tests need chromium, chromedriver, curl and node (18 or newer). Install them, on Debian as root: apt-get install chromium chromium-driver curl nodejs" >&2; exit 1; }
 
 lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/ruff check

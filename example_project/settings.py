@@ -9,6 +9,8 @@ import dj_database_url
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
+from datastore_search import __version__
+
 from . import embedded_postgres
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -36,14 +38,18 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "corsheaders",
     "rest_framework",
     "django_filters",
     "knox",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "datastore_search",
     "example_project",
 ]
 
 MIDDLEWARE = [
+    "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -103,6 +109,25 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # a resource of 1,600 fields has so many inputs
+
+# Pages of any origin may call the API and fetch dumps, with a token and never with a cookie.
+CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"
+CORS_ALLOW_ALL_ORIGINS = True
+CORS_ALLOW_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
+CORS_ALLOW_HEADERS = ("authorization", "content-type")
+
+REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Example portal",
+    "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "PREPROCESSING_HOOKS": ["datastore_search.openapi.describe_actions"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    # The viewer comes from this server, and asks no other for anything.
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
+}
 
 LOGGING = {
     "version": 1,

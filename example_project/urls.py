@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from datastore_search.pages.addresses import link
 from datastore_search.urls import api_urlpatterns
@@ -20,6 +21,8 @@ urlpatterns = [
     *i18n_patterns(
         path("", home, name="home"),
         path("admin/", admin.site.urls),
+        path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+        path("api/docs/", SpectacularSwaggerView.as_view(), name="docs"),
         path("", include("datastore_search.urls")),
     ),
     # The API without a locale too, for clients that know no locales.

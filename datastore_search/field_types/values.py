@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
-from decimal import MAX_PREC, Context, Decimal
+from decimal import MAX_PREC, ROUND_UP, Context, Decimal
 from typing import Never, TypeVar
 
 Moment = TypeVar("Moment", date, datetime, time)
@@ -28,6 +28,9 @@ _NUMERIC_DIGITS_BEFORE, _NUMERIC_DIGITS_AFTER = 131_072, 16_383
 
 #: Rounds nothing.
 _EXACT = Context(prec=MAX_PREC)
+
+#: The smallest number that PostgreSQL keeps.
+_FINEST = Decimal((0, (1,), -_NUMERIC_DIGITS_AFTER))
 
 #: A longer text is no number.
 _NUMBER_LETTERS = 200_000
@@ -126,6 +129,14 @@ def text_operand(value: Json) -> str:
     return as_json(str(float(value) if isinstance(value, Decimal) else value))
 
 
+def json_operand(value: Json) -> str | None:
+    """Take any value; what PostgreSQL cannot store equals nothing."""
+    try:
+        return as_json(value)
+    except NotOfType:
+        return None
+
+
 # Numbers ------------------------------------------------------------------------------------------
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
@@ -169,7 +180,7 @@ def integer_bound(value: Json, *, bits: int) -> str:
     number = _as_number(value)
     if number.adjusted() > bits:
         return str(2**bits if number > 0 else -(2**bits))
-    return as_json(number)
+    return as_json(_coarser(number))
 
 
 def numeric(value: Json) -> str:
@@ -191,7 +202,14 @@ def numeric_bound(value: Json) -> str:
     found = _number_or_name(value)
     if isinstance(found, Decimal) and found.adjusted() >= _NUMERIC_DIGITS_BEFORE:
         return _beyond(found)
-    return as_json(found)
+    return as_json(_coarser(found) if isinstance(found, Decimal) else found)
+
+
+def _coarser(number: Decimal) -> Decimal:
+    """Round a number that has more decimals than PostgreSQL keeps, away from zero."""
+    if number.as_tuple().exponent >= -_NUMERIC_DIGITS_AFTER:  # type: ignore[operator] # finite
+        return number
+    return number.quantize(_FINEST, rounding=ROUND_UP, context=_EXACT)
 
 
 def float8(value: Json) -> str:

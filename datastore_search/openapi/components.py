@@ -10,6 +10,12 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 Schema = dict[str, Any]
 
 
+def name_of(words: str) -> str:
+    """Name a component after words with underscores between them."""
+    camel = "".join(word.capitalize() for word in words.split("_"))
+    return "Datastore" + camel.removeprefix("Datastore")
+
+
 def ref(name: str) -> Schema:
     """Refer to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
@@ -46,6 +52,12 @@ def list_of(items: Schema, **more: Any) -> Schema:
 def one_of(*forms: Schema) -> Schema:
     """Describe a value that has one of several forms."""
     return {"oneOf": [*forms]}
+
+
+def word(*texts: str) -> Schema:
+    """Describe a text that is one of some."""
+    said: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
+    return {"type": "string", **said}
 
 
 TEXT: Schema = {"type": "string"}

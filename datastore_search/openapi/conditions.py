@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
-from .components import TRUTH, VALUE, Schema, list_of, one_of, ref
+from .components import NULL, NUMBER, TEXT, TRUTH, VALUE, Schema, list_of, one_of, ref
 
 #: Members of one object or list at most.
 _MEMBERS_MOST = OPERATIONS_MOST - 1
 
 #: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
 _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
+
+_SCALARS = (TEXT, NUMBER, TRUTH, NULL)
 
 #: What each operator asks; without a schema, of any value that its field's type can read.
 _OPERATORS: dict[str, tuple[str, Schema]] = {
@@ -19,10 +21,10 @@ _OPERATORS: dict[str, tuple[str, Schema]] = {
     "lte": ("Less than or equal to.", VALUE),
     "gt": ("Greater than.", VALUE),
     "gte": ("Greater than or equal to.", VALUE),
-    "ne": ("Not equal; an empty cell is not equal to any value but null.", VALUE),
+    "ne": ("Not equal; finds empty cells too.", VALUE),
     "contains": ("Holds the text, or, in a field of lists or JSON, the value.", VALUE),
-    "icontains": ("Holds the text, ignoring case.", VALUE),
-    "startswith": ("Begins with the text.", VALUE),
+    "icontains": ("Holds the text, ignoring case.", TEXT),
+    "startswith": ("Begins with the text.", TEXT),
     "isnull": ("Whether the cell is empty.", TRUTH),
 }
 
@@ -68,16 +70,11 @@ def _all_conditions() -> Schema:
 def _condition() -> Schema:
     return {
         "description": "A value that the field equals, a list of which it equals one, or operators."
-        " Values meet the field's type: `28` and `\"28\"` are the same for a number. Null finds"
+        ' Values meet the field\'s type: `28` and `"28"` are the same for a number. Null finds'
         " empty cells, an empty list finds nothing.",
         **one_of(
-            {"type": ["string", "number", "boolean", "null"]},
-            list_of(
-                one_of(
-                    {"type": ["string", "number", "boolean", "null", "array"]},
-                    ref("DatastoreOperators"),
-                )
-            ),
+            *_SCALARS,
+            list_of(one_of(*_SCALARS, list_of(VALUE), ref("DatastoreOperators"))),
             ref("DatastoreOperators"),
         ),
     }
@@ -91,6 +88,7 @@ def _operators() -> Schema:
         "minProperties": 1,
         "additionalProperties": False,
         "properties": {
-            name: {"description": meaning, **schema} for name, (meaning, schema) in described.items()
+            name: {"description": meaning, **schema}
+            for name, (meaning, schema) in described.items()
         },
     }

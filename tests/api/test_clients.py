@@ -1,27 +1,228 @@
-"""The clients that people use, against a running server."""
+"""
+The clients that people use, against a running server.
+
+``samples`` holds what the “Data API” panel of a portal prints for each of them, in our own words:
+programs, which are run, and for R and PowerShell their code with the request that it makes, which
+is sent byte for byte.  Only the address, the id and the token are put in.
+"""
 
 from __future__ import annotations
 
+import ast
 import json
+import os
+import socket
 import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
 from ckanapi import NotAuthorized, NotFound, RemoteCKAN, ValidationError
+from ckanapi.errors import CKANAPIError
 
 from datastore_search.models import Resource
 
-from ..builders import make_resource, make_token
+from ..builders import make_resource, make_token, make_user
+
+SAMPLES = Path(__file__).with_name("samples")
+
+TABLE: dict[str, Any] = {
+    "fields": [{"id": name, "type": "text"} for name in ("code", "subject", "stage", "title")],
+    "primary_key": "code",
+    "private": True,
+    "records": [
+        {"code": "001", "subject": "watershed", "stage": "active", "title": "Bridge of Jones"},
+        {"code": "002", "subject": "survey", "stage": "active", "title": "Foxes"},
+        {"code": "003", "subject": "watershed", "stage": "closed", "title": "Sông Hồng, JONES"},
+        {"code": "004", "subject": "jones", "stage": "active", "title": "Air"},
+    ],
+}
+
+#: What each kind of reading sample finds.
+FOUND = {"search": ["001", "003", "004"], "filter": ["001", "002"]}
+
+_NEW = {"code": "005", "subject": "air", "stage": None, "title": "Độ ẩm & mây = sương"}
+_CLOSED = {**TABLE["records"][1], "stage": "closed"}
+
+#: What the kinds of writing samples leave in the table, one after the other.
+LEFT = {
+    "insert": [*TABLE["records"], _NEW],
+    "update": [TABLE["records"][0], _CLOSED, *TABLE["records"][2:], _NEW],
+    "delete": [TABLE["records"][0], _CLOSED, TABLE["records"][3], _NEW],
+}
+
+
+@dataclass(frozen=True)
+class Portal:
+    """A running server, a private table of it, and the token of one who may do everything."""
+
+    base: str
+    table: str
+    token: str
+
+    def ask(self, action: str, **sent: Any) -> requests.Response:
+        return requests.post(
+            f"{self.base}/api/action/{action}",
+            json={"resource_id": self.table, **sent},
+            headers={"Authorization": self.token},
+            timeout=60,
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        found = self.ask("datastore_search", sort="code").json()["result"]["records"]
+        return [{name: value for name, value in each.items() if name != "_id"} for each in found]
+
+
+@pytest.fixture
+def base(live_server: Any) -> Iterator[str]:
+    """The address of a running server, by number: Node 18 looks for localhost only at ::1."""
+    yield live_server.url.replace("localhost", "127.0.0.1")
+    Resource.objects.all().delete()
+
+
+@pytest.fixture
+def token(base: str) -> str:
+    verbs = ("view", "add", "change", "delete")
+    return make_token(make_user("writer", permissions=tuple(f"{verb}_resource" for verb in verbs)))
+
+
+@pytest.fixture
+def portal(base: str, token: str) -> Portal:
+    answer = requests.post(
+        f"{base}/api/action/datastore_create",
+        json={**TABLE, "resource": {"name": "Survey"}},
+        headers={"Authorization": token},
+        timeout=60,
+    )
+    return Portal(base, answer.json()["result"]["resource_id"], token)
+
+
+# Samples ------------------------------------------------------------------------------------------
+
+
+#: The samples of each client, by name; a name begins with the kind of the sample.
+CLIENTS = {
+    folder.name: {path.stem: path for path in sorted(folder.iterdir())}
+    for folder in sorted(SAMPLES.iterdir())
+}
+WRITING_CLIENTS = [client for client, samples in CLIENTS.items() if "insert" in samples]
+
+
+def kind_of(name: str) -> str:
+    return name.partition("-")[0]
+
+
+def run(sample: Path, portal: Portal, folder: Path) -> Any:
+    """Run a sample and read what it prints, or send its request and read the answer."""
+    text = (
+        sample.read_text(encoding="utf-8")
+        .replace("RESOURCE_ID", portal.table)
+        .replace("API_TOKEN", portal.token)
+    )
+    if sample.suffix == ".http":
+        return json.loads(send(text, portal.base))
+    program = folder / sample.name
+    program.write_text(text.replace("https://portal.example", portal.base), encoding="utf-8")
+    interpreters = {".sh": "sh", ".mjs": "node", ".py": sys.executable}
+    done = subprocess.run(
+        [interpreters[sample.suffix], program], check=True, capture_output=True, timeout=60
+    )
+    return json.loads(done.stdout)
+
+
+def send(text: str, base: str) -> bytes:
+    """Send the request of a sample, whose code stands above it in lines with “#”."""
+    server = urlsplit(base).netloc
+    code, head, *body = text.rstrip("\n").replace("\n", "\r\n").split("\r\n\r\n", 2)
+    assert all(line.startswith("#") for line in code.splitlines())
+    content = "".join(body).encode()
+    if "multipart" in head:
+        content += b"\r\n"
+    if head.startswith("POST"):
+        head += f"\r\nContent-Length: {len(content)}"
+    host, port = server.split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(f"{head}\r\n\r\n".replace("portal.example", server).encode())
+        if "Expect: 100-continue" in head:
+            assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(content)
+        with HTTPResponse(connection) as answer:
+            answer.begin()
+            return answer.read()
+
+
+def test_each_client_has_its_samples() -> None:
+    kinds = {client: set(map(kind_of, samples)) for client, samples in CLIENTS.items()}
+
+    everything = {*FOUND, *LEFT}
+    assert kinds == {
+        "curl": {*everything, "sql"},
+        "javascript": everything,
+        "powershell-5.1": everything,
+        "powershell-7": everything,
+        "python-ckanapi": everything,
+        "python-requests": everything,
+        "python-urllib": {*FOUND},
+        "r-ckanr": {"search", "insert"},
+        "r-httr": {*FOUND},
+        "r-httr2": everything,
+    }
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_samples_that_read_find_their_records(
+    client: str, portal: Portal, tmp_path: Path
+) -> None:
+    reading = {name: path for name, path in CLIENTS[client].items() if kind_of(name) in FOUND}
+
+    found = {}
+    for name, path in reading.items():
+        answer = run(path, portal, tmp_path)
+        records = answer.get("result", answer)["records"]
+        found[name] = sorted(record["code"] for record in records)
+
+    assert found == {name: FOUND[kind_of(name)] for name in reading}
+
+
+@pytest.mark.parametrize("client", WRITING_CLIENTS)
+def test_the_samples_that_write_do_what_they_say(
+    client: str, portal: Portal, tmp_path: Path
+) -> None:
+    for kind, left in LEFT.items():
+        if kind in CLIENTS[client]:
+            answer = run(CLIENTS[client][kind], portal, tmp_path)
+
+            assert answer.get("result", answer)["resource_id"] == portal.table
+            assert portal.records() == left
+
+
+def test_the_sample_in_sql_is_told_that_there_is_no_such_action(
+    portal: Portal, tmp_path: Path
+) -> None:
+    answer = run(CLIENTS["curl"]["sql"], portal, tmp_path)
+
+    assert answer["success"] is False
+    assert answer["error"] == {
+        "__type": "Bad Request",
+        "message": "There is no action “datastore_search_sql”.",
+    }
+
+
+# Clients ------------------------------------------------------------------------------------------
 
 ASKED = {"limit": 3, "q": "no", "filters": {"stage": ["active", "planned"]}}
 
 
 @pytest.fixture
-def served(live_server: Any) -> Any:
+def served(base: str) -> tuple[str, str, str]:
     resource = make_resource(private=True)
-    yield live_server.url, str(resource.pk), make_token()
-    Resource.objects.all().delete()
+    return base, str(resource.pk), make_token()
 
 
 def by_curl(base: str, *arguments: str) -> Any:
@@ -34,7 +235,7 @@ def by_curl(base: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_all_clients_get_the_same_records(served: Any) -> None:
+def test_all_clients_get_the_same_records(served: tuple[str, str, str]) -> None:
     base, resource_id, token = served
     asked = {"resource_id": resource_id, **ASKED}
     authorization = f"Authorization: {token}"
@@ -81,7 +282,10 @@ def test_all_clients_get_the_same_records(served: Any) -> None:
         assert result["records"] == first
 
 
-def test_ckanapi_raises_its_own_exceptions(served: Any) -> None:
+# ckanapi, the library -----------------------------------------------------------------------------
+
+
+def test_ckanapi_raises_its_own_exceptions(served: tuple[str, str, str]) -> None:
     base, resource_id, token = served
 
     with RemoteCKAN(f"{base}/vi") as anonymous:
@@ -95,8 +299,185 @@ def test_ckanapi_raises_its_own_exceptions(served: Any) -> None:
         assert "limit" in refusal.value.error_dict
 
 
-def test_ckanapi_reads_by_get_too(served: Any) -> None:
+def test_ckanapi_reads_by_get_too(served: tuple[str, str, str]) -> None:
     base, resource_id, token = served
 
     with RemoteCKAN(f"{base}/fr", apikey=token, get_only=True) as ckan:
         assert ckan.action.datastore_search(resource_id=resource_id, limit=1)["total"] == 6
+
+
+@pytest.mark.parametrize("prefix", ["", "/", "/vi", "/en_GB/"])
+def test_ckanapi_drives_a_table_from_its_making_to_its_end(
+    base: str, token: str, prefix: str
+) -> None:
+    with RemoteCKAN(f"{base}{prefix}", apikey=token) as ckan:
+        made = ckan.action.datastore_create(
+            resource={"name": "Levels"},
+            fields=[{"id": "code", "type": "text"}, {"id": "level", "type": "numeric"}],
+            primary_key="code",
+            records=[{"code": "a", "level": "1.50"}],
+        )
+        table = made["resource_id"]
+        assert made["fields"] == [
+            {"id": "code", "type": "text"},
+            {"id": "level", "type": "numeric"},
+        ]
+
+        changed = ckan.action.datastore_upsert(
+            resource_id=table, records=[{"code": "a", "level": 2}, {"code": "Đ"}]
+        )
+        assert (changed["resource_id"], changed["method"]) == (table, "upsert")
+
+        found = ckan.action.datastore_search(resource_id=table, sort="code")
+        assert found["total"] == 2
+        assert found["records"] == [
+            {"_id": 1, "code": "a", "level": 2},
+            {"_id": 2, "code": "Đ", "level": None},
+        ]
+
+        described = ckan.action.datastore_info(id=table)
+        assert [field["id"] for field in described["fields"]] == ["code", "level"]
+        assert (described["meta"]["id"], described["meta"]["count"]) == (table, 2)
+
+        gone = ckan.action.datastore_delete(resource_id=table, filters={"code": "a"})
+        assert gone["filters"] == {"code": "a"}
+        left = ckan.action.datastore_search(resource_id=table)
+        assert [record["code"] for record in left["records"]] == ["Đ"]
+
+        assert ckan.action.datastore_delete(resource_id=table)["resource_id"] == table
+        with pytest.raises(NotFound) as refusal:
+            ckan.action.datastore_search(resource_id=table)
+        assert table in str(refusal.value)
+
+
+def test_ckanapi_tells_what_a_record_lacks(portal: Portal) -> None:
+    records = [{"code": "009"}, {"code": "010", "rain": 1}]
+
+    with (
+        RemoteCKAN(portal.base, apikey=portal.token) as ckan,
+        pytest.raises(ValidationError) as refusal,
+    ):
+        ckan.action.datastore_upsert(resource_id=portal.table, records=records)
+
+    assert refusal.value.error_dict["records_row"] == 1
+    assert "rain" in str(refusal.value)
+    assert portal.records() == TABLE["records"]
+
+
+def test_ckanapi_may_not_write_without_a_token(portal: Portal) -> None:
+    with RemoteCKAN(portal.base) as anonymous, pytest.raises(NotAuthorized):
+        anonymous.action.datastore_upsert(resource_id=portal.table, records=[{"code": "009"}])
+
+
+def test_ckanapi_tells_an_action_that_we_lack_by_its_name(base: str) -> None:
+    with RemoteCKAN(base) as ckan, pytest.raises(CKANAPIError) as refusal:
+        ckan.action.package_list()
+
+    _address, status, answer = ast.literal_eval(str(refusal.value))
+    assert status == 400
+    assert json.loads(answer)["error"]["message"] == "There is no action “package_list”."
+
+
+# ckanapi, the program -----------------------------------------------------------------------------
+
+
+def ckanapi(base: str, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the program, which looks for itself in the path when it needs helpers."""
+    folder = Path(sys.executable).parent
+    return subprocess.run(
+        [folder / "ckanapi", *arguments, "-r", base],
+        env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
+        input=said,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("by", [(), ("-g",)])
+def test_the_program_searches(portal: Portal, by: tuple[str, ...]) -> None:
+    done = ckanapi(
+        portal.base,
+        "action",
+        "datastore_search",
+        f"resource_id={portal.table}",
+        "q=jones",
+        "limit:2",
+        "-a",
+        portal.token,
+        *by,
+    )
+
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["total"], len(result["records"])) == (3, 2)
+
+
+def test_the_program_sends_json_that_it_reads(portal: Portal) -> None:
+    sent = {"resource_id": portal.table, "method": "insert", "records": [_NEW]}
+
+    done = ckanapi(
+        portal.base, "action", "datastore_upsert", "-i", "-a", portal.token, said=json.dumps(sent)
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert portal.records() == LEFT["insert"]
+
+
+def test_a_file_that_the_program_uploads_is_refused_by_its_name(
+    portal: Portal, tmp_path: Path
+) -> None:
+    (tmp_path / "new.csv").write_text("code\n009\n")
+
+    done = ckanapi(
+        portal.base,
+        "action",
+        "datastore_upsert",
+        f"resource_id={portal.table}",
+        f"upload@{tmp_path / 'new.csv'}",
+        "-a",
+        portal.token,
+    )
+
+    assert done.returncode == 1
+    assert "There is no parameter “upload”." in done.stderr
+    assert portal.records() == TABLE["records"]
+
+
+#: Commands of the program, and the action that each asks for first.
+LACKED = {
+    "action package_list": "package_list",
+    "action package_list -g": "package_list",
+    "dump datasets --all": "package_list",
+    "dump datasets one": "package_show",
+    "dump organizations --all": "organization_list",
+    "search datasets q=jones": "package_search",
+    "load datasets": "package_show",
+    "load datasets --create-only": "package_create",
+    "delete datasets one": "package_delete",
+}
+
+
+def test_the_program_names_the_action_that_we_lack(base: str) -> None:
+    for command, action in LACKED.items():
+        done = ckanapi(base, *command.split(), said='{"name": "one"}\n')
+
+        assert (done.returncode, done.stdout) == (1, ""), command
+        (said,) = [line for line in done.stderr.splitlines() if line.startswith("ckanapi.errors.")]
+        address, status, answer = ast.literal_eval(said.partition("CKANAPIError: ")[2])
+        assert (address.partition("?")[0], status) == (f"{base}/api/action/{action}", 400)
+        assert json.loads(answer) == {
+            "help": f"{base}/api/3/action/help_show?name={action}",
+            "success": False,
+            "error": {"__type": "Bad Request", "message": f"There is no action “{action}”."},
+        }
+
+
+def test_the_program_ends_with_a_failure_when_it_is_refused(portal: Portal) -> None:
+    refused = ckanapi(portal.base, "action", "datastore_search", f"resource_id={portal.table}")
+    unknown = ckanapi(portal.base, "action", "datastore_search", "resource_id=nope")
+
+    assert (refused.returncode, unknown.returncode) == (1, 1)
+    assert "NotAuthorized" in refused.stderr.splitlines()[-1]
+    assert unknown.stderr.splitlines()[-1].endswith("NotFound: Resource “nope” was not found.")
