@@ -1,33 +1,25 @@
 """
 The record tables: the only DDL, COPY and index code.
 
-One table for each load, all of one shape (``docs/decisions/0002``).  This module knows tables and
-connections, no models; a table is named by the number of its load.
+One table for each load, all of one shape (``docs/decisions/0002``); a table is named by the number
+of its load.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.resources import files
 
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.backends.utils import CursorWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
-from .exceptions import UnstorableRecord
-
-#: The first number of the advisory locks that mark a running load; the second is the load's.
-_LOAD_LOCK = 0x64735F6C
-
-#: The advisory lock of whoever changes aliases.
-_ALIAS_LOCK = 0x64735F616C696173
+from ..exceptions import UnstorableRecord
+from .sessions import milliseconds, setting
 
 _PREFIX = "datastore_search_record_"
 
@@ -38,11 +30,6 @@ FIELDS_MOST = 1_600
 def record_table(load_id: int) -> sql.Identifier:
     """Name the table of a load."""
     return sql.Identifier(f"{_PREFIX}{load_id}")
-
-
-def stored_sql(name: str) -> str:
-    """Read a file of ``datastore_search/sql``."""
-    return files("datastore_search").joinpath("sql", name).read_text(encoding="utf-8")
 
 
 # Making a table -----------------------------------------------------------------------------------
@@ -100,7 +87,7 @@ def index_records(connection: BaseDatabaseWrapper, load_id: int, *, memory_bytes
     with (
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
-        _setting(cursor, "maintenance_work_mem", memory),
+        setting(cursor, "maintenance_work_mem", memory),
     ):
         for statement in (
             "ALTER TABLE {table} ADD PRIMARY KEY (_id)",
@@ -169,7 +156,7 @@ def drop_records(
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            _setting(cursor, "lock_timeout", _milliseconds(patience)),
+            setting(cursor, "lock_timeout", milliseconds(patience)),
         ):
             cursor.execute(
                 sql.SQL("DROP TABLE IF EXISTS {table}").format(table=record_table(load_id))
@@ -222,131 +209,3 @@ def record_sizes(connection: BaseDatabaseWrapper, load_id: int) -> Sizes:
             [f"{_PREFIX}{load_id}"],
         )
         return Sizes(*cursor.fetchone())
-
-
-# Reading ------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None]:
-    """
-    Let all statements of the block see one moment, and end each that runs longer than ``limit``.
-
-    Within a transaction of the caller the moment is that transaction's business.
-
-    Source: PostgreSQL's isolation level ``REPEATABLE READ``.
-    """
-    with ExitStack() as stack:
-        if not connection.in_atomic_block:
-            connection.ensure_connection()
-            stack.enter_context(_isolated(connection))
-        stack.enter_context(transaction.atomic(using=connection.alias))
-        cursor = stack.enter_context(connection.cursor())
-        stack.enter_context(_setting(cursor, "statement_timeout", _milliseconds(limit)))
-        yield
-
-
-@contextmanager
-def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
-    """Begin the next transaction as ``REPEATABLE READ``, without a statement of its own."""
-    driver = connection.connection
-    before = driver.isolation_level
-    driver.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-    try:
-        yield
-    finally:
-        if not driver.closed:
-            driver.isolation_level = before
-
-
-def cast_texts(
-    connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
-) -> Sequence[str | None]:
-    """Let PostgreSQL read texts as a type: canonical JSON, or None where it refuses."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT datastore_search_cast(value, %s)::text"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, place) ORDER BY place",
-            [kind, list(texts)],
-        )
-        return [answer for (answer,) in cursor.fetchall()]
-
-
-@contextmanager
-def _setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
-    """Change a setting of PostgreSQL within the current transaction, then change it back."""
-    cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
-    before, _ = cursor.fetchone()
-    yield
-    cursor.execute("SELECT set_config(%s, %s, true)", [name, before])
-
-
-def _milliseconds(duration: timedelta) -> str:
-    return str(duration // timedelta(milliseconds=1))
-
-
-# Loads at work ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
-    """Mark a load as running for as long as this block, and this connection, live."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [_LOAD_LOCK, _lock_number(load_id)])
-    try:
-        yield
-    finally:
-        if connection.is_usable():
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    "SELECT pg_advisory_unlock(%s, %s)", [_LOAD_LOCK, _lock_number(load_id)]
-                )
-
-
-def is_at_work(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Tell whether some process is running this load."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " AND classid = %s::bigint::oid AND objid = %s::bigint::oid AND objsubid = 2)",
-            [_LOAD_LOCK, _lock_number(load_id)],
-        )
-        (found,) = cursor.fetchone()
-    return bool(found)
-
-
-def _lock_number(load_id: int) -> int:
-    return load_id % 2**31
-
-
-def lock_aliases(connection: BaseDatabaseWrapper) -> None:
-    """Let only one transaction at a time change aliases."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])
-
-
-# PostgreSQL itself --------------------------------------------------------------------------------
-
-
-def search_languages(connection: BaseDatabaseWrapper) -> list[str]:
-    """List PostgreSQL's text search configurations."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
-        return [name for (name,) in cursor.fetchall()]
-
-
-def is_supported(connection: BaseDatabaseWrapper) -> bool:
-    """Tell whether the server is PostgreSQL 15 or newer."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::int >= 150000")
-        (answer,) = cursor.fetchone()
-    return bool(answer)
-
-
-def knows_letters(connection: BaseDatabaseWrapper) -> bool:
-    """Tell whether the database folds the case of letters outside ASCII."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT lower('ĐÀ') = 'đà'")
-        (answer,) = cursor.fetchone()
-    return bool(answer)

@@ -1,0 +1,47 @@
+"""
+What lies in PostgreSQL: tables, sessions, locks and the server itself.
+
+This package knows tables and connections, no models.
+"""
+
+from .locks import is_at_work, load_at_work, lock_aliases
+from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
+from .sessions import snapshot
+from .tables import (
+    FIELDS_MOST,
+    Sizes,
+    create_records,
+    drop_records,
+    index_records,
+    key_value,
+    record_bytes,
+    record_sizes,
+    record_table,
+    remove_fields,
+    set_key,
+    stored_loads,
+)
+
+__all__ = [
+    "FIELDS_MOST",
+    "Sizes",
+    "cast_texts",
+    "create_records",
+    "drop_records",
+    "index_records",
+    "is_at_work",
+    "is_supported",
+    "key_value",
+    "knows_letters",
+    "load_at_work",
+    "lock_aliases",
+    "record_bytes",
+    "record_sizes",
+    "record_table",
+    "remove_fields",
+    "search_languages",
+    "set_key",
+    "snapshot",
+    "stored_loads",
+    "stored_sql",
+]

@@ -1,0 +1,49 @@
+"""PostgreSQL itself: what it is, what it knows, how it reads a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+def stored_sql(name: str) -> str:
+    """Read a file of ``datastore_search/sql``."""
+    return files("datastore_search").joinpath("sql", name).read_text(encoding="utf-8")
+
+
+def cast_texts(
+    connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
+) -> Sequence[str | None]:
+    """Let PostgreSQL read texts as a type: canonical JSON, or None where it refuses."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT datastore_search_cast(value, %s)::text"
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, place) ORDER BY place",
+            [kind, list(texts)],
+        )
+        return [answer for (answer,) in cursor.fetchall()]
+
+
+def search_languages(connection: BaseDatabaseWrapper) -> list[str]:
+    """List PostgreSQL's text search configurations."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
+        return [name for (name,) in cursor.fetchall()]
+
+
+def is_supported(connection: BaseDatabaseWrapper) -> bool:
+    """Tell whether the server is PostgreSQL 15 or newer."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int >= 150000")
+        (answer,) = cursor.fetchone()
+    return bool(answer)
+
+
+def knows_letters(connection: BaseDatabaseWrapper) -> bool:
+    """Tell whether the database folds the case of letters outside ASCII."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT lower('ĐÀ') = 'đà'")
+        (answer,) = cursor.fetchone()
+    return bool(answer)
