@@ -23,8 +23,8 @@ def check_may_read(request: Request, resource: Resource) -> None:
 
     Raises: ``AccessDenied``.
     """
-    if resource.readable_by(request.user):
-        return
+    if not resource.private or resource.readable_by(request.user):
+        return  # of a public one, nobody asks whose the token is
     if request.auth == REJECTED:
         raise TokenDenied(resource=resource.pk)
     if isinstance(request.user, AbstractBaseUser):

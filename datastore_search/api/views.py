@@ -70,6 +70,9 @@ class ActionView(APIView):
         """Read the setting at each request."""
         return [import_string(path)() for path in conf.AUTHENTICATION_CLASSES]
 
+    def perform_authentication(self, request: Request) -> None:
+        """Look at the token only when something depends on it: a public resource needs none."""
+
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Let every failure leave in the envelope."""
         return exception_handler

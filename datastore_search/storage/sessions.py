@@ -11,6 +11,9 @@ from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
+#: Changes a setting until the end of the transaction.
+_SET = "SELECT set_config(%s, %s, true)"
+
 
 @contextmanager
 def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None]:
@@ -22,12 +25,16 @@ def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None
     Source: PostgreSQL's isolation level ``REPEATABLE READ``.
     """
     with ExitStack() as stack:
-        if not connection.in_atomic_block:
+        is_ours = not connection.in_atomic_block
+        if is_ours:
             connection.ensure_connection()
             stack.enter_context(_isolated(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))
         cursor = stack.enter_context(connection.cursor())
-        stack.enter_context(setting(cursor, "statement_timeout", milliseconds(limit)))
+        if is_ours:  # the setting ends with the transaction
+            cursor.execute(_SET, ["statement_timeout", milliseconds(limit)])
+        else:
+            stack.enter_context(setting(cursor, "statement_timeout", milliseconds(limit)))
         yield
 
 
@@ -50,7 +57,7 @@ def setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
     cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
     before, _ = cursor.fetchone()
     yield
-    cursor.execute("SELECT set_config(%s, %s, true)", [name, before])
+    cursor.execute(_SET, [name, before])
 
 
 def milliseconds(duration: timedelta) -> str:

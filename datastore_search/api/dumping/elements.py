@@ -11,7 +11,6 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from xml.parsers import expat
 
@@ -22,6 +21,9 @@ NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
 #: Deeper values are written as their JSON text: parsers of XML give up at 256 elements.
 _DEPTH_MOST = 200
+
+#: CKAN's, which are Python's.
+_TRUTH = {"t": "True", "f": "False"}
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -82,7 +84,7 @@ def _is_element(name: str) -> bool:
 
 #: What XML cannot hold, or reads as something else.  A carriage return would become a newline.
 _SPECIAL = re.compile("[&<>\r\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_SPECIAL_IN_ATTRIBUTES = re.compile(_SPECIAL.pattern[:-1] + '"\t\n]')
+_SPECIAL_IN_ATTRIBUTES = re.compile(f'{_SPECIAL.pattern}|["\t\n]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _REFERRED = "\t\n\r"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -107,8 +109,8 @@ def _escape(found: re.Match[str]) -> str:
 
 # Values -------------------------------------------------------------------------------------------
 
-#: Writes the cell of a field: the element's name, its attributes, the cell's text.
-_Write = Callable[[str, str, str], str]
+#: Writes the cells of one field, None for null, as elements.
+_Write = Callable[[str | None], str]
 
 
 def _element(name: str, attributes: str, content: str) -> str:
@@ -119,60 +121,55 @@ def _null(name: str, attributes: str) -> str:
     return f'<{name} xsi:nil="true"{attributes} />'
 
 
-def _text(name: str, attributes: str, cell: str) -> str:
-    return _element(name, attributes, escaped(cell))
+def _plain(name: str, attributes: str, content: Callable[[str], str]) -> _Write:
+    """Prepare all that is the same for each of a million cells."""
+    null, empty = _null(name, attributes), _element(name, attributes, "")
+    start, end = f"<{name}{attributes}>", f"</{name}>"
+
+    def write(cell: str | None) -> str:
+        if cell is None:
+            return null
+        return f"{start}{content(cell)}{end}" if cell else empty
+
+    return write
 
 
-def _truth(name: str, attributes: str, cell: str) -> str:
-    return _element(name, attributes, str(cell == "t"))
+def _nested(name: str, attributes: str) -> _Write:
+    def write(cell: str | None) -> str:
+        text = cell or "null"
+        try:
+            value = json.loads(text, parse_int=str, parse_float=str)
+            return _value(name, attributes, value, _DEPTH_MOST)
+        except RecursionError:
+            return _element(name, attributes, escaped(text))
 
-
-def _nested(name: str, attributes: str, cell: str) -> str:
-    try:
-        value = json.loads(cell, parse_int=str, parse_float=str)
-        return _value(name, attributes, value, _DEPTH_MOST)
-    except RecursionError:
-        return _text(name, attributes, cell)
+    return write
 
 
 def _value(name: str, attributes: str, value: object, depth: int) -> str:
     """Write a JSON value, whose numbers are their texts, with the elements of its members."""
     if value is None:
         return _null(name, attributes)
-    if isinstance(value, list | dict):
-        if not depth:
-            raise RecursionError
-        members = value.items() if isinstance(value, dict) else enumerate(value)
-        content = "".join(
-            _value("value", attribute("key", str(key)), member, depth - 1)
-            for key, member in members
-        )
-    else:
-        content = escaped(str(value))
+    if not isinstance(value, list | dict):
+        return _element(name, attributes, escaped(str(value)))
+    if not depth:
+        raise RecursionError
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    content = "".join(
+        _value("value", attribute("key", str(key)), member, depth - 1) for key, member in members
+    )
     return _element(name, attributes, content)
 
 
-def _write_of(kind: str) -> _Write:
-    if kind == "bool":
-        return _truth
-    return _nested if kind in field_types and field_types[kind].is_nested else _text
+def _write_of(element: str, name: str, kind: str) -> _Write:
+    """Write the cells of a field; where its element has another name, an attribute has its own."""
+    attributes = "" if element == name else attribute("name", name)
+    if kind in field_types and field_types[kind].is_nested:
+        return _nested(element, attributes)
+    return _plain(element, attributes, _TRUTH.__getitem__ if kind == "bool" else escaped)
 
 
 # Rows ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A field: its element, the field's name where it is another, and how its cells are written."""
-
-    element: str
-    attributes: str
-    write: _Write
-
-    def written(self, cell: str | None) -> str:
-        if cell is None:
-            return _null(self.element, self.attributes)
-        return self.write(self.element, self.attributes, cell)
 
 
 class RowWriter:
@@ -183,8 +180,8 @@ class RowWriter:
         self._has_id = fields[0][0] == ID
         fields = fields[1:] if self._has_id else fields
         elements = element_names(name for name, _kind in fields)
-        self._columns = [
-            _Column(element, "" if element == name else attribute("name", name), _write_of(kind))
+        self._writes = [
+            _write_of(element, name, kind)
             for element, (name, kind) in zip(elements, fields, strict=True)
         ]
 
@@ -193,7 +190,5 @@ class RowWriter:
         attributes = ""
         if self._has_id:
             attributes, cells = attribute(ID, str(cells[0])), cells[1:]
-        content = "".join(
-            [column.written(cell) for column, cell in zip(self._columns, cells, strict=True)]
-        )
+        content = "".join([write(cell) for write, cell in zip(self._writes, cells, strict=True)])
         return f"{_element('row', attributes, content)}\n".encode()
