@@ -61,9 +61,14 @@ class Question:
             return Clause(
                 sql.SQL("datastore_search_question(%s, %s::regconfig)"), [self.text, self.language]
             )
+        text = unicodedata.normalize("NFC", self.text)
+        asked = Clause(sql.SQL("to_tsquery(%s::regconfig, %s)"), [self.language, text])
+        if "<" not in text:
+            return asked
+        # A phrase, ``old <-> bridge``: only words as written know their places in the record.
         return Clause(
-            sql.SQL("to_tsquery(%s::regconfig, %s)"),
-            [self.language, unicodedata.normalize("NFC", self.text)],
+            sql.SQL("({} || to_tsquery('pg_catalog.simple', %s))").format(asked.text),
+            [*asked.parameters, text],
         )
 
     def _vector(self) -> Clause:
