@@ -175,6 +175,8 @@ def _matches(pattern: str, cast: str) -> str:
 
 _AS_STRING = "CAST(to_json({v}) AS VARCHAR)"
 _AS_TIMESTAMP = "CAST({v} AS TIMESTAMP)"
+#: The moment in UTC: a cast to a timestamp would drop the zone.
+_AS_UTC = "make_timestamp(epoch_us(CAST({v} AS TIMESTAMPTZ)))"
 _PLAIN_INTEGER = "0|-?[1-9][0-9]{0,18}"
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ISO_TIME = "[0-9]{2}:[0-9]{2}"
@@ -222,7 +224,7 @@ def _moment(
     )
 
 
-def _array(name: str, cast: str, element: Callable[[Json], str]) -> FieldType:
+def _array(name: str, cast: str, element: Callable[[Json], str], writes: str = "") -> FieldType:
     read = partial(values.array, of=element)
     return FieldType(
         name=name,
@@ -233,7 +235,7 @@ def _array(name: str, cast: str, element: Callable[[Json], str]) -> FieldType:
             f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
             " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END"
         ),
-        writes=f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
+        writes=writes or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
         stores=read,
         equals=read,
         bounds=read,
@@ -242,12 +244,21 @@ def _array(name: str, cast: str, element: Callable[[Json], str]) -> FieldType:
     )
 
 
-def _timestamp_written(zone: str) -> str:
+def _timestamp_written(moment: str, zone: str) -> str:
     """Write three decimals as CKAN does, six where three would lose something."""
     return (
-        f"CASE WHEN epoch_us({_AS_TIMESTAMP}) % 1000 = 0"
-        f" THEN strftime({_AS_TIMESTAMP}, '\"%Y-%m-%dT%H:%M:%S.%g{zone}\"')"
-        f" ELSE strftime({_AS_TIMESTAMP}, '\"%Y-%m-%dT%H:%M:%S.%f{zone}\"') END"
+        f"CASE WHEN epoch_us({moment}) % 1000 = 0"
+        f" THEN strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.%g{zone}\"')"
+        f" ELSE strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.%f{zone}\"') END"
+    )
+
+
+def _double_written(number: str) -> str:
+    """Write a double as JSON, and as text what is no number."""
+    return (
+        f"CASE WHEN isnan({number}) THEN '\"NaN\"' WHEN isinf({number}) THEN"
+        f" CASE WHEN {number} > 0 THEN '\"Infinity\"' ELSE '\"-Infinity\"' END"
+        f" ELSE regexp_replace(CAST({number} AS VARCHAR), '\\.0$', '') END"
     )
 
 
@@ -267,10 +278,11 @@ _TYPES = (
         accepts=(
             r"regexp_full_match({v}, '[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')"
             " AND length({v}) < 16000"
-            " OR lower({v}) = 'nan'"
+            " OR lower({v}) IN ('nan', 'infinity', '-infinity')"
         ),
         writes=(
-            "CASE WHEN lower({v}) = 'nan' THEN '\"NaN\"' ELSE"
+            "CASE lower({v}) WHEN 'nan' THEN '\"NaN\"' WHEN 'infinity' THEN '\"Infinity\"'"
+            " WHEN '-infinity' THEN '\"-Infinity\"' ELSE"
             r" regexp_replace(regexp_replace(regexp_replace({v},"
             r" '^\+', ''), '^(-?)0+([0-9])', '\1\2'), '^(-?)\.', '\10.') END"
         ),
@@ -289,12 +301,7 @@ _TYPES = (
             ),
         ),
         accepts="try_cast({v} AS DOUBLE) IS NOT NULL",
-        writes=(
-            "CASE WHEN isnan(CAST({v} AS DOUBLE)) THEN '\"NaN\"'"
-            " WHEN isinf(CAST({v} AS DOUBLE)) THEN"
-            " CASE WHEN CAST({v} AS DOUBLE) > 0 THEN '\"Infinity\"' ELSE '\"-Infinity\"' END"
-            " ELSE regexp_replace(CAST(CAST({v} AS DOUBLE) AS VARCHAR), '\\.0$', '') END"
-        ),
+        writes=_double_written("CAST({v} AS DOUBLE)"),
         stores=values.float8,
         equals=values.float8_operand,
         bounds=values.float8_bound,
@@ -330,18 +337,17 @@ _TYPES = (
             rf"{_ISO_DATE}([T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?)?", "TIMESTAMP"
         )
         + _AFTER_CHRIST,
-        writes=_timestamp_written(""),
+        writes=_timestamp_written(_AS_TIMESTAMP, ""),
         read=values.timestamp,
     ),
     _moment(
         "timestamptz",
         infers="",
-        # Read as a timestamp, a text with a zone is that moment in UTC.
         accepts=_matches(
-            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMP"
+            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMPTZ"
         )
         + _AFTER_CHRIST,
-        writes=_timestamp_written("+00:00"),
+        writes=_timestamp_written(_AS_UTC, "+00:00"),
         read=values.timestamptz,
     ),
     _moment(
@@ -365,7 +371,16 @@ _TYPES = (
     _array("_text", "VARCHAR", values.text),
     _array("_int4", "INTEGER", partial(values.integer, bits=32)),
     _array("_int8", "BIGINT", partial(values.integer, bits=64)),
-    _array("_float8", "DOUBLE", values.float8),
+    _array(
+        "_float8",
+        "DOUBLE",
+        values.float8,
+        writes=(
+            "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
+            f" ELSE {_double_written('x')} END"
+            " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'"
+        ),
+    ),
     _array("_bool", "BOOLEAN", values.truth),
     FieldType(
         name="text",
