@@ -234,6 +234,9 @@ class Alias(models.Model):
         return self.name
 
 
+_LABEL_LETTERS = 500
+
+
 class Field(models.Model):
     """A field of a resource, as the data dictionary describes it."""
 
@@ -243,7 +246,7 @@ class Field(models.Model):
     name = models.CharField(_("name"), max_length=500, editable=False)
     type = models.CharField(_("type"), max_length=63, editable=False)
     position = models.PositiveIntegerField(_("position"), editable=False)
-    label = models.CharField(_("label"), max_length=500, blank=True)
+    label = models.CharField(_("label"), max_length=_LABEL_LETTERS, blank=True)
     notes = models.TextField(_("notes"), blank=True)
     #: The records that were there before the field lack it: they have null without saying so.
     sparse = models.BooleanField(default=False, editable=False)
@@ -267,13 +270,16 @@ class Field(models.Model):
     def info(self) -> dict[str, Any]:
         """Give what the data dictionary says, in CKAN's words."""
         said = {"label": self.label, "notes": self.notes}
-        return {**{name: text for name, text in said.items() if text}, **self.more}
+        return {**self.more, **{name: text for name, text in said.items() if text}}
 
     @info.setter
     def info(self, info: Mapping[str, Any]) -> None:
-        self.label = str(info.get("label") or "")[:500]
-        self.notes = str(info.get("notes") or "")
-        self.more = {name: value for name, value in info.items() if name not in ("label", "notes")}
+        label, notes = info.get("label"), info.get("notes")
+        self.label = label if isinstance(label, str) and len(label) <= _LABEL_LETTERS else ""
+        self.notes = notes if isinstance(notes, str) else ""
+        said = {"label": self.label, "notes": self.notes}
+        # What staff cannot edit is kept as it is.
+        self.more = {name: value for name, value in info.items() if not said.get(name)}
 
 
 class LoadState(models.TextChoices):

@@ -150,7 +150,7 @@ def _added(
 ) -> Resource:
     title, description = described.get("name") or "", described.get("description") or ""
     values = {
-        "name": str(resource_id),
+        "name": _free_name(resource_id),
         "title": str(title)[:_TITLE_LETTERS],
         "description": str(description),
         "private": given.get("private", False),
@@ -159,6 +159,12 @@ def _added(
     if not is_new:  # somebody else has made it just now
         check_may_write(request, added)
     return added
+
+
+def _free_name(resource_id: uuid.UUID) -> str:
+    """Name a new resource by its id; staff may have given that name to another."""
+    name = str(resource_id)
+    return name if not _resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
 
 
 # datastore_upsert ---------------------------------------------------------------------------------
