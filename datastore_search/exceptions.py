@@ -312,6 +312,11 @@ class KeyTooLong(InvalidParameter):
     message = _("The values of the primary key are too long.")
 
 
+class KeyTooWide(InvalidParameter):
+    parameter = "primary_key"
+    message = _("A primary key has at most %(most)s fields.")
+
+
 class UnknownKeyField(UnknownField):
     parameter = "primary_key"
 

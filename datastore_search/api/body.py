@@ -7,13 +7,15 @@ which is what ``curl -d`` does without a content type, may hold ``&`` and ``=``.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import NoReturn
 
 from django.http import HttpRequest, QueryDict
-from rest_framework.exceptions import UnsupportedMediaType
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
 
 from ..exceptions import MalformedJson, NotAnObject, UnreadableText
@@ -28,7 +30,7 @@ def read_parameters(wrapped: Request) -> dict[str, object]:
     Numbers with a fraction come as ``Decimal``; a parameter sent twice in a form or a query string
     becomes a list.
 
-    Raises: ``BadRequest``; ``UnsupportedMediaType``.
+    Raises: ``BadRequest``; ``UnsupportedMediaType``; ``ValidationError`` for files.
     """
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     request.encoding = "utf-8"  # whatever charset the content type names
@@ -44,11 +46,24 @@ def read_parameters(wrapped: Request) -> dict[str, object]:
 
 def _form(request: HttpRequest, kind: str) -> dict[str, object]:
     if kind == "multipart/form-data":
-        files = dict.fromkeys(request.FILES, "")  # no action takes one: refused by its name
-        return {**files, **_flat(request.POST)}
-    if request.body.lstrip()[:1] in (b"{", b"["):
+        if request.FILES:
+            raise ValidationError(
+                {name: [str(_("No file can be sent."))] for name in request.FILES}
+            )
+        return _flat(request.POST)
+    if _is_json(request.body.removeprefix(codecs.BOM_UTF8)):
         return parse_object(request.body)
-    return _flat(QueryDict(request.body, encoding="utf-8"))
+    found = _flat(QueryDict(request.body, encoding="utf-8"))
+    if len(found) == 1:
+        ((name, value),) = found.items()
+        if value == "" and _is_json(name.encode(errors="replace")):  # JSON, quoted as a form is
+            return parse_object(name.encode(errors="replace"))
+    return found
+
+
+def _is_json(body: bytes) -> bool:
+    """Tell whether a form is meant as JSON: no name of a parameter begins so."""
+    return body.lstrip()[:1] in {b"{", b"["}
 
 
 def _flat(values: QueryDict) -> dict[str, object]:

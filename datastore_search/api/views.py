@@ -42,14 +42,10 @@ class IgnoreAccept(BaseContentNegotiation):
         return renderer, renderer.media_type
 
 
-class ActionView(APIView):
-    """
-    One address, all actions: ``api/action/<name>``.
+class EnvelopeView(APIView):
+    """A view whose answers, and failures, are envelopes in the language of the path."""
 
-    Reading actions answer GET and POST alike, writing ones POST alone.
-    """
-
-    http_method_names = ("get", "post", "head", "options")
+    http_method_names: tuple[str, ...] = ("get", "post", "head", "options")
     permission_classes = ()
     parser_classes = ()
     renderer_classes = (EnvelopeRenderer,)
@@ -57,11 +53,12 @@ class ActionView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
-        language = path_language(request.path_info)
-        with translation.override(language or settings.LANGUAGE_CODE):
+        language = path_language(request.path_info) or settings.LANGUAGE_CODE
+        with translation.override(language):
             response = super().dispatch(request, *args, **kwargs)
             if isinstance(response, Response):
                 response.render()
+        response["Content-Language"] = language
         if request.method == "HEAD":
             _empty(response)
         return response
@@ -76,6 +73,18 @@ class ActionView(APIView):
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Let every failure leave in the envelope."""
         return exception_handler
+
+    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
+        """Name the methods."""
+        return Response(headers={"Allow": ", ".join(self.allowed_methods)})
+
+
+class ActionView(EnvelopeView):
+    """
+    One address, all actions: ``api/action/<name>``.
+
+    Reading actions answer GET and POST alike, writing ones POST alone.
+    """
 
     def get(self, request: Request, action: str) -> Response:
         """Answer an action."""
@@ -99,9 +108,15 @@ class ActionView(APIView):
         _say_how_long_to_keep(response, answer)
         return response
 
-    def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
-        """Name the methods."""
-        return Response(headers={"Allow": ", ".join(self.allowed_methods)})
+
+class VersionView(EnvelopeView):
+    """``api/3``: the version of the action API, the only one there is."""
+
+    http_method_names: tuple[str, ...] = ("get", "head", "options")
+
+    def get(self, request: Request) -> Response:
+        """Say the version."""
+        return Response({"version": 3})
 
 
 def _empty(response: HttpResponseBase) -> None:
@@ -123,17 +138,3 @@ def _say_how_long_to_keep(response: Response, answer: Answer) -> None:
         **{"public" if answer.public else "private": True},
     )
     patch_vary_headers(response, ["Authorization"])
-
-
-class VersionView(APIView):
-    """``api/3``: the version of the action API, the only one there is."""
-
-    http_method_names = ("get", "head", "options")
-    permission_classes = ()
-    authentication_classes = ()
-    renderer_classes = (EnvelopeRenderer,)
-    content_negotiation_class = IgnoreAccept
-
-    def get(self, request: Request) -> Response:
-        """Say the version."""
-        return Response({"version": 3})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ _LETTERS_SHOWN = 100
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
 _VALUES_BY_INDEX = 10
 
-_ID_TYPE = field_types["int8"]
+_ID_TYPE = replace(field_types["int8"], name="int")
 _ID_BOUND = 2**63 - 1
 
 

@@ -13,7 +13,7 @@ AS $function$
 $function$;
 
 -- A text as a type, in the canonical form that is stored; null when PostgreSQL refuses it.
--- Dates whose day and month could be mistaken for each other are refused: DateStyle is YMD.
+-- Dates in figures that do not begin with a year of four are refused: 02/03/04 has three readings.
 CREATE OR REPLACE FUNCTION datastore_search_cast(value text, type text) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT
 SET datestyle = 'ISO, YMD'
@@ -24,6 +24,9 @@ DECLARE
     list jsonb;
 BEGIN
     IF type IN ('date', 'timestamp', 'timestamptz') THEN
+        IF value ~ '^\s*(\d{1,2}\s*[-/. ]\s*\d{1,2}\s*[-/. ]\s*\d|\d{6}(\D|$))' THEN
+            RETURN NULL;
+        END IF;
         moment := CASE type
             WHEN 'date' THEN value::date::timestamp
             WHEN 'timestamp' THEN value::timestamp

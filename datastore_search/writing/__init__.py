@@ -27,6 +27,7 @@ from ..exceptions import (
     DuplicateKeys,
     KeyNotUnique,
     KeyTooLong,
+    KeyTooWide,
     ReadOnlyResource,
     UnknownKeyField,
     UnknownResource,
@@ -122,7 +123,7 @@ class Writer:
         """
         Let no two records have the same values in some fields.
 
-        Raises: ``UnknownKeyField``; ``KeyNotUnique``.
+        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``.
         """
         known = {field.name for field in self.resource.schema}
         for name in names:
@@ -130,7 +131,7 @@ class Writer:
                 raise UnknownKeyField(field=name[:100])
         unique = list(dict.fromkeys(names))
         if len(unique) > _KEYS_MOST:
-            raise KeyTooLong
+            raise KeyTooWide(most=_KEYS_MOST)
         try:
             storage.set_key(self._connection, self._load.pk, unique)
         except IntegrityError as error:

@@ -435,6 +435,7 @@ def survey():
 LONG_NAME = "Mức độ hoàn thành nhiệm vụ khảo sát lưu vực sông trong năm báo cáo (phần trăm)"
 EVERY_TYPE = {
     "text": "text",
+    "int2": "int2",
     "int4": "int4",
     "int8": "int8",
     "float8": "float8",
@@ -442,6 +443,7 @@ EVERY_TYPE = {
     "bool": "bool",
     "date": "date",
     "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
     "time": "time",
     "json": "json",
     "texts": "_text",
@@ -453,6 +455,15 @@ EVERY_TYPE = {
     "v1.2.mean": "numeric",
     'it\'s 50%, "or so"': "int4",
 }
+
+
+SMALL = ["0", "7", "-32768", "32767", "", "1", "-1", "12", "100", "2024", "-7", "42"]
+ZONED = [
+    "1970-01-01T00:00:00+00:00", "2024-02-29T23:59:59.999+07:00", "0001-01-02T00:00:00Z",
+    "9999-12-31T00:00:00Z", "", "2019-06-30T12:00:00-03:30", "2020-01-01T00:00:00.123456Z",
+    "2024-02-29T05:00:00+05:30", "2021-12-31T23:59:59Z", "2022-07-01T08:30:00+02:00",
+    "2023-03-26T02:30:00+01:00", "2024-10-27T03:00:00+01:00",
+]
 
 
 def every_type():
@@ -685,6 +696,9 @@ def every_type():
         ],
         [E, E, E, E, E, E, E, E, E, E, E, E, E, "every typed cell is empty", E, E, E, E],
     ]
+    for row, small, zoned in zip(rows, SMALL, ZONED):
+        row.insert(8, zoned)
+        row.insert(1, small)
     write("every_type.csv", list(EVERY_TYPE), rows)
 
 

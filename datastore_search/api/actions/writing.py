@@ -36,7 +36,7 @@ from ..parameters import (
     UpsertParameters,
     printable,
 )
-from ..permissions import check_may_write
+from ..permissions import check_may_read, check_may_write
 from ..renderers import RawJson
 from .action import Action, Answer
 
@@ -54,6 +54,7 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     fields = _given_fields(given.get("fields") or ())
     with transaction.atomic(using=router.db_for_write(Resource)):
         resource = _resource_to_create(request, given)
+        _check_may_see(request, resource, given)
         with writing_to(resource) as writer:
             writer.check_writable(force=given.get("force", False))
             ids = _created(writer, given, fields)
@@ -174,6 +175,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     given = UpsertParameters.read(sent)
     method = Method(given.get("method", Method.UPSERT))
     resource = _writable(request, given)
+    _check_may_see(request, resource, given)
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
         dry_run = given.get("dry_run", False)
@@ -208,6 +210,7 @@ def _records_delete(request: Request, sent: Mapping[str, object]) -> Answer:
 def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(given["filters"])
     resource = _writable(request, given)
+    _check_may_see(request, resource, given)
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
         result = _repeated(given, writer)
@@ -244,6 +247,16 @@ def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") 
         raise UnknownResource(resource=printable(name))
     check_may_write(request, resource, verb)
     return resource
+
+
+def _check_may_see(request: Request, resource: Resource, given: Mapping[str, Any]) -> None:
+    """
+    Refuse to show records to who may only change them.
+
+    Raises: ``AccessDenied``.
+    """
+    if given.get("include_records") or given.get("include_deleted_records"):
+        check_may_read(request, resource)
 
 
 def _repeated(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
