@@ -1,27 +1,131 @@
-"""The documentation knows everything that the code offers, and its links lead somewhere."""
+"""The documentation knows everything that the code offers, and nothing that it does not."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from io import StringIO
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command, load_command_class
+from django.core.management.base import BaseCommand
+from django.test import Client
 
 import datastore_search
-from datastore_search.api.envelope import _TYPES
-from datastore_search.api.parameters import SearchParameters
-from datastore_search.conf import Settings
+from datastore_search.api.actions import actions
+from datastore_search.api.envelope import _TYPES, FAULTS_SAID
+from datastore_search.api.parameter_types import _NAMES_MOST, _Q_LETTERS
+from datastore_search.conf import Settings, conf
+from datastore_search.exceptions import InvalidParameter
+from datastore_search.field_types import Operators, field_types, type_aliases
+from datastore_search.filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
+from datastore_search.models import Resource
+from datastore_search.search import RecordsFormat, metadata
+from datastore_search.storage import FIELDS_MOST
+from datastore_search.tokens import issue_token
+from datastore_search.writing import Method
+from datastore_search.writing.records import ID_MOST
+
+from .builders import act, make_user
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(datastore_search.__file__).parent
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
+SEARCH, WRITING = REFERENCE / "datastore_search.md", REFERENCE / "writing.md"
+OTHERS, TYPES = REFERENCE / "other-actions.md", REFERENCE / "field-types.md"
+
+#: Members of ``error`` that no class of the exceptions names.
+OTHER_MEMBERS = frozenset({"__extras", "callback", "query", "records_row"})
+
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
+# Reading a page -----------------------------------------------------------------------------------
+
+
+class Table(NamedTuple):
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names in code font of the first column."""
+        return [name for row in self.rows for name in named(row[0])]
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def named(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def tables_of(text: str) -> Iterator[Table]:
+    for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = [
+            tuple(cell.strip() for cell in line[1:-1].split("|")) for line in block.splitlines()
+        ]
+        yield Table(cells[0], tuple(cells[2:]))
+
+
+def table_of(text: str, *header: str) -> Table:
+    """The first table that has a header beginning so."""
+    found = [table for table in tables_of(text) if table.header[: len(header)] == header]
+    assert found, header
+    return found[0]
+
+
+def section(page: Path, name: str) -> str:
+    """The text below a heading that is a name in code font."""
+    (level, rest) = re.split(rf"^(#+) `{name}`$", text_of(page), flags=re.MULTILINE)[1:3]
+    return re.split(rf"^#{{1,{len(level)}}} ", rest, flags=re.MULTILINE)[0]
+
+
+def page_of(action: str) -> Path:
+    (page,) = [
+        page
+        for page in (SEARCH, WRITING, OTHERS)
+        if re.search(rf"^##? `{action}`$", text_of(page), re.MULTILINE)
+    ]
+    return page
+
+
+def parameters_of(action: str) -> list[str]:
+    """The parameters of an action that the reference names."""
+    text = section(page_of(action), action)
+    return table_of(text, "Name", "Accepts", "Default").names if "| Name |" in text else []
+
+
+def links(page: Path) -> list[tuple[Path, str]]:
+    """The files and anchors that a page's relative links name."""
+    targets = [target for target in _LINK.findall(text_of(page)) if "://" not in target]
+    parted = [target.partition("#")[::2] for target in targets]
+    return [((page.parent / file).resolve() if file else page, anchor) for file, anchor in parted]
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in headings}
+
+
+# What the code offers -----------------------------------------------------------------------------
+
+
 def settings() -> list[str]:
-    return [name for name, value in vars(Settings).items() if isinstance(value, property)]
+    return [
+        f"DATASTORE_SEARCH_{name}"
+        for name, value in vars(Settings).items()
+        if isinstance(value, property)
+    ]
 
 
 def commands() -> list[str]:
@@ -29,57 +133,347 @@ def commands() -> list[str]:
     return [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
 
 
+def options(command: str) -> set[str]:
+    def of(loaded: BaseCommand) -> set[str]:
+        parser = loaded.create_parser("manage.py", command)
+        return {
+            (action.option_strings or [str(action.metavar or action.dest).upper()])[-1]
+            for action in parser._actions
+        }
+
+    return of(load_command_class("datastore_search", command)) - of(BaseCommand())
+
+
 def check_ids() -> list[str]:
-    return re.findall(
-        r'id="(datastore_search\.[EW]\d+)"', (PACKAGE / "checks.py").read_text(encoding="utf-8")
-    )
+    return re.findall(r'id="(datastore_search\.[EW]\d+)"', text_of(PACKAGE / "checks.py"))
 
 
-def links(page: Path) -> list[tuple[Path, str]]:
-    """The files and anchors that a page's relative links name."""
-    targets = [
-        target for target in _LINK.findall(page.read_text(encoding="utf-8")) if "://" not in target
-    ]
-    named = [target.partition("#")[::2] for target in targets]
-    return [((page.parent / file).resolve() if file else page, anchor) for file, anchor in named]
+def faults(kind: type[InvalidParameter] = InvalidParameter) -> set[str]:
+    """The members of ``error`` that the exceptions name."""
+    own = {kind.parameter} if hasattr(kind, "parameter") else set()
+    return own.union(*map(faults, kind.__subclasses__()))
 
 
-def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in headings}
+def type_names(table: Table) -> set[str]:
+    return {name for name in table.names if name in field_types}
 
 
-@pytest.mark.parametrize("name", settings())
-def test_every_setting_is_in_the_reference(name: str) -> None:
-    assert f"| `DATASTORE_SEARCH_{name}` |" in (REFERENCE / "settings.md").read_text(
-        encoding="utf-8"
-    )
-
-
-@pytest.mark.parametrize("name", list(SearchParameters().fields))
-def test_every_parameter_is_in_the_reference(name: str) -> None:
-    assert f"| `{name}` |" in (REFERENCE / "datastore_search.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_command_is_in_the_reference(name: str) -> None:
-    assert f"## `{name}`" in (REFERENCE / "commands.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("identifier", check_ids())
-def test_every_check_is_in_the_reference(identifier: str) -> None:
-    assert f"| `{identifier}` |" in (REFERENCE / "checks.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(("status", "kind"), list(_TYPES.items()))
-def test_every_type_of_error_is_in_the_reference(status: int, kind: str) -> None:
-    assert f"| {status} | `{kind}` |" in (REFERENCE / "datastore_search.md").read_text(
-        encoding="utf-8"
-    )
+# Actions ------------------------------------------------------------------------------------------
 
 
 def test_the_code_offers_something_of_each_kind() -> None:
-    assert all([settings(), commands(), check_ids(), _TYPES, SearchParameters().fields])
+    assert all([settings(), commands(), check_ids(), _TYPES, actions, faults(), field_types])
+
+
+@pytest.mark.parametrize("name", actions)
+def test_the_reference_has_the_parameters_of_every_action_and_no_others(name: str) -> None:
+    assert parameters_of(name) == list(actions[name].parameters().fields)
+
+
+def test_the_reference_has_no_action_that_there_is_not() -> None:
+    described = [
+        name
+        for page in (WRITING, OTHERS)
+        for name in re.findall(r"^## `(\w+)`$", text_of(page), re.MULTILINE)
+    ]
+
+    assert sorted(["datastore_search", *described]) == sorted(actions)
+    assert set(table_of(text_of(WRITING), "Action").names) == {
+        name for name, action in actions.items() if action.is_writing
+    }
+
+
+ID = "2f1c9f6e-7f0e-4f0a-9a43-0d6c1a6f0b10"
+EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
+    "datastore_search": [
+        {
+            "q": "river",
+            "full_text": "river",
+            "plain": True,
+            "language": "english",
+            "filters": {"n": {"gt": 0}},
+            "sort": "_id",
+            "distinct": False,
+            "offset": 1,
+            "include_next_page": True,
+        }
+    ],
+    "datastore_info": [{}],
+    "datastore_create": [
+        {
+            "private": False,
+            "fields": [{"id": "n", "info": {"label": "N"}}],
+            "records": [{"n": 3}],
+            "primary_key": ["n"],
+            "indexes": ["n"],
+            "aliases": ["rivers"],
+            "delete_fields": False,
+            "include_records": True,
+        }
+    ],
+    "datastore_upsert": [{"records": [{"n": 1}], "dry_run": True, "include_records": True}],
+    "datastore_delete": [{"filters": {"n": 1}, "include_deleted_records": True}],
+    "datastore_records_delete": [{"filters": {"n": 1}, "include_deleted_records": True}],
+    "status_show": [{}],
+}
+
+
+@pytest.fixture
+def token(db: None) -> str:
+    return issue_token(make_user(is_superuser=True))
+
+
+@pytest.fixture
+def rivers(client: Client, token: str) -> None:
+    """A table that has words, and a primary key, of a client's making."""
+    records = [{"n": 1, "t": "river"}, {"n": 2, "t": "rivers"}]
+    sent = {"resource_id": ID, "records": records, "primary_key": "n"}
+    assert act(client, "datastore_create", sent, token).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [(name, asked) for name, sent in EVERYTHING.items() for asked in sent]
+)
+@pytest.mark.usefixtures("rivers")
+def test_the_reference_has_the_members_of_every_result_and_no_others(
+    client: Client, token: str, name: str, asked: dict[str, Any]
+) -> None:
+    wanted = {"resource_id": ID} if "resource_id" in parameters_of(name) else {}
+    answer = act(client, name, {**wanted, **asked}, token).json()
+
+    described = table_of(section(page_of(name), name), "Member", "Type", "Is").names
+
+    assert sorted(answer["result"]) == sorted(described), answer
+
+
+@pytest.mark.usefixtures("rivers")
+def test_the_reference_has_the_members_within_a_description(client: Client, token: str) -> None:
+    result = act(client, "datastore_info", {"resource_id": ID}, token).json()["result"]
+
+    for member, found in (("schema", result["fields"][0]["schema"]), ("meta", result["meta"])):
+        assert table_of(text_of(OTHERS), f"Member of `{member}`").names == list(found)
+
+
+def test_every_action_with_a_result_of_members_was_asked() -> None:
+    assert {*EVERYTHING, "help_show"} == set(actions)
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def test_the_reference_has_every_type_of_error_and_no_others() -> None:
+    table = table_of(text_of(SEARCH), "Status")
+
+    assert [(int(row[0]), named(row[1])[0]) for row in table.rows] == list(_TYPES.items())
+
+
+def described_members() -> set[str]:
+    return {
+        *table_of(text_of(SEARCH), "Member", "Says").names,
+        *table_of(text_of(WRITING), "Member", "When").names,
+    }
+
+
+@pytest.mark.parametrize("member", sorted(faults() | OTHER_MEMBERS))
+def test_every_member_of_an_error_is_in_the_reference(member: str) -> None:
+    assert member in described_members() | set(parameters_of("datastore_search"))
+
+
+def test_the_reference_has_no_member_of_an_error_that_there_is_not() -> None:
+    parameters = {name for action in actions for name in parameters_of(action)}
+
+    assert described_members() <= faults() | OTHER_MEMBERS | parameters
+
+
+# Types and filters --------------------------------------------------------------------------------
+
+
+def test_the_reference_has_every_field_type_with_its_other_names() -> None:
+    table = table_of(text_of(TYPES), "Type", "Other names")
+
+    assert {row[0].strip("`"): set(named(row[1])) for row in table.rows} == {
+        name: {alias for alias, meant in type_aliases.items() if meant == name}
+        for name in field_types
+    }
+
+
+@pytest.mark.parametrize(
+    ("page", "header"),
+    [
+        (TYPES, ("Type", "JSON")),
+        (TYPES, ("Type", "Inferred from")),
+        (TYPES, ("Type", "Takes")),
+        (TYPES, ("Type", "Sorts")),
+        (SEARCH, ("Type", "Equals")),
+    ],
+    ids=lambda value: value.stem if isinstance(value, Path) else value[1],
+)
+def test_every_table_of_types_has_all_of_them(page: Path, header: tuple[str, str]) -> None:
+    table = table_of(text_of(page), *header)
+
+    assert sorted(set(table.names) - {"_id"}) == sorted(field_types)
+
+
+def test_the_reference_says_which_types_are_inferred() -> None:
+    table = table_of(text_of(TYPES), "Type", "Inferred from")
+    never = {name for row in table.rows if row[1] == "never" for name in named(row[0])}
+
+    assert never == {name for name, kind in field_types.items() if not kind.infers}
+
+
+def test_the_reference_says_which_operators_fit_which_type() -> None:
+    rows = table_of(text_of(TYPES), "Type", "Sorts").rows
+    said = {name: row[1:] for row in rows for name in named(row[0])}
+
+    for name, kind in field_types.items():
+        sorts, compares, texts = said[name]
+        assert (sorts != "no") == (compares != "no") == (Operators.ORDER in kind.operators)
+        assert texts.startswith("yes") == (Operators.TEXT in kind.operators)
+        assert texts.startswith("`contains` alone") == (Operators.CONTAINS in kind.operators)
+
+
+def test_the_reference_has_every_operator_and_no_others() -> None:
+    assert table_of(text_of(SEARCH), "Operator").names == list(OPERATORS)
+
+
+def test_the_reference_has_every_format_of_records_and_no_others() -> None:
+    assert table_of(text_of(SEARCH), "`records_format`").names == list(RecordsFormat)
+
+
+def test_the_reference_has_every_method_and_no_others() -> None:
+    assert sorted(table_of(text_of(WRITING), "Method").names) == sorted(Method)
+
+
+def test_the_reference_has_every_field_of_the_metadata() -> None:
+    rows = table_of(text_of(SEARCH), "Field", "Type").rows
+
+    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == metadata._NAMES
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (SEARCH, f"`DATASTORE_SEARCH_LIMIT_MAX` ({conf.LIMIT_MAX:,})"),
+        (SEARCH, f"`DATASTORE_SEARCH_LIMIT_DEFAULT` ({conf.LIMIT_DEFAULT})"),
+        (SEARCH, f"at most {_Q_LETTERS:,} letters"),
+        (SEARCH, f"{_NAMES_MOST:,} names"),
+        (SEARCH, f"at most {FAULTS_SAID} messages"),
+        (SEARCH, f"objects of several members | {OPERATIONS_MOST} |"),
+        (SEARCH, f"objects of a group or list | {OPERATIONS_MOST - 1} |"),
+        (SEARCH, f"groups within each other | {DEPTH_MOST} |"),
+        (WRITING, f"{FIELDS_MOST:,} fields"),
+        (WRITING, f"{ID_MOST:,}"),
+    ],
+)
+def test_the_reference_says_every_limit(page: Path, said: str) -> None:
+    assert said in " ".join(text_of(page).split())
+
+
+# Settings, commands, checks -----------------------------------------------------------------------
+
+
+def test_the_reference_has_every_setting_and_no_others() -> None:
+    assert sorted(next(tables_of(text_of(REFERENCE / "settings.md"))).names) == sorted(settings())
+
+
+def test_the_reference_has_every_command_and_no_others() -> None:
+    described = re.findall(r"^## `(\w+)`$", text_of(REFERENCE / "commands.md"), re.MULTILINE)
+
+    assert sorted(described) == sorted(commands())
+
+
+@pytest.mark.parametrize("name", commands())
+def test_the_reference_has_every_option_of_a_command_and_no_others(name: str) -> None:
+    text = section(REFERENCE / "commands.md", name)
+    described = {
+        each.split()[0]
+        for table in tables_of(text)
+        if table.header[0] == "Option"
+        for each in table.names
+    }
+
+    assert described <= options(name)
+    assert all(option in text for option in options(name))
+
+
+def test_the_reference_has_every_check_and_no_others() -> None:
+    assert sorted(next(tables_of(text_of(REFERENCE / "checks.md"))).names) == sorted(check_ids())
+
+
+# Examples -----------------------------------------------------------------------------------------
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
+def test_every_json_example_is_json(page: Path) -> None:
+    for block in blocks(page, "json"):
+        json.loads(block)
+
+
+def curls(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The words of each curl command."""
+    for text in texts:
+        words = shlex.split(text.replace("\\\n", " "), comments=True)
+        starts = [place for place, word in enumerate(words) if word == "curl"]
+        for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
+            yield words[start + 1 : end]
+
+
+def run(client: Client, words: list[str], token: str) -> Any:
+    """Ask what a curl command asks."""
+    path, body, pairs, headers = "", "", list[tuple[str, str]](), dict[str, str]()
+    rest = iter(words)
+    for word in rest:
+        match word:
+            case "-H":
+                name, _, value = next(rest).partition(": ")
+                headers[name] = value.replace("$TOKEN", token)
+            case "-d":
+                body = next(rest)
+            case "--data-urlencode":
+                name, _, value = next(rest).partition("=")
+                pairs.append((name, value))
+            case _ if word.startswith("http://127.0.0.1:8000"):
+                path = word.removeprefix("http://127.0.0.1:8000")
+    if not body:
+        return client.get(f"{path}?{urlencode(pairs)}" if pairs else path, headers=headers)
+    kind = headers.get("Content-Type", "application/x-www-form-urlencoded")
+    return client.post(path, body, content_type=kind, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("page", "start", "end"),
+    [
+        (SEARCH, "", ""),
+        (WRITING, "", ""),
+        (OTHERS, "", ""),
+        (ROOT / "README.md", "## Write records", "## Add it to your portal"),
+    ],
+    ids=["search", "writing", "others", "readme"],
+)
+@pytest.mark.django_db
+def test_every_curl_example_works_on_the_demo(
+    client: Client, page: Path, start: str, end: str
+) -> None:
+    call_command("demo", stdout=StringIO())
+    token = issue_token(get_user_model().objects.get(username="admin"))
+    text = text_of(page)[text_of(page).index(start) :]
+    text = text[: text.index(end)] if end else text
+    ran = 0
+    for words in curls(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)):
+        response = run(client, words, token)
+        content = b"".join(response)  # of a dump too, which is sent as it is read
+        assert response.status_code == 200, content
+        ran += 1
+
+    assert ran > 2
+    assert Resource.objects.filter(current_load__isnull=False).count() == 5
+
+
+# Links --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -92,4 +486,4 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
 def test_every_page_is_in_the_navigation(page: Path) -> None:
     name = str(page.relative_to(ROOT / "docs"))
-    assert f": {name}\n" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert f": {name}\n" in text_of(ROOT / "mkdocs.yml")
