@@ -109,6 +109,10 @@ class UnsteadyResource(DatastoreError):
     message = _("The resource is being replaced over and over. Try again in a moment.")
 
 
+class ResourceBusy(DatastoreError):
+    message = _("The resource is being read, and its primary key cannot change now. Try again.")
+
+
 class InvalidParameter(DatastoreError):
     """A parameter cannot be used; ``parameter`` names it."""
 

@@ -29,6 +29,7 @@ from ..exceptions import (
     InvalidParameters,
     InvalidRecord,
     QueryTooSlow,
+    ResourceBusy,
     UnknownHelp,
     UnknownResource,
     UnsteadyResource,
@@ -69,7 +70,7 @@ _OTHERS: Final = (
         _("Bad request"),
     ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
-    (UnsteadyResource, status.HTTP_503_SERVICE_UNAVAILABLE, None),
+    ((UnsteadyResource, ResourceBusy), status.HTTP_503_SERVICE_UNAVAILABLE, None),
     (
         (OperationalError, InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,

@@ -23,6 +23,9 @@ from .sessions import milliseconds, setting
 
 _PREFIX = "datastore_search_record_"
 
+#: How long the readers of a table are waited for; meanwhile new ones wait too.
+_PATIENCE = timedelta(seconds=2)
+
 #: Fields of a table at most, a limit of PostgreSQL's row types.
 FIELDS_MOST = 1_600
 
@@ -117,11 +120,13 @@ def set_key(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str])
     """
     Let no two records of a load have the same values in some fields; nulls differ from each other.
 
-    Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long.
+    Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
+    or when a key cannot be replaced since somebody reads the table.
     """
     key = sql.Identifier(f"{_PREFIX}{load_id}_key")
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
+        with setting(cursor, "lock_timeout", milliseconds(_PATIENCE)):
+            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
         if names:
             cursor.execute(
                 sql.SQL("CREATE UNIQUE INDEX {key} ON {table} ({values})").format(
@@ -145,7 +150,7 @@ def key_value(data: str, name: str) -> sql.Composable:
 
 
 def drop_records(
-    connection: BaseDatabaseWrapper, load_id: int, *, patience: timedelta = timedelta(seconds=2)
+    connection: BaseDatabaseWrapper, load_id: int, *, patience: timedelta = _PATIENCE
 ) -> bool:
     """
     Drop the table of a load, and say whether it could be done.

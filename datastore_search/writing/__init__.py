@@ -29,6 +29,7 @@ from ..exceptions import (
     KeyTooLong,
     KeyTooWide,
     ReadOnlyResource,
+    ResourceBusy,
     UnknownKeyField,
     UnknownResource,
 )
@@ -74,6 +75,8 @@ def _anticipated() -> Iterator[None]:
     except OperationalError as error:
         if isinstance(error.__cause__, errors.ProgramLimitExceeded):
             raise KeyTooLong from error
+        if isinstance(error.__cause__, errors.LockNotAvailable):
+            raise ResourceBusy from error
         raise
 
 
@@ -123,13 +126,18 @@ class Writer:
         """
         Let no two records have the same values in some fields.
 
-        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``.
+        To change a key that is there already takes a moment without readers.
+
+        Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``;
+        ``ResourceBusy``.
         """
         known = {field.name for field in self.resource.schema}
         for name in names:
             if name not in known:
                 raise UnknownKeyField(field=name[:100])
         unique = list(dict.fromkeys(names))
+        if unique == self.resource.primary_key:
+            return
         if len(unique) > _KEYS_MOST:
             raise KeyTooWide(most=_KEYS_MOST)
         try:
@@ -158,10 +166,11 @@ class Writer:
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
         ``DuplicateKeys``.
         """
+        load_id = self._load.pk
         read = read_records(self.resource, records, method, self._cast)
         try:
             changes = rows.plan(self._connection, self.resource, self._load.pk, read, method)
-            rows.run(self._connection, self.resource, self._load.pk, changes, for_good=for_good)
+            rows.run(self._connection, self.resource, load_id, changes, for_good=for_good)
         except IntegrityError as error:
             raise DuplicateKeys from error
         self._count(len(changes.added))
@@ -173,10 +182,11 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
+        load_id = self._load.pk
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.sparse)
         where = meets(conditions, Types(names, self._cast, sparse))
-        deleted = rows.delete(self._connection, self._load.pk, where)
+        deleted = rows.delete(self._connection, load_id, where)
         self._count(-deleted)
         return deleted
 

@@ -68,12 +68,23 @@ def read_records(
     told apart and cannot.
     """
     types = {field.name: field_types[field.type] for field in resource.schema}
-    ids = [_id_of(number, record, method) for number, record in enumerate(records, start=1)]
+    key = resource.primary_key
+    if method is not Method.INSERT and not key and any(_ID not in record for record in records):
+        raise NoKey
+    faults: dict[int, InvalidRecord] = {}
+    ids: list[int | None] = []
     for number, record in enumerate(records, start=1):
-        _check_names(number, record, types, method)
-        if method is not Method.INSERT and ids[number - 1] is None:
-            _check_key(number, record, resource.primary_key)
-    members = _read_members(records, types, cast)
+        ids.append(None)
+        try:
+            _check_names(number, record, types, method)
+            ids[-1] = _id_of(number, record, method)
+            if method is not Method.INSERT and ids[-1] is None:
+                _check_key(number, record, key)
+        except InvalidRecord as fault:
+            faults[number] = fault
+    members = _read_members(records, types, cast, faults)
+    if faults:
+        raise faults[min(faults)]
     return [
         Record(number, found, record_id)
         for number, (found, record_id) in enumerate(zip(members, ids, strict=True), start=1)
@@ -99,23 +110,23 @@ def _check_names(
     for name in record:
         if name not in types and not (name == _ID and method is not Method.INSERT):
             kind = UnknownRecordField if method is Method.INSERT else UnknownUpsertField
-            raise kind(record=number, field=_shown(name).strip('"'))
+            raise kind(record=number, field=name)
 
 
 def _check_key(number: int, record: Mapping[str, Any], key: Sequence[str]) -> None:
-    if not key:
-        raise NoKey
     missing = [name for name in key if name not in record]
     if missing:
         raise MissingKey(record=number, fields=", ".join(missing))
 
 
 def _read_members(
-    records: Sequence[Mapping[str, Any]], types: Mapping[str, FieldType], cast: Cast
+    records: Sequence[Mapping[str, Any]],
+    types: Mapping[str, FieldType],
+    cast: Cast,
+    faults: dict[int, InvalidRecord],
 ) -> list[dict[str, str]]:
     """Read the records field by field, so that PostgreSQL is asked once for each at most."""
     members: list[dict[str, str]] = [{} for _record in records]
-    faults: dict[int, InvalidRecord] = {}
     for name, kind in types.items():
         places = [place for place, record in enumerate(records) if name in record]
         values = [_filled(records[place][name], kind) for place in places]
@@ -123,12 +134,10 @@ def _read_members(
             texts = readings(kind, kind.stores, values, cast)
         except ValueNotOfType as error:
             place = places[error.place]
-            faults.setdefault(place, _unfit(place, name, kind, error.value))
+            faults.setdefault(place + 1, _unfit(place, name, kind, error.value))
             continue
         for place, text in zip(places, texts, strict=True):
             members[place][name] = text or "null"
-    if faults:
-        raise faults[min(faults)]
     return members
 
 

@@ -11,6 +11,8 @@ import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import count
+from typing import Any
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
@@ -95,6 +97,8 @@ def run(
     """
     names = [found.name for found in resource.schema]
     _update(connection, load_id, changes.changed)
+    if not for_good:
+        _number(changes.added, _last_id(connection, load_id))
     numbered = [new for new in changes.added if new.id is not None]
     unnumbered = [new for new in changes.added if new.id is None]
     _insert_numbered(connection, load_id, numbered, names)
@@ -102,6 +106,14 @@ def run(
         _number_from(connection, load_id, max(new.id for new in numbered if new.id))
     ids = _insert(connection, load_id, [_document(new.members, names) for new in unnumbered])
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
+
+
+def _number(added: Sequence[_New], last_id: int) -> None:
+    """Give each new record the ``_id`` that the table would give it, without asking the table."""
+    following = count(max([last_id, *(new.id for new in added if new.id is not None)]) + 1)
+    for new in added:
+        if new.id is None:
+            new.id = next(following)
 
 
 def delete(connection: BaseDatabaseWrapper, load_id: int, where: Clause) -> int:
@@ -129,8 +141,16 @@ def _identity(record: Record, key: Sequence[str]) -> Hashable | None:
 
 
 def _comparable(text: str) -> Hashable:
-    value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-    return (type(value), value if isinstance(value, str | Decimal | bool) else text)
+    """Make what equals another where PostgreSQL's JSON does: 1.5 and 1.50, but not 1 and true."""
+    return _hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return frozenset((name, _hashable(member)) for name, member in value.items())
+    if isinstance(value, list):
+        return tuple(map(_hashable, value))
+    return type(value), value
 
 
 def _known_ids(
@@ -209,6 +229,18 @@ def _insert_numbered(
     documents = [_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.id for record in records], documents])
+
+
+def _last_id(connection: BaseDatabaseWrapper, load_id: int) -> int:
+    """Read the last ``_id`` that the table has given."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(pg_sequence_last_value("
+            "CAST(pg_get_serial_sequence(%s, '_id') AS regclass)), 0)",
+            [record_table(load_id).as_string()],
+        )
+        (last_id,) = cursor.fetchone()
+    return int(last_id)
 
 
 def _number_from(connection: BaseDatabaseWrapper, load_id: int, last_id: int) -> None:
