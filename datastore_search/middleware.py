@@ -24,7 +24,8 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
     Django's, which also understands ``/en_GB/``, ``/en-GB/`` and ``/zh_Hans_CN/``.
 
     The path is resolved under the spelling that Django knows, without a redirect; ``request.path``
-    keeps what was asked for.  A request that changes something is never redirected to a language.
+    keeps what was asked for.  Only pages are redirected to a language: never a request that changes
+    something, nor one that the API answers.
     """
 
     def process_request(self, request: HttpRequest) -> None:
@@ -44,9 +45,15 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
         """Redirect a page that was asked for without a language, as Django does; nothing else."""
-        if response.status_code == HTTPStatus.NOT_FOUND and request.method not in _SAFE:
+        missing = response.status_code == HTTPStatus.NOT_FOUND
+        if missing and not path_language(request.path_info) and not _is_page(request, response):
             return response
         return super().process_response(request, response)
+
+
+def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Tell what a person looks at from the answers of the API, which programs read."""
+    return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
 
 
 def path_language(path: str) -> str | None:

@@ -152,7 +152,7 @@ def query_of(given: Mapping[str, Any]) -> Query:
         q=full_text or ("" if by_field else q),
         q_fields=by_field,
         plain=given.get("plain", True),
-        language=given.get("language", ""),
+        language=given.get("language", "").strip().lower(),  # as PostgreSQL reads names
         filters=parse_filters(given.get("filters", {})),
         fields=given.get("fields", ()),
         sort=given.get("sort", ()),

@@ -58,6 +58,7 @@ type_aliases: Mapping[str, str] = {
     "timestamp with time zone": "timestamptz",
     "time without time zone": "time",
     "jsonb": "json",
+    "nested": "json",
     "text[]": "_text",
     "int[]": "_int4",
     "integer[]": "_int4",

@@ -33,15 +33,15 @@ def register(registry: ComponentRegistry, schemas: Schema, responses: Schema) ->
         (ResolvedComponent.RESPONSE, responses),
     ):
         for name, schema in components.items():
-            registry.register_on_missing(
-                ResolvedComponent(name=name, type=kind, schema=schema, object=name)
-            )
+            component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # theirs
+            registry.register_on_missing(component)
 
 
 def record_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
     """Describe an object: members that are always there, and others."""
     properties = {**members, **(optional or {})}
-    return {"type": "object", "required": [*members], "properties": properties, **more}
+    required = {"required": [*members]} if members else {}
+    return {"type": "object", **required, "properties": properties, **more}
 
 
 def list_of(items: Schema, **more: Any) -> Schema:

@@ -32,6 +32,7 @@ from ..exceptions import (
 )
 from ..filters import Clause
 from ..models import Load, Resource
+from .copying import copied
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
 from .statements import Relation, Statements
 
@@ -258,16 +259,6 @@ def _execute(connection: BaseDatabaseWrapper, statement: Clause) -> list[tuple[A
 
 
 def _copied(connection: BaseDatabaseWrapper, statement: Clause, delimiter: str) -> str:
-    return b"".join(copy_rows(connection, statement, delimiter)).decode()
-
-
-def copy_rows(
-    connection: BaseDatabaseWrapper, statement: Clause, delimiter: str
-) -> Iterator[bytes]:
-    """Read rows of cells as CSV, as PostgreSQL's COPY writes it."""
-    copy = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv, DELIMITER {})").format(
-        statement.text, sql.Literal(delimiter)
-    )
-    with connection.cursor() as cursor, cursor.cursor.copy(copy, statement.parameters) as rows:
-        for row in rows:
-            yield bytes(row)
+    options = sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
+    with copied(connection, statement, options) as rows:
+        return b"".join(rows).decode()

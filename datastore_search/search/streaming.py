@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from tempfile import TemporaryFile
 from typing import Self
 
 from django.db import connections, router
@@ -21,6 +22,7 @@ from ..conf import conf
 from ..filters import Clause
 from ..models import Load, Resource
 from . import anticipated, are_few, statements_of, steadily, total_of
+from .copying import copied
 from .query import Query, RecordsFormat
 from .statements import Relation
 
@@ -28,6 +30,9 @@ from .statements import Relation
 _CSV = "FORMAT csv, DELIMITER {}"
 _ONE_TEXT = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 _CELLS = "FORMAT text"
+
+#: A block that was kept in a file.
+_SPOOLED_BYTES = 2**16
 
 
 class Reading:
@@ -85,12 +90,9 @@ class Reading:
 
     @contextmanager
     def _copied(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
-        copy = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
         with (
             anticipated(plain=self._query.plain),
-            self._connection.wrap_database_errors,  # COPY goes past Django
-            self._connection.cursor() as cursor,
-            cursor.cursor.copy(copy, statement.parameters) as rows,
+            copied(self._connection, statement, options) as rows,
         ):
             yield rows
 
@@ -99,18 +101,19 @@ class Stream(Iterator[bytes]):
     """
     Blocks of bytes that are made of a resource's records within one snapshot.
 
-    The first block is there at once.  The snapshot ends with the last block, or when the stream is
-    closed, and must not outlive it: whoever opens a stream closes it.
+    The first two blocks are read at once, so that what has no more holds nothing open.  The
+    snapshot ends with the last block, or when the stream is closed, by the thread that opened it.
 
-    Until then the thread's own connection is free for others, unless it is in a transaction
-    already: then the stream is a part of that.
+    A stream has a connection of its own, for nobody else can use the one that it reads from.  Only
+    within a transaction of the caller it is a part of that, and then reads everything at once, into
+    a file.
     """
 
     def __init__(
         self, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]
     ) -> None:
         """
-        Describe a resource, by its id or an alias, and read the first block.
+        Describe a resource, by its id or an alias, and begin.
 
         ``begin`` takes the described resource and makes at least one block.
 
@@ -119,41 +122,56 @@ class Stream(Iterator[bytes]):
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
-        self._steps = _steps(name, begin)
-        self.resource, self._first = self._step()
+        steps = _steps(name, begin)
+        self._steps = steps if self._own else _spooled(steps)
+        self._ended = False
+        self._ahead: list[bytes] = []
+        self.resource, first = self._step()
+        self._ahead.append(first)
+        with suppress(StopIteration):
+            self._ahead.append(self._step()[1])
 
     @classmethod
     def opened(cls, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]) -> Self:
         """
-        Open a stream, anew when the records are replaced before its first block is read.
+        Open a stream, anew when the records are replaced before its first blocks are read.
 
         Raises: ``UnsteadyResource``; otherwise as the stream itself.
         """
         return steadily(lambda: cls(name, begin))
 
     def __next__(self) -> bytes:
-        first, self._first = self._first, b""
-        return first or self._step()[1]
+        return self._ahead.pop(0) if self._ahead else self._step()[1]
+
+    def __del__(self) -> None:
+        self.close()  # of a response that somebody threw away
 
     def close(self) -> None:
-        """End the snapshot."""
-        with self._in_place():
-            self._steps.close()
-        if self._own is not None:
-            self._own.close()
+        """End the stream, and the snapshot with it."""
+        self._ahead.clear()
+        self._end()
 
     def _step(self) -> tuple[Resource, bytes]:
         try:
             with self._in_place():
                 return next(self._steps)
         except BaseException:
-            self.close()
+            self._end()
             raise
+
+    def _end(self) -> None:
+        if self._ended:  # perhaps by another thread than the one that forgets the stream
+            return
+        self._ended = True
+        with self._in_place():
+            self._steps.close()
+        if self._own:
+            self._own.close()
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
         """Let this thread read by the stream's connection."""
-        if self._own is None:
+        if not self._own:
             yield
             return
         shared = connections[self._alias]
@@ -173,3 +191,15 @@ def _steps(
         with closing(begin(resource)) as blocks:
             for block in blocks:
                 yield resource, block
+
+
+def _spooled(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:
+    with TemporaryFile() as file:
+        with closing(steps):
+            for step in steps:
+                resource, block = step
+                file.write(block)
+        file.seek(0)
+        yield resource, file.read(_SPOOLED_BYTES)
+        while block := file.read(_SPOOLED_BYTES):
+            yield resource, block

@@ -2,19 +2,66 @@
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from datastore_search.models import Resource
+from datastore_search.api.actions import actions
+from datastore_search.models import Alias, Resource
+from datastore_search.search import Query, search
 from datastore_search.tokens import issue_token
 
-from ..builders import ask, error_of, ids_of, make_resource, make_token, make_user, result_of
+from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user, result_of
+
+VERBS = ("view", "add", "change", "delete")
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a writing action is asked, and the permission that it takes."""
+
+    action: str
+    sent: dict[str, Any]
+    verb: str = "change"
+
+    def to(self, client: Client, name: object, token: str = "") -> Any:
+        return act(
+            client, self.action, {"resource_id": str(name), "force": True, **self.sent}, token
+        )
+
+
+WRITES = [
+    Write("datastore_create", {"fields": [{"id": "more", "type": "text"}]}),
+    Write("datastore_create", {"records": [{"code": "007"}]}),
+    Write("datastore_create", {"aliases": ["rivers"]}),
+    Write("datastore_create", {"private": True}),
+    Write("datastore_create", {"private": False}),
+    Write("datastore_create", {"primary_key": ["code"]}),
+    Write("datastore_upsert", {"method": "insert", "records": [{"code": "007"}]}),
+    Write("datastore_upsert", {"records": [{"_id": 1, "code": "007"}]}),
+    Write("datastore_upsert", {"method": "update", "records": [{"_id": 1, "code": "7"}]}),
+    Write("datastore_delete", {"filters": {"code": "001"}}),
+    Write("datastore_records_delete", {"filters": {}}),
+    Write("datastore_delete", {}, "delete"),
+]
+each_write = pytest.mark.parametrize(
+    "write", WRITES, ids=[f"{write.action}-{'-'.join(write.sent)}" for write in WRITES]
+)
+
+WRITING = [name for name, action in actions.items() if action.is_writing]
+
+
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Any) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
@@ -150,3 +197,320 @@ def test_the_authentication_classes_are_a_setting(
     )
 
     assert len(result["records"]) == 1
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def all_of(resource: Resource) -> Any:
+    """Give everything about a resource that a writing action could change."""
+    resource = Resource.objects.described(resource.pk)
+    fields = [(field.name, field.type, field.info) for field in resource.schema]
+    records = search(resource, Query(limit=None)).records
+    aliases = list(resource.aliases.values_list("name", flat=True))
+    return fields, records, aliases, resource.primary_key, resource.private
+
+
+def token_of(name: str, *verbs: str) -> str:
+    return issue_token(make_user(name, permissions=tuple(f"{verb}_resource" for verb in verbs)))
+
+
+@each_write
+def test_nobody_writes_without_a_token_or_with_a_wrong_one(
+    client: Client, resource: Resource, hidden: Resource, write: Write
+) -> None:
+    wrong = f"Bearer {token_of('writer', *VERBS)}"
+
+    for each in (resource, hidden):
+        before = all_of(each)
+
+        assert error_of(write.to(client, each.pk), 403, "Authorization Error") == {
+            "message": "Access denied: changing a resource takes an API token."
+        }
+        assert error_of(write.to(client, each.pk, wrong), 403, "Authorization Error") == {
+            "message": "Access denied: the API token is not valid."
+        }
+        assert all_of(each) == before
+
+
+@each_write
+def test_who_lacks_the_one_permission_may_not_write(
+    client: Client, resource: Resource, write: Write
+) -> None:
+    before = all_of(resource)
+    token = token_of("clerk", *(verb for verb in VERBS if verb != write.verb))
+
+    refused = write.to(client, resource.pk, token)
+
+    assert error_of(refused, 403, "Authorization Error") == {
+        "message": f"Access denied: user clerk may not change resource {resource.pk}."
+    }
+    assert all_of(resource) == before
+
+
+@each_write
+def test_who_has_the_one_permission_writes(
+    client: Client, resource: Resource, write: Write
+) -> None:
+    done = write.to(client, resource.pk, token_of("clerk", write.verb))
+
+    assert done.status_code == 200
+    assert done.json()["result"]["resource_id"] == str(resource.pk)
+
+
+@each_write
+def test_a_permission_for_one_resource_is_for_that_one_alone(
+    client: Client, hidden: Resource, settings: Any, write: Write
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_access.OnlyTheOneNamedMine"]
+    mine, before = make_resource(name="mine"), all_of(hidden)
+    token = token_of("clerk")
+
+    refused = write.to(client, hidden.pk, token)
+    done = write.to(client, mine.pk, token)
+
+    error_of(refused, 403, "Authorization Error")
+    assert all_of(hidden) == before
+    assert done.status_code == 200
+
+
+class OnlyTheOneNamedMine(BaseBackend):
+    """Everybody may do everything with the resource named “mine”."""
+
+    def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        return isinstance(obj, Resource) and obj.name == "mine"
+
+
+def test_a_session_is_no_token_for_writing_either(client: Client, resource: Resource) -> None:
+    client.force_login(make_user(is_superuser=True))
+
+    for write in WRITES:
+        error_of(write.to(client, resource.pk), 403, "Authorization Error")
+
+
+@pytest.mark.parametrize("action", WRITING)
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_a_writing_action_by_get_is_400_and_does_nothing(
+    client: Client, resource: Resource, action: str, method: str
+) -> None:
+    before = all_of(resource)
+    sent = {"resource_id": str(resource.pk), "force": "true", "filters": "{}", "records": "[{}]"}
+
+    response = getattr(client, method)(
+        f"/en/api/3/action/{action}", sent, headers={"Authorization": token_of("writer", *VERBS)}
+    )
+
+    assert response.status_code == 400
+    if method == "get":
+        assert error_of(response, 400, "Bad Request") == {
+            "message": f"Action “{action}” changes something: send it by POST."
+        }
+    assert all_of(resource) == before
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"records": [{"nope": 1}]},
+        {"records": [{"code": "001"}]},
+        {"records": [{"amount": "x"}]},
+        {"fields": [{"id": "code"}]},
+        {"fields": [{"id": "nope", "type": "nonsense"}]},
+        {"filters": {"nope": 1}},
+        {"filters": {"amount": "x"}},
+        {"primary_key": ["nope"]},
+        {"aliases": ["_"]},
+        {"indexes": ["nope"]},
+    ],
+)
+@pytest.mark.parametrize("asked_by", ["id", "alias"])
+def test_a_refusal_to_write_reveals_nothing_of_a_private_resource(
+    client: Client, hidden: Resource, sent: dict[str, Any], asked_by: str
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret")
+    name = {"id": hidden.pk, "alias": "secret"}[asked_by]
+    token = token_of("clerk", "add")
+
+    for action in WRITING:
+        known = {key: value for key, value in sent.items() if key in parameters_of(action)}
+        if action == "datastore_records_delete":
+            known.setdefault("filters", {})
+        refused = Write(action, known).to(client, name, token)
+        assert error_of(refused, 403, "Authorization Error") == {
+            "message": f"Access denied: user clerk may not change resource {hidden.pk}."
+        }
+
+
+def parameters_of(action: str) -> set[str]:
+    return set(actions[action].parameters().fields)
+
+
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("loaded", ["unknown", "never loaded"])
+def test_what_is_not_there_is_404_for_everybody(
+    client: Client, db: None, private: bool, loaded: str
+) -> None:
+    resource = Resource(name="empty", private=private)
+    if loaded == "never loaded":
+        resource.save()
+
+    for token in ("", "wrong", token_of("clerk"), token_of("writer", "change", "delete")):
+        for write in WRITES:
+            if write.action != "datastore_create":
+                error_of(write.to(client, resource.pk, token), 404, "Not Found Error")
+
+
+def test_who_may_add_no_resource_makes_none(client: Client, db: None) -> None:
+    new, fields = str(uuid.uuid4()), [{"id": "code"}]
+    token = token_of("clerk", "view", "change", "delete")
+
+    for refused in ("", "wrong", token):
+        by_description = act(
+            client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, refused
+        )
+        by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, refused)
+        error_of(by_description, 403, "Authorization Error")
+        error_of(by_id, 404, "Not Found Error")
+
+    assert not Resource.objects.exists()
+
+
+def test_who_may_add_a_resource_makes_one(client: Client, db: None) -> None:
+    new, fields = str(uuid.uuid4()), [{"id": "code"}]
+    token = token_of("clerk", "add")
+
+    by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, token)
+    by_description = act(
+        client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, token
+    )
+
+    assert by_id.json()["result"]["resource_id"] == new
+    assert Resource.objects.get(title="New").pk == uuid.UUID(
+        by_description.json()["result"]["resource_id"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("action", "sent"),
+    [
+        ("datastore_upsert", {"records": [{"_id": 1, "code": "7"}], "include_records": True}),
+        ("datastore_delete", {"filters": {"code": "001"}, "include_deleted_records": True}),
+        ("datastore_records_delete", {"filters": {}, "include_deleted_records": True}),
+    ],
+)
+def test_who_may_change_but_not_read_is_shown_no_records(
+    client: Client, hidden: Resource, action: str, sent: dict[str, Any]
+) -> None:
+    response = Write(action, sent).to(client, hidden.pk, token_of("clerk", "change", "delete"))
+
+    assert "River level at the old bridge" not in response.content.decode()
+
+
+# Other names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["datastore_search", "datastore_info"])
+def test_an_alias_of_a_private_resource_is_as_private(
+    client: Client, hidden: Resource, action: str
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret")
+
+    by_id = act(client, action, {"resource_id": str(hidden.pk)})
+    by_alias = act(client, action, {"resource_id": "secret"})
+    allowed = act(client, action, {"resource_id": "secret"}, make_token())
+
+    error = error_of(by_alias, 403, "Authorization Error")
+    assert error == error_of(by_id, 403, "Authorization Error")
+    assert allowed.status_code == 200
+
+
+@each_write
+def test_an_alias_is_written_to_by_those_who_may_alone(
+    client: Client, hidden: Resource, write: Write
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret")
+
+    refused = write.to(client, "secret", token_of("reader", "view"))
+    done = write.to(client, "secret", token_of("clerk", write.verb))
+
+    error_of(refused, 403, "Authorization Error")
+    assert done.json()["result"]["resource_id"] == str(hidden.pk)
+
+
+# The list of all names ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(db: None) -> dict[str, str]:
+    """The names in the list, and what each is in the tests; “empty” has never been loaded."""
+    names: dict[str, str] = {}
+    for name, private in (("open", False), ("mine", True), ("other", True)):
+        resource = make_resource("code\n1\n", name=name, private=private)
+        Alias.objects.create(resource=resource, name=f"the-{name}")
+        names |= {str(resource.pk): name, f"the-{name}": f"the-{name}"}
+    Alias.objects.create(resource=Resource.objects.create(name="empty"), name="the-empty")
+    return names
+
+
+OPEN = {"open", "the-open"}
+MINE = OPEN | {"mine", "the-mine"}
+EVERYTHING = MINE | {"other", "the-other"}
+
+
+#: Questions to the list, and what answers them.
+QUESTIONS: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, EVERYTHING),
+    ({"q": "the"}, {"the-open", "the-mine", "the-other"}),
+    ({"q": "other"}, {"the-other"}),
+    ({"filters": {"name": "the-other"}}, {"the-other"}),
+    ({"filters": {"name": ["the-open", "the-other"]}}, {"the-open", "the-other"}),
+    ({"filters": {"alias_of": None}}, {"open", "mine", "other"}),
+    ({"filters": [{"name": "the-mine"}, {"name": "the-other"}]}, {"the-mine", "the-other"}),
+    ({"sort": "oid desc"}, EVERYTHING),
+    ({"distinct": True, "fields": ["name"]}, EVERYTHING),
+]
+
+
+@pytest.mark.parametrize(
+    ("reader", "may_see"),
+    [("nobody", OPEN), ("wrong", OPEN), ("clerk of mine", MINE), ("reader of all", EVERYTHING)],
+)
+def test_the_list_of_names_has_what_the_reader_may_read(
+    client: Client, named: dict[str, str], settings: Any, reader: str, may_see: set[str]
+) -> None:
+    tokens = {"nobody": "", "wrong": "wrong", "reader of all": make_token()}
+    if reader == "clerk of mine":
+        settings.AUTHENTICATION_BACKENDS = ["tests.api.test_access.OnlyTheOneNamedMine"]
+        tokens[reader] = token_of("clerk")
+
+    for sent, answers in QUESTIONS:
+        asked = {"resource_id": "_table_metadata", **sent}
+        result = result_of(act(client, "datastore_search", asked, tokens[reader]))
+
+        found = [named[record["name"]] for record in result["records"]]
+        assert sorted(found) == sorted(answers & may_see)
+        assert result["total"] == len(found)
+
+
+def test_the_list_of_names_counts_only_what_the_reader_may_read(
+    client: Client, named: dict[str, str]
+) -> None:
+    asked = {"resource_id": "_table_metadata", "limit": 0}
+    hidden = [name for name, said in named.items() if said == "mine"]
+
+    assert result_of(act(client, "datastore_search", asked))["total"] == 2
+    assert result_of(act(client, "datastore_search", asked, make_token()))["total"] == 6
+    by_alias = {**asked, "distinct": True, "fields": ["alias_of"]}
+    assert result_of(act(client, "datastore_search", by_alias))["total"] == 2
+    by_target = {**asked, "filters": {"alias_of": hidden}}
+    assert result_of(act(client, "datastore_search", by_target))["total"] == 0
+
+
+@pytest.mark.parametrize("action", WRITING)
+def test_the_list_of_names_cannot_be_written(client: Client, db: None, action: str) -> None:
+    token = token_of("writer", *VERBS)
+
+    response = Write(action, {"filters": {}}).to(client, "_table_metadata", token)
+
+    assert response.status_code in {404, 409}
+    assert not Resource.objects.exists()

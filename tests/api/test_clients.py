@@ -216,7 +216,7 @@ def test_the_sample_in_sql_is_told_that_there_is_no_such_action(
 
 # Clients ------------------------------------------------------------------------------------------
 
-ASKED = {"limit": 3, "q": "no", "filters": {"stage": ["active", "planned"]}}
+ASKED: dict[str, Any] = {"limit": 3, "q": "no", "filters": {"stage": ["active", "planned"]}}
 
 
 @pytest.fixture
@@ -237,7 +237,7 @@ def by_curl(base: str, *arguments: str) -> Any:
 
 def test_all_clients_get_the_same_records(served: tuple[str, str, str]) -> None:
     base, resource_id, token = served
-    asked = {"resource_id": resource_id, **ASKED}
+    asked: dict[str, Any] = {"resource_id": resource_id, **ASKED}
     authorization = f"Authorization: {token}"
     body = json.dumps(asked)
 
@@ -441,7 +441,7 @@ def test_a_file_that_the_program_uploads_is_refused_by_its_name(
     )
 
     assert done.returncode == 1
-    assert "There is no parameter “upload”." in done.stderr
+    assert "'upload': ['No file can be sent.']" in done.stderr
     assert portal.records() == TABLE["records"]
 
 

@@ -26,7 +26,7 @@ from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import printable, query_of
 from ..permissions import check_may_read
-from ..views import ActionView
+from ..views import EnvelopeView
 from .files import content_disposition
 from .formats import DEFAULT, formats
 from .parameters import DumpParameters, of_all_fields, without_page
@@ -76,10 +76,10 @@ def outside_transactions(view: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @method_decorator(outside_transactions, name="dispatch")
-class DumpView(ActionView):
+class DumpView(EnvelopeView):
     """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
 
-    http_method_names = ("get", "head", "options")  # type: ignore[assignment] # fewer
+    http_method_names = ("get", "head", "options")
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Take a token, or else the session of whoever clicked on a link."""
@@ -89,7 +89,7 @@ class DumpView(ActionView):
         """Let every failure leave in the envelope of ``datastore_search``."""
         return _failure
 
-    def get(self, request: Request, name: str) -> HttpResponseBase:  # type: ignore[override] # a resource's name, not an action's
+    def get(self, request: Request, name: str) -> HttpResponseBase:
         """
         Send the records; every failure that can be foreseen comes before the first of them.
 

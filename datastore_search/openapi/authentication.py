@@ -1,0 +1,42 @@
+"""How a client says who it is."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from .components import Schema
+
+
+class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    """The token of ``api.authentication``."""
+
+    target_class = "datastore_search.api.authentication.BareTokenAuthentication"
+    name = "datastoreToken"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        """Describe the header."""
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "Authorization",
+            "description": "The whole value is the token, without “Bearer”. Reading what is public"
+            " needs none; a token that is not valid counts as none.",
+        }
+
+
+class Session(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    """The session that the dump takes too."""
+
+    target_class = "datastore_search.api.dumping.views.SessionAuthentication"
+    name = "datastoreSession"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        """Describe the cookie."""
+        return {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": settings.SESSION_COOKIE_NAME,
+            "description": "The session of whoever is signed in to the portal.",
+        }

@@ -1,0 +1,268 @@
+"""What each action gives, in JSON Schema."""
+
+from __future__ import annotations
+
+from ..api.dumping.formats import formats
+from ..field_types import field_types
+from ..search import RecordsFormat
+from ..writing import Method
+from .components import (
+    NATURAL,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    VALUE,
+    Schema,
+    list_of,
+    one_of,
+    record_of,
+    ref,
+    word,
+)
+from .examples import Example, shown
+
+_ID: Schema = {"type": "integer", "minimum": 1}
+_RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
+_ROW = list_of(VALUE, description="The values of a record, in the order of `fields`.")
+_RECORDS = list_of(ref("DatastoreRecord"))
+_FILTERS: Schema = {"description": "As understood.", **ref("DatastoreFilters")}
+
+#: The schema of each action's result.
+_RESULTS: dict[str, Schema] = {
+    "datastore_search": ref("DatastorePage"),
+    "datastore_info": ref("DatastoreInfo"),
+    "datastore_create": ref("DatastoreCreated"),
+    "datastore_upsert": ref("DatastoreWritten"),
+    "datastore_delete": ref("DatastoreDeleted"),
+    "datastore_records_delete": ref("DatastoreDeleted"),
+    "help_show": {"type": "string", "description": "What the action does."},
+    "status_show": ref("DatastoreStatus"),
+}
+
+
+def answer(action: str) -> Schema:
+    """Describe the envelope of an action's result."""
+    result = _RESULTS.get(action, VALUE)
+    return record_of({"help": HELP, "success": success(is_one=True), "result": result})
+
+
+HELP: Schema = {
+    "type": "string",
+    "format": "uri",
+    "description": "Where the action is described.",
+}
+
+
+def success(*, is_one: bool) -> Schema:
+    """Describe the member that tells results and failures apart."""
+    # Not a constant: generators of clients take it for the text "true".
+    return {**TRUTH, "description": f"Always {str(is_one).lower()}."}
+
+
+def dump(example: Example) -> Schema:
+    """Describe the file of a dump."""
+    table = record_of({"fields": list_of(ref("DatastoreField")), "records": list_of(_ROW)})
+    texts: dict[str, Schema] = {
+        kind.content_type.partition(";")[0]: {"schema": table if name == "json" else TEXT}
+        for name, kind in formats.items()
+    }
+    texts["text/csv"].update(shown([example], lambda each: each.answer))
+    return {
+        "description": "The file. CSV and TSV have a header.",
+        "headers": {"Content-Disposition": {"schema": TEXT, "description": "The file's name."}},
+        "content": texts,
+    }
+
+
+def schemas() -> dict[str, Schema]:
+    """Give the components of the results."""
+    return {
+        "DatastoreField": _field(),
+        "DatastoreFieldType": {
+            **TEXT,
+            "description": "A type of PostgreSQL's; `int` is that of `_id`, `float` that of ranks.",
+            # Not an enumeration: generators of clients take `int4` and `_int4` for the same name.
+            "examples": [*field_types, "int", "float"],
+        },
+        "DatastoreFieldInfo": {
+            "type": "object",
+            "description": "What the data dictionary says.",
+            "properties": {"label": TEXT, "notes": TEXT},
+            "additionalProperties": VALUE,
+        },
+        "DatastoreRecord": {
+            "type": "object",
+            "description": "Field → value, in the order of `fields`; empty cells are null. Numbers"
+            " have all their digits.",
+            "properties": {"_id": _ID},
+            "additionalProperties": VALUE,
+        },
+        **_pages(),
+        "DatastoreLinks": record_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+        "DatastoreInfo": _info(),
+        "DatastoreCreated": _created(),
+        "DatastoreWritten": _written(),
+        "DatastoreDeleted": _deleted(),
+        "DatastoreStatus": _status(),
+    }
+
+
+def _field(**members: Schema) -> Schema:
+    return record_of(
+        {"id": TEXT, "type": ref("DatastoreFieldType")},
+        optional={"info": ref("DatastoreFieldInfo"), **members},
+    )
+
+
+# datastore_search ---------------------------------------------------------------------------------
+
+_OBJECTS, _LISTS, _TEXTS = "DatastorePageOfObjects", "DatastorePageOfLists", "DatastorePageOfText"
+
+_NAMES = {
+    RecordsFormat.OBJECTS: _OBJECTS,
+    RecordsFormat.LISTS: _LISTS,
+    RecordsFormat.CSV: _TEXTS,
+    RecordsFormat.TSV: _TEXTS,
+}
+
+
+def _pages() -> dict[str, Schema]:
+    rows = {**TEXT, "description": "Rows that end in a line break, without a header."}
+    return {
+        "DatastorePage": {
+            **one_of(ref(_OBJECTS), ref(_LISTS), ref(_TEXTS)),
+            "discriminator": {
+                "propertyName": "records_format",
+                "mapping": {form.value: ref(name)["$ref"] for form, name in _NAMES.items()},
+            },
+        },
+        _OBJECTS: _page(_OBJECTS, _RECORDS),
+        _LISTS: _page(_LISTS, list_of(_ROW)),
+        _TEXTS: _page(_TEXTS, rows),
+    }
+
+
+def _page(name: str, records: Schema) -> Schema:
+    formats = word(*(form.value for form, page in _NAMES.items() if page == name))
+    return record_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "fields": list_of(ref("DatastoreField")),
+            # Within a list drf-spectacular does not see it, and gives it no name of its own.
+            "records_format": {"allOf": [formats]},
+            "limit": {**NATURAL, "description": "The limit in force."},
+            "include_total": TRUTH,
+            "include_next_page": TRUTH,
+            "_links": ref("DatastoreLinks"),
+            "records": records,
+        },
+        optional=_OPTIONAL,
+    )
+
+
+_OPTIONAL: dict[str, Schema] = {
+    "total": {**NATURAL, "description": "All matching records; there if `include_total`."},
+    "total_was_estimated": {**TRUTH, "description": "Always false."},
+    "next_page": {
+        "description": "The condition that the records after this page meet: add it to `filters`.",
+        **record_of(
+            {
+                "_id": {
+                    "type": "object",
+                    "properties": {"gt": _ID, "lt": _ID},
+                    "minProperties": 1,
+                    "maxProperties": 1,
+                }
+            }
+        ),
+    },
+    "offset": _ID,
+    "q": one_of(TEXT, {"type": "object", "additionalProperties": TEXT}),
+    "full_text": TEXT,
+    "filters": _FILTERS,
+    "sort": one_of(TEXT, list_of(TEXT)),
+    "plain": TRUTH,
+    "language": TEXT,
+    "distinct": TRUTH,
+}
+
+
+# The others ---------------------------------------------------------------------------------------
+
+
+def _info() -> Schema:
+    stored = record_of(
+        {
+            "native_type": ref("DatastoreFieldType"),
+            "notnull": TRUTH,
+            "index_name": TEXT,
+            "is_index": TRUTH,
+            "uniquekey": TRUTH,
+        }
+    )
+    meta = record_of(
+        {
+            "id": _RESOURCE_ID,
+            "count": {**NATURAL, "description": "How many records there are."},
+            "table_type": word("BASE TABLE"),
+            "size": {**NATURAL, "description": "Bytes of the records."},
+            "idx_size": {**NATURAL, "description": "Bytes of the indexes."},
+            "db_size": {**NATURAL, "description": "Bytes of the whole database."},
+            "aliases": list_of(TEXT),
+        }
+    )
+    return record_of({"fields": list_of(_field(schema=stored))}, optional={"meta": meta})
+
+
+def _created() -> Schema:
+    names = list_of(TEXT)
+    return record_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "fields": list_of(ref("DatastoreField")),
+            "method": word(Method.INSERT.value),
+        },
+        optional={
+            "primary_key": names,
+            "indexes": names,
+            "aliases": names,
+            "private": TRUTH,
+            "delete_fields": TRUTH,
+            "include_records": TRUTH,
+            "records": _RECORDS,
+        },
+    )
+
+
+def _written() -> Schema:
+    return record_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "method": ref("DatastoreMethod"),
+        },
+        optional={"dry_run": TRUTH, "include_records": TRUTH, "records": _RECORDS},
+    )
+
+
+def _deleted() -> Schema:
+    return record_of(
+        {"resource_id": _RESOURCE_ID},
+        optional={
+            "filters": _FILTERS,
+            "include_deleted_records": TRUTH,
+            "deleted_records": _RECORDS,
+        },
+    )
+
+
+def _status() -> Schema:
+    return record_of(
+        {
+            "ckan_version": {**TEXT, "description": "The release of CKAN whose actions these are."},
+            "datastore_search_version": TEXT,
+            "site_url": {"type": "string", "format": "uri"},
+            "locale_default": TEXT,
+            "extensions": list_of(TEXT),
+        },
+        additionalProperties=OBJECT["additionalProperties"],
+    )

@@ -1,0 +1,35 @@
+"""The files that a page offers: all the records that it found, in each format of the dump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch
+
+from ..models import Resource
+from ..search import Query
+from .addresses import link, with_query
+from .api_example import question_of
+
+_FORMATS = ("csv", "tsv", "json", "xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file: what its format is called, and where it is."""
+
+    label: str
+    address: str
+
+
+def downloads_of(request: HttpRequest, resource: Resource, query: Query) -> list[Download]:
+    """Offer all records that a query finds; nothing where there is no dump."""
+    try:
+        path = link(request, "dump", resource.pk)
+    except NoReverseMatch:
+        return []
+    return [
+        Download(name.upper(), with_query(path, {"format": name, **question_of(query)}.items()))
+        for name in _FORMATS
+    ]

@@ -1,0 +1,22 @@
+"""``{% downloads resource filters as files %}``: the files that a data page offers."""
+
+from __future__ import annotations
+
+from django import template
+from django.template import RequestContext
+
+from ..models import Resource
+from ..pages.downloads import Download, downloads_of
+from ..pages.filters import RecordFilterSet
+from ..search import Query
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def downloads(
+    context: RequestContext, resource: Resource, filters: RecordFilterSet
+) -> list[Download]:
+    """Offer the records that a valid form asks for."""
+    query = Query(limit=None, q=filters.q, filters=filters.conditions)
+    return downloads_of(context.request, resource, query)

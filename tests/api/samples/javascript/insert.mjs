@@ -1,0 +1,17 @@
+const answer = await fetch(`https://portal.example/api/action/datastore_upsert`, {
+    method: 'POST',
+    headers: {
+        'content-type': 'application/json',
+        authorization: 'API_TOKEN'
+    },
+    body: JSON.stringify({
+        resource_id: 'RESOURCE_ID',
+        method: 'insert',
+        records: [{
+            code: '005',
+            subject: 'air',
+            title: 'Độ ẩm & mây = sương'
+        }]
+    })
+})
+console.log(JSON.stringify(await answer.json()))

@@ -1,0 +1,1257 @@
+"""What comes back: fields, distinct, formats, pages, questions, and what the other actions say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils.translation import override
+
+import datastore_search as package
+from datastore_search.api.actions import actions
+from datastore_search.models import Alias, Resource
+
+from ..builders import (
+    ask,
+    error_of,
+    ids_of,
+    load_csv,
+    make_resource,
+    result_of,
+)
+from .typed import CELLS, IDS, column, resource_of_every_type, year_first
+from .writers import make_writer
+
+ACTION = "/en/api/action/"
+
+
+@pytest.fixture(scope="module")
+def every_type(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
+    with django_db_blocker.unblock(), resource_of_every_type() as resource:
+        yield resource
+
+
+@pytest.fixture
+def typed(db: None, every_type: Resource) -> Resource:
+    """A resource with a field of each type, and a table ``typed`` that holds the same."""
+    return every_type
+
+
+@pytest.fixture(scope="module")
+def survey(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
+    with django_db_blocker.unblock():
+        resource = make_resource(name="survey")
+        yield resource
+        resource.delete()
+
+
+@pytest.fixture
+def resource(db: None, survey: Resource) -> Resource:
+    """A public resource with the records of ``builders.SURVEY``, the same in all tests."""
+    return survey
+
+
+def find(client: Client, resource: Resource | str, **sent: Any) -> Any:
+    name = resource if isinstance(resource, str) else str(resource.pk)
+    return ask(client, {"resource_id": name, **sent})
+
+
+def records(client: Client, resource: Resource | str, **sent: Any) -> Any:
+    return result_of(find(client, resource, **sent))["records"]
+
+
+def refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
+    return error_of(find(client, resource, **sent), 409, "Validation Error")
+
+
+def call(client: Client, action: str, sent: Any, **headers: str) -> Any:
+    return ask(client, sent, path=f"{ACTION}{action}", **headers)
+
+
+# fields -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "names"),
+    [
+        (["stage", "code"], ["stage", "code"]),
+        ("stage,code", ["stage", "code"]),
+        (" stage , code ", ["stage", "code"]),
+        ('"stage","code"', ["stage", "code"]),
+        (['"stage"', " code "], ["stage", "code"]),
+        (["_id"], ["_id"]),
+        (["seen", "_id", "code"], ["seen", "_id", "code"]),
+        (["code", "code", "_id", "code"], ["code", "_id"]),
+        ("code", ["code"]),
+        ([], ["_id", "code", "subject", "stage", "title", "amount", "seen"]),
+        ("", ["_id", "code", "subject", "stage", "title", "amount", "seen"]),
+        (None, ["_id", "code", "subject", "stage", "title", "amount", "seen"]),
+    ],
+)
+def test_the_fields_asked_for_come_in_their_order(
+    client: Client, resource: Resource, fields: Any, names: list[str]
+) -> None:
+    result = result_of(find(client, resource, fields=fields))
+
+    assert [field["id"] for field in result["fields"]] == names
+    assert all(list(record) == names for record in result["records"])
+    assert len(result["records"]) == 6
+
+
+def test_fields_are_asked_for_in_an_address_too(client: Client, resource: Resource) -> None:
+    address = f"{ACTION}datastore_search?resource_id={resource.pk}&limit=1"
+
+    for fields in ("&fields=stage,code", "&fields=stage&fields=code", '&fields="stage", code'):
+        assert result_of(client.get(address + fields))["records"] == [
+            {"stage": "active", "code": "001"}
+        ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        (["nope"], ["Unknown field: “nope”"]),
+        (["code", "nope", "Stage"], ["Unknown field: “nope”", "Unknown field: “Stage”"]),
+        ("code,", ["Unknown field: “”"]),
+        (",", ["Unknown field: “”"]),
+        ([""], ["Unknown field: “”"]),
+        ("rank", ["Unknown field: “rank”"]),
+        ("_full_text", ["Unknown field: “_full_text”"]),
+        ("search", ["Unknown field: “search”"]),
+        ("*", ["Unknown field: “*”"]),
+        (5, ["Must be a list of names, or names separated by commas."]),
+        (True, ["Must be a list of names, or names separated by commas."]),
+        ({"code": 1}, ["Must be a list of names, or names separated by commas."]),
+        ([5], ["Must be a list of names, or names separated by commas."]),
+        ([["code"]], ["Must be a list of names, or names separated by commas."]),
+    ],
+)
+def test_fields_that_are_none_are_refused_by_name(
+    client: Client, resource: Resource, fields: Any, said: list[str]
+) -> None:
+    assert refused(client, resource, fields=fields) == {"fields": said}
+
+
+def test_the_rank_is_a_field_only_of_a_question(client: Client, resource: Resource) -> None:
+    asked = result_of(find(client, resource, q="river", fields=["rank", "code"]))
+    unasked = result_of(find(client, resource, q="river", fields=["code"]))
+
+    assert asked["fields"] == [{"id": "rank", "type": "float"}, {"id": "code", "type": "text"}]
+    assert list(asked["records"][0]) == ["rank", "code"]
+    assert unasked["records"] == [{"code": "001"}]
+
+
+# distinct -----------------------------------------------------------------------------------------
+
+REPEATED = """\
+kind,size,text
+a,1.5,river bridge
+a,1.50,river
+b,,river
+b,,sea
+,2,river
+,2,
+a,1.5,sea
+"""
+
+
+@pytest.fixture
+def repeated(db: None) -> Resource:
+    return make_resource(REPEATED, types={"size": "numeric"})
+
+
+def test_distinct_gives_each_combination_once(client: Client, repeated: Resource) -> None:
+    result = result_of(find(client, repeated, distinct=True, fields=["kind", "size"], sort="kind"))
+
+    assert result["records"] == [
+        {"kind": "a", "size": 1.5},
+        {"kind": "b", "size": None},
+        {"kind": None, "size": 2},
+    ]
+    assert result["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("sent", "found", "total"),
+    [
+        ({"fields": "kind", "sort": "kind"}, ["a", "b", None], 3),
+        ({"fields": "kind", "sort": "kind desc"}, [None, "b", "a"], 3),
+        ({"fields": "kind", "sort": "kind desc nulls last"}, ["b", "a", None], 3),
+        ({"fields": "kind", "sort": "kind", "limit": 2}, ["a", "b"], 3),
+        ({"fields": "kind", "sort": "kind", "limit": 2, "offset": 1}, ["b", None], 3),
+        ({"fields": "kind", "sort": "kind", "offset": 3}, [], 3),
+        ({"fields": "kind", "sort": "kind", "limit": 0}, [], 3),
+        ({"fields": "kind", "sort": "kind", "q": "sea"}, ["a", "b"], 2),
+        ({"fields": "kind", "sort": "kind", "q": {"text": "river"}}, ["a", "b", None], 3),
+        ({"fields": "kind", "sort": "kind", "full_text": "bridge"}, ["a"], 1),
+        ({"fields": "kind", "filters": {"size": None}}, ["b"], 1),
+        ({"fields": "size", "sort": "size"}, [1.5, 2, None], 3),
+        ({"fields": "kind", "filters": {"kind": []}}, [], 0),
+    ],
+)
+def test_distinct_counts_and_pages_combinations(
+    client: Client, repeated: Resource, sent: dict[str, Any], found: list[Any], total: int
+) -> None:
+    result = result_of(find(client, repeated, distinct=True, **sent))
+
+    assert [next(iter(record.values())) for record in result["records"]] == found
+    assert result["total"] == total
+    assert result["distinct"] is True
+
+
+def test_distinct_without_a_sort_has_one_order(client: Client, repeated: Resource) -> None:
+    pages = [
+        records(client, repeated, distinct=True, fields="text", limit=1, offset=n)[0]["text"]
+        for n in range(4)
+    ]
+
+    assert sorted(pages, key=str) == [None, "river", "river bridge", "sea"]
+
+
+@pytest.mark.parametrize("fields", [None, [], ["_id", "kind"], ["kind", "_id"]])
+def test_distinct_merges_nothing_where_the_id_is_included(
+    client: Client, repeated: Resource, fields: Any
+) -> None:
+    result = result_of(find(client, repeated, distinct=True, fields=fields))
+
+    assert [record["_id"] for record in result["records"]] == [1, 2, 3, 4, 5, 6, 7]
+    assert result["total"] == 7
+
+
+def test_distinct_in_every_format(client: Client, repeated: Resource) -> None:
+    sent = {"distinct": True, "fields": ["kind", "size"], "sort": "kind desc"}
+
+    assert records(client, repeated, records_format="lists", **sent) == [
+        [None, 2], ["b", None], ["a", 1.5],
+    ]  # fmt: skip
+    assert records(client, repeated, records_format="csv", **sent) in (
+        ",2\nb,\na,1.5\n",
+        ",2\nb,\na,1.50\n",
+    )
+    assert records(client, repeated, records_format="tsv", limit=2, **sent) == "\t2\nb\t\n"
+
+
+def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resource) -> None:
+    result = result_of(
+        find(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
+    )
+
+    assert [record["kind"] for record in result["records"]] == ["a", "b"]
+    assert all(record["rank"] > 0 for record in result["records"])
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -> None:
+    with year_first() as cursor:
+        cursor.execute(f"SELECT count(*) FROM (SELECT DISTINCT {column(kind)} FROM typed) AS v")
+        (combinations,) = cursor.fetchone()
+
+    for form in ("objects", "lists", "csv"):
+        result = result_of(find(client, typed, distinct=True, fields=[kind], records_format=form))
+        assert result["total"] == combinations
+        if form != "csv":
+            assert len(result["records"]) == combinations
+
+
+def test_distinct_of_two_types_counts_pairs(client: Client, typed: Resource) -> None:
+    result = result_of(
+        find(client, typed, distinct=True, fields=["json", "bool"], include_total=False)
+    )
+
+    assert len(result["records"]) == len(CELLS["json"]) + 1
+    assert "total" not in result
+
+
+# records_format -----------------------------------------------------------------------------------
+
+
+def in_postgresql(kind: str) -> str:
+    """
+    Write a column of the table ``typed`` as CKAN asks for it.
+
+    Moments are ISO's, with three decimals, or six where three would lose something; lists and JSON
+    values are JSON texts, and where there is none the word null.
+    """
+    name = column(kind)
+    if kind.startswith("timestamp"):
+        zone = "+00:00" if kind == "timestamptz" else ""
+        moment = f"({name} AT TIME ZONE 'UTC')" if zone else name
+        exact = f"date_trunc('milliseconds', {name}) <> {name}"
+        return (
+            f"CASE WHEN NOT isfinite({name}) THEN {name}::text ELSE to_char({moment},"
+            f" 'YYYY-MM-DD\"T\"HH24:MI:SS.' || CASE WHEN {exact} THEN 'US' ELSE 'MS' END)"
+            f" || '{zone}' END"
+        )
+    if kind == "json" or kind.startswith("_"):
+        return f"coalesce(to_jsonb({name})::text, 'null')"
+    return name
+
+
+def copied(query: str, delimiter: str) -> str:
+    """Let PostgreSQL's own COPY write a query's rows as CSV."""
+    with (
+        year_first() as cursor,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, DELIMITER E'{delimiter}')") as rows,
+    ):
+        return b"".join(bytes(row) for row in rows).decode()
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\\t")])
+@pytest.mark.parametrize("kind", sorted({*CELLS} - {"float8"}))
+def test_every_type_is_written_as_copy_writes_it(
+    client: Client, typed: Resource, kind: str, form: str, delimiter: str
+) -> None:
+    expected = copied(f"SELECT id, {in_postgresql(kind)} FROM typed ORDER BY id", delimiter)
+
+    assert records(client, typed, fields=["_id", kind], records_format=form) == expected
+
+
+def test_a_double_is_written_in_its_shortest_form(client: Client, typed: Resource) -> None:
+    text = records(client, typed, fields=["float8"], records_format="csv")
+
+    cells = text.splitlines()[: len(CELLS["float8"])]
+    assert cells[:6] == ["7", "7.5", "0", "-1", "1000", "0.1"]
+    assert [float(cell) for cell in cells[6:8]] == [1e21, 1e-7]
+    assert cells[8:] == ["NaN", "Infinity"]
+
+
+AWKWARD = [
+    "", None, " ", "a,b", "a\tb", 'say "x"', '"', "two\nlines", "two\r\nlines", "\r", "\\.", "\\N",
+    "\\", " lead", "trail ", "NULL", "null", "Hà Nội", "🙂", "'", "=1+1", "%s", "\u2028", "\x7f",
+]  # fmt: skip
+
+
+@pytest.fixture
+def awkward(db: None) -> Resource:
+    """A resource whose records hold ``AWKWARD``, once among others, once alone."""
+    resource = Resource.objects.create(name="awkward")
+    token = make_writer()
+    created = call(
+        Client(),
+        "datastore_create",
+        {
+            "resource_id": str(resource.pk),
+            "fields": [{"id": "a", "type": "text"}, {"id": "b", "type": "text"}],
+            "records": [{"a": text, "b": text} for text in AWKWARD],
+        },
+        Authorization=token,
+    )
+    assert created.status_code == 200, created.content
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMP TABLE awkward (id int, a text) ON COMMIT DROP")
+        for number, text in enumerate(AWKWARD, 1):
+            cursor.execute("INSERT INTO awkward VALUES (%s, %s)", [number, text])
+    return resource
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\\t")])
+@pytest.mark.parametrize("fields", [["a", "b"], ["a"], ["b", "_id", "a"]])
+def test_awkward_texts_are_quoted_as_copy_quotes_them(
+    client: Client, awkward: Resource, fields: list[str], form: str, delimiter: str
+) -> None:
+    columns = ", ".join({"_id": "id", "a": "a", "b": "a"}[name] for name in fields)
+    expected = copied(f"SELECT {columns} FROM awkward ORDER BY id", delimiter)
+
+    assert records(client, awkward, fields=fields, records_format=form) == expected
+
+
+def test_a_reader_of_csv_gets_every_text_back(client: Client, awkward: Resource) -> None:
+    text = records(client, awkward, fields=["a", "b"], records_format="csv")
+
+    rows = list(csv.reader(io.StringIO(text, newline="")))
+    assert rows == [[each or "", each or ""] for each in AWKWARD]
+
+
+def test_an_empty_text_is_quoted_and_a_null_is_not(client: Client, awkward: Resource) -> None:
+    text = records(client, awkward, fields=["_id", "a"], records_format="csv", limit=2)
+
+    assert text == '1,""\n2,\n'
+
+
+def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resource) -> None:
+    result = result_of(find(client, resource, records_format="lists", limit=2))
+
+    assert result["records"] == [
+        [1, "001", "watershed", "active", "River level at the old bridge", 10.5, "2019-01-02"],
+        [2, "002", "survey", "active", "Foxes and other mammals", 20.25, "2020-02-29"],
+    ]
+    assert [field["id"] for field in result["fields"]] == [
+        "_id", "code", "subject", "stage", "title", "amount", "seen",
+    ]  # fmt: skip
+    assert records(client, resource, records_format="lists", fields="stage,_id", limit=1) == [
+        ["active", 1]
+    ]
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_lists_and_objects_hold_the_same(client: Client, typed: Resource, kind: str) -> None:
+    objects = records(client, typed, fields=["_id", kind])
+    lists = records(client, typed, fields=["_id", kind], records_format="lists")
+
+    assert lists == [[record["_id"], record[kind]] for record in objects]
+    assert [record["_id"] for record in objects] == IDS
+
+
+@pytest.mark.parametrize("form", ["lists", "csv", "tsv"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"q": "river"},
+        {"q": {"title": "ha noi"}},
+        {"sort": "amount desc"},
+        {"q": "ha noi", "sort": "title"},
+        {"filters": {"stage": ["active", "planned"]}, "limit": 3, "offset": 1},
+    ],
+)
+def test_every_format_gives_the_records_of_objects(
+    client: Client, resource: Resource, sent: dict[str, Any], form: str
+) -> None:
+    objects = records(client, resource, fields="_id,code", **sent)
+    found = records(client, resource, fields="_id,code", records_format=form, **sent)
+    delimiter = {"csv": ",", "tsv": "\t"}.get(form)
+
+    rows = list(csv.reader(io.StringIO(found), delimiter=delimiter)) if delimiter else found
+    assert [[str(cell) for cell in row] for row in rows] == [
+        [str(record["_id"]), record["code"]] for record in objects
+    ]
+    assert objects
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_the_rank_is_a_number_in_a_row_too(client: Client, resource: Resource, form: str) -> None:
+    (objects,) = records(client, resource, q="river")
+    text = records(client, resource, q="river", records_format=form, fields=["code", "rank"])
+
+    code, rank = text.rstrip("\n").split({"csv": ",", "tsv": "\t"}[form])
+    assert code == "001"
+    assert float(rank) == pytest.approx(objects["rank"])
+
+
+@pytest.mark.parametrize(
+    ("form", "empty"), [("objects", []), ("lists", []), ("csv", ""), ("tsv", "")]
+)
+def test_an_empty_result_has_the_form_too(
+    client: Client, resource: Resource, form: str, empty: Any
+) -> None:
+    asked: tuple[dict[str, Any], ...] = (
+        {"limit": 0},
+        {"filters": {"code": []}},
+        {"offset": 50},
+        {"q": "nothing"},
+    )
+    for sent in asked:
+        result = result_of(find(client, resource, records_format=form, **sent))
+        assert result["records"] == empty
+        assert result["records_format"] == form
+        assert result["fields"][0] == {"id": "_id", "type": "int"}
+
+
+@pytest.mark.parametrize("form", [None, ""])
+def test_records_are_objects_unless_asked_for_otherwise(
+    client: Client, resource: Resource, form: Any
+) -> None:
+    result = result_of(find(client, resource, records_format=form, limit=1, fields="code"))
+
+    assert (result["records_format"], result["records"]) == ("objects", [{"code": "001"}])
+
+
+@pytest.mark.parametrize("form", ["CSV", "json", " csv", "xml", 5, True, ["csv"], {"a": 1}])
+def test_another_format_is_refused(client: Client, resource: Resource, form: Any) -> None:
+    assert refused(client, resource, records_format=form) == {
+        "records_format": ["Value must be one of objects, lists, csv, tsv"]
+    }
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def follow(client: Client, resource: Resource | str, **sent: Any) -> list[list[int]]:
+    """Read page after page as CKAN's clients do: ``next_page`` is merged into ``filters``."""
+    pages: list[list[int]] = []
+    filters = dict(sent.pop("filters", {}))
+    while True:
+        result = result_of(find(client, resource, filters=filters, include_next_page=True, **sent))
+        pages.append([record["_id"] for record in result["records"]])
+        if "next_page" not in result:
+            return pages
+        assert len(pages) < 100
+        filters |= result["next_page"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "pages"),
+    [
+        ({"limit": 4}, [[1, 2, 3, 4], [5, 6], []]),
+        ({"limit": 3}, [[1, 2, 3], [4, 5, 6], []]),
+        ({"limit": 4, "sort": "_id desc"}, [[6, 5, 4, 3], [2, 1], []]),
+        ({"limit": 4, "sort": '"_id" DESC nulls last'}, [[6, 5, 4, 3], [2, 1], []]),
+        ({"limit": 4, "sort": ["_id"]}, [[1, 2, 3, 4], [5, 6], []]),
+        ({"limit": 2, "filters": {"stage": "active"}}, [[1, 2], [4, 6], []]),
+        ({"limit": 2, "filters": {"stage": "active"}, "sort": "_id desc"}, [[6, 4], [2, 1], []]),
+        ({"limit": 2, "filters": {"$or": [{"code": "001"}, {"code": "005"}]}}, [[1, 5], []]),
+        ({"limit": 1, "q": "ha noi", "sort": "_id"}, [[4], [5], []]),
+        ({"limit": 1, "q": {"title": "ha noi"}, "sort": "_id desc"}, [[5], [4], []]),
+        ({"limit": 100}, [[1, 2, 3, 4, 5, 6], []]),
+        ({"limit": 2, "filters": {"code": "none"}}, [[]]),
+        ({"limit": 0}, [[]]),
+    ],
+)
+def test_next_page_leads_through_all_records(
+    client: Client, resource: Resource, sent: dict[str, Any], pages: list[list[int]]
+) -> None:
+    assert follow(client, resource, **sent) == pages
+
+
+def test_next_page_leads_through_a_table_with_gaps(client: Client, db: None) -> None:
+    resource = make_resource("n\n" + "\n".join(map(str, range(1, 1001))))
+    token = make_writer()
+    for filters in ({"n": {"gt": 100, "lte": 400}}, {"n": {"lt": 11}}, {"n": 999}):
+        sent = {"resource_id": str(resource.pk), "filters": filters, "force": True}
+        assert (
+            call(client, "datastore_records_delete", sent, Authorization=token).status_code == 200
+        )
+    kept = [n for n in range(11, 1001) if not 100 < n <= 400 and n != 999]
+
+    up = [n for page in follow(client, resource, limit=70) for n in page]
+    down = [n for page in follow(client, resource, limit=70, sort="_id desc") for n in page]
+
+    assert up == kept
+    assert down == kept[::-1]
+
+
+def test_next_page_names_the_last_record_of_the_page(client: Client, resource: Resource) -> None:
+    for form in ("objects", "lists", "csv", "tsv"):
+        for sent, found in (
+            ({"limit": 2, "offset": 1}, {"gt": 3}),
+            ({"limit": 2, "sort": "_id desc"}, {"lt": 5}),
+            ({"limit": 2, "fields": "code"}, {"gt": 2}),
+            ({"limit": 2, "include_total": False}, {"gt": 2}),
+        ):
+            result = result_of(
+                find(client, resource, include_next_page=True, records_format=form, **sent)
+            )
+            assert result["next_page"] == {"_id": found}
+            assert result["include_next_page"] is True
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"sort": "code"},
+        {"sort": "code, _id"},
+        {"q": "river"},
+        {"distinct": True, "fields": "stage"},
+        {"include_next_page": False},
+        {"include_next_page": "no"},
+        {"include_next_page": None},
+    ],
+)
+def test_there_is_no_next_page_unless_records_come_by_their_id(
+    client: Client, resource: Resource, sent: dict[str, Any]
+) -> None:
+    assert "next_page" not in result_of(
+        find(client, resource, **{"include_next_page": True, "limit": 1, **sent})
+    )
+
+
+# Questions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("q", "ids"),
+    [
+        ({"title": "river"}, [1]),
+        ({"title": "RIVER bridge"}, [1]),
+        ({"title": "ha noi", "subject": "air"}, [4]),
+        ({"title": "ha noi", "subject": "survey"}, [5]),
+        ({"title": "survey"}, []),
+        ({"subject": "watershed", "stage": "active"}, [1]),
+        ({"title": "foxes"}, [2]),
+        ({"code": "003"}, [3]),
+        ({"seen": "2020-12-31"}, [3]),
+        ({"amount": "10.50"}, [1]),
+        ({"subject": "river"}, []),
+        ({"title": "&"}, []),
+        ({"title": "river & | !"}, [1]),
+        ({}, [1, 2, 3, 4, 5, 6]),
+        ({"title": "Ha\u0300 No\u0323\u0302i"}, [4]),
+    ],
+)
+def test_an_object_asks_fields_one_by_one(
+    client: Client, resource: Resource, q: dict[str, str], ids: list[int]
+) -> None:
+    assert sorted(ids_of(find(client, resource, q=q))) == ids
+    assert sorted(ids_of(find(client, resource, q=json.dumps(q)))) == ids
+    address = f"{ACTION}datastore_search"
+    by_get = client.get(address, {"resource_id": str(resource.pk), "q": json.dumps(q)})
+    assert sorted(ids_of(by_get)) == ids
+
+
+def test_each_field_that_is_asked_has_a_rank(client: Client, resource: Resource) -> None:
+    result = result_of(find(client, resource, q={"title": "ha noi", "stage": "planned"}))
+
+    assert result["fields"][-2:] == [
+        {"id": "rank title", "type": "float"},
+        {"id": "rank stage", "type": "float"},
+    ]
+    (record,) = result["records"]
+    assert list(record)[-2:] == ["rank title", "rank stage"]
+    assert record["rank title"] > 0
+    assert record["rank stage"] > 0
+    asked = records(client, resource, q={"title": "ha"}, fields=["rank title", "code"])
+    assert [list(record) for record in asked] == [["rank title", "code"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("q", "said"),
+    [
+        ({"nope": "river"}, ["Unknown field: “nope”"]),
+        (
+            {"nope": "river", "title": "x", "Title": "x"},
+            ["Unknown field: “nope”", "Unknown field: “Title”"],
+        ),
+        ({"rank": "x"}, ["Unknown field: “rank”"]),
+        ({"title": 5}, ["The full-text query must be text, or an object: field → text."]),
+        ({"title": None}, ["The full-text query must be text, or an object: field → text."]),
+        ({"title": ["x"]}, ["The full-text query must be text, or an object: field → text."]),
+        (["river"], ["The full-text query must be text, or an object: field → text."]),
+    ],
+)
+def test_an_object_that_asks_no_field_is_refused(
+    client: Client, resource: Resource, q: Any, said: list[str]
+) -> None:
+    assert refused(client, resource, q=q) == {"q": said}
+
+
+def test_a_question_may_be_a_number_or_a_truth_value(client: Client, db: None) -> None:
+    resource = make_resource("a,b\n28,true\n7.5,True\n")
+
+    assert ids_of(find(client, resource, q=28)) == [1]
+    assert ids_of(find(client, resource, q=7.5)) == [2]
+    assert ids_of(find(client, resource, q=True)) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("sent", "ids"),
+    [
+        ({"full_text": "river"}, [1]),
+        ({"full_text": "ha noi", "q": {"stage": "planned"}}, [5]),
+        ({"full_text": "ha noi", "q": {"stage": "planned", "subject": "air"}}, []),
+        ({"full_text": "river", "q": "foxes"}, [1]),
+        ({"full_text": "", "q": "foxes"}, [2]),
+        ({"full_text": None, "q": "foxes"}, [2]),
+        ({"full_text": "ha noi", "filters": {"subject": "air"}}, [4]),
+        ({"full_text": "nothing"}, []),
+    ],
+)
+def test_full_text_is_a_question_beside_those_of_the_fields(
+    client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
+) -> None:
+    assert ids_of(find(client, resource, **sent)) == ids
+
+
+def test_full_text_gives_the_fields_that_are_asked_for(client: Client, resource: Resource) -> None:
+    assert records(client, resource, full_text="river", fields=["code"]) == [{"code": "001"}]
+
+
+@pytest.mark.parametrize("full_text", [{"title": "x"}, ["x"]])
+def test_full_text_is_text(client: Client, resource: Resource, full_text: Any) -> None:
+    assert refused(client, resource, full_text=full_text) == {
+        "full_text": ["The full-text query must be text."]
+    }
+
+
+@pytest.mark.parametrize(
+    ("q", "ids"),
+    [
+        ("river", [1]),
+        ("che:* | riv:*", [1]),
+        ("river & bridge", [1]),
+        ("river & fox", []),
+        ("river | fox", [1, 2]),
+        ("survey & !fox", [5]),
+        ("(river | fox) & survey", [2]),
+        ("old <-> bridge", [1]),
+        ("'river'", [1]),
+        ("Hà & Nội", [4]),
+        ("ha & noi", [4, 5]),
+        ("Ha\u0300", [4]),
+        ({"title": "river | fox"}, [1, 2]),
+        ({"title": "riv:*", "subject": "water:*"}, [1]),
+    ],
+)
+def test_postgresql_s_query_language_is_understood(
+    client: Client, resource: Resource, q: Any, ids: list[int]
+) -> None:
+    for plain in (False, "false", 0, "no"):
+        assert sorted(ids_of(find(client, resource, q=q, plain=plain))) == ids
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"q": "river bridge"},
+        {"q": "&"},
+        {"q": "river &"},
+        {"q": "!"},
+        {"q": "(river"},
+        {"q": "river)"},
+        {"q": "'river"},
+        {"q": "a <-"},
+        {"q": "river | | fox"},
+        {"q": "<->"},
+        {"q": {"title": "river &"}},
+        {"full_text": "river &"},
+        {"q": "(" * 5_000 + "a" + ")" * 4_000},
+        {"q": "!" * 9_000 + "a"},
+        {"q": "a <99999> b"},
+    ],
+)
+def test_what_is_broken_in_it_is_refused(
+    client: Client, resource: Resource, sent: dict[str, Any]
+) -> None:
+    for form in ("objects", "csv"):
+        error = refused(client, resource, plain=False, records_format=form, **sent)
+        assert error == {
+            "q": ["The full-text query cannot be understood in PostgreSQL’s query language."]
+        }
+
+
+@pytest.mark.parametrize("plain", [True, None, "", "true", "y", 1])
+def test_a_plain_question_has_no_operators(client: Client, resource: Resource, plain: Any) -> None:
+    assert ids_of(find(client, resource, q="river & (bridge", plain=plain)) == [1]
+    assert ids_of(find(client, resource, q="river | foxes", plain=plain)) == []
+
+
+@pytest.mark.parametrize(
+    ("q", "language", "ids"),
+    [
+        ("runs", "english", [5]),
+        ("runs", "simple", []),
+        ("runs", None, [5]),
+        ("runs", "", [5]),
+        ("running", "simple", [5]),
+        ({"title": "runs"}, "english", [5]),
+        ({"title": "runs"}, "simple", []),
+    ],
+)
+def test_the_language_is_that_of_the_question(
+    client: Client, resource: Resource, q: Any, language: Any, ids: list[int]
+) -> None:
+    assert ids_of(find(client, resource, q=q, language=language)) == ids
+
+
+@pytest.mark.parametrize("language", ["klingon", "English", "english; --", "pg_catalog.", 5])
+def test_an_unknown_language_is_refused_when_there_is_a_question(
+    client: Client, resource: Resource, language: Any
+) -> None:
+    said = {"language": [f"PostgreSQL has no text search configuration “{language}”."]}
+
+    assert refused(client, resource, q="river", language=language) == said
+    assert refused(client, resource, q={"title": "river"}, language=language) == said
+    assert refused(client, resource, full_text="river", language=language) == said
+    assert len(ids_of(find(client, resource, language=language))) == 6
+
+
+# Faults together ----------------------------------------------------------------------------------
+
+
+def test_all_parameters_that_cannot_be_read_are_reported_together(
+    client: Client, resource: Resource
+) -> None:
+    assert refused(
+        client,
+        resource,
+        limit="x",
+        offset=-1,
+        fields=5,
+        sort="code,,",
+        filters="{",
+        q=["x"],
+        full_text={"x": 1},
+        records_format="xml",
+        callback="f",
+        nonsense=1,
+        __junk=2,
+    ) == {
+        "limit": ["Invalid integer"],
+        "offset": ["Must be a natural number"],
+        "fields": ["Must be a list of names, or names separated by commas."],
+        "sort": ["“” is no sort key: a field, then asc or desc, then nulls first or nulls last."]
+        * 2,
+        "filters": ["Cannot parse JSON"],
+        "q": ["The full-text query must be text, or an object: field → text."],
+        "full_text": ["The full-text query must be text."],
+        "records_format": ["Value must be one of objects, lists, csv, tsv"],
+        "callback": ["JSONP is not supported: use CORS."],
+        "__extras": ["There is no parameter “nonsense”.", "There is no parameter “__junk”."],
+    }
+
+
+def test_all_that_does_not_fit_the_resource_is_reported_together(
+    client: Client, resource: Resource
+) -> None:
+    assert refused(
+        client,
+        resource,
+        fields=["code", "nope", "nope2"],
+        sort="title, nope, code desc",
+        filters={"nope": 1, "amount": "much", "stage": {"lt": [1]}},
+        q={"nope": "x", "title": "y"},
+        language="klingon",
+    ) == {
+        "fields": ["Unknown field: “nope”", "Unknown field: “nope2”"],
+        "sort": ["Unknown field: “nope”"],
+        "filters": [
+            "Unknown field: “nope”",
+            'Field “amount” has type numeric and cannot equal "much".',
+            "Field “stage” has type text and cannot equal [1].",
+        ],
+        "q": ["Unknown field: “nope”"],
+        "language": ["PostgreSQL has no text search configuration “klingon”."],
+    }
+
+
+# What is said beside the records ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "echo"),
+    [
+        ("offset", 2, 2),
+        ("offset", "2", 2),
+        ("offset", 2.0, 2),
+        ("q", "river", "river"),
+        ("q", 28, "28"),
+        ("q", True, "True"),
+        ("q", {"title": "river"}, {"title": "river"}),
+        ("q", '{"title": "river"}', {"title": "river"}),
+        ("filters", {"code": ["001", None]}, {"code": ["001", None]}),
+        ("filters", '{"code": "001"}', {"code": "001"}),
+        ("filters", [{"code": "001"}], [{"code": "001"}]),
+        ("filters", {"amount": {"gt": 1.25}}, {"amount": {"gt": 1.25}}),
+        ("sort", "code desc", "code desc"),
+        ("sort", ["code desc", "_id"], ["code desc", "_id"]),
+        ("plain", True, True),
+        ("plain", False, False),
+        ("plain", "yes", True),
+        ("plain", 0, False),
+        ("language", "simple", "simple"),
+        ("distinct", True, True),
+        ("distinct", "false", False),
+        ("full_text", "river", "river"),
+        ("full_text", 5, "5"),
+    ],
+)
+def test_what_is_given_comes_back_as_it_was_understood(
+    client: Client, resource: Resource, name: str, sent: Any, echo: Any
+) -> None:
+    result = result_of(find(client, resource, **{name: sent}))
+
+    assert result[name] == echo
+    assert type(result[name]) is type(echo)
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_default_does_not_come_back(client: Client, resource: Resource, value: Any) -> None:
+    names = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
+
+    result = result_of(find(client, resource, **dict.fromkeys(names, value)))
+
+    assert not {*names} & {*result}
+
+
+@pytest.mark.parametrize(
+    "sent", [{"offset": 0}, {"q": {}}, {"filters": {}}, {"filters": []}, {"sort": []}]
+)
+def test_nothing_asked_does_not_come_back(
+    client: Client, resource: Resource, sent: dict[str, Any]
+) -> None:
+    assert not {*sent} & {*result_of(find(client, resource, **sent))}
+
+
+def test_every_answer_has_the_same_members(client: Client, resource: Resource) -> None:
+    result = result_of(find(client, resource))
+
+    assert set(result) == {
+        "resource_id",
+        "fields",
+        "records_format",
+        "limit",
+        "include_total",
+        "include_next_page",
+        "total",
+        "total_was_estimated",
+        "_links",
+        "records",
+    }
+    del result["fields"], result["records"], result["_links"]
+    assert result == {
+        "resource_id": str(resource.pk),
+        "records_format": "objects",
+        "limit": 100,
+        "include_total": True,
+        "include_next_page": False,
+        "total": 6,
+        "total_was_estimated": False,
+    }
+
+
+@pytest.mark.parametrize("threshold", [None, 0, 5, "x", [1]])
+def test_an_estimate_is_never_given(client: Client, resource: Resource, threshold: Any) -> None:
+    result = result_of(find(client, resource, total_estimation_threshold=threshold))
+
+    assert (result["total"], result["total_was_estimated"]) == (6, False)
+    assert "total_estimation_threshold" not in result
+
+
+@pytest.mark.parametrize(
+    ("include_total", "said"),
+    [
+        (None, True),
+        ("", True),
+        (True, True),
+        ("yes", True),
+        (1, True),
+        (False, False),
+        ("0", False),
+    ],
+)
+def test_the_total_is_left_out_when_it_is_not_asked_for(
+    client: Client, resource: Resource, include_total: Any, said: bool
+) -> None:
+    for sent in ({}, {"q": "river"}, {"sort": "code"}, {"distinct": True, "fields": "code"}):
+        result = result_of(find(client, resource, include_total=include_total, **sent))
+        assert result["include_total"] is said
+        assert ("total" in result) is said
+
+
+# Aliases ------------------------------------------------------------------------------------------
+
+
+def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
+    Alias.objects.create(resource=resource, name="Khí hậu 2024")
+
+    for sent in ({"resource_id": "Khí hậu 2024"}, {"id": "Khí hậu 2024"}):
+        result = result_of(ask(client, {**sent, "limit": 1}))
+        assert result["resource_id"] == str(resource.pk)
+        assert len(result["records"]) == 1
+    info = call(client, "datastore_info", {"id": "Khí hậu 2024"})
+    assert info.json()["result"]["meta"]["id"] == str(resource.pk)
+
+
+@pytest.mark.parametrize("name", ["khí hậu 2024", " Khí hậu 2024", "Khí hậu", "Khi\u0301 hậu 2024"])
+def test_an_alias_is_exact(client: Client, resource: Resource, name: str) -> None:
+    Alias.objects.create(resource=resource, name="Khí hậu 2024")
+
+    error_of(find(client, name), 404, "Not Found Error")
+
+
+def test_id_wins_over_resource_id(client: Client, resource: Resource) -> None:
+    other = make_resource("a\n1\n")
+
+    assert ids_of(ask(client, {"id": str(other.pk), "resource_id": str(resource.pk)})) == [1]
+    assert len(ids_of(ask(client, {"id": "", "resource_id": str(resource.pk)}))) == 6
+    error_of(ask(client, {"id": "no", "resource_id": str(resource.pk)}), 404, "Not Found Error")
+
+
+def test_an_id_is_known_in_capitals_too(client: Client, resource: Resource) -> None:
+    assert len(ids_of(find(client, str(resource.pk).upper()))) == 6
+
+
+def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None) -> None:
+    hidden = make_resource(private=True)
+    Alias.objects.create(resource=hidden, name="hidden")
+
+    for action in ("datastore_search", "datastore_info"):
+        error_of(call(client, action, {"id": "hidden"}), 403, "Authorization Error")
+    assert (
+        len(
+            ids_of(
+                ask(client, {"id": "hidden"}, Authorization=make_writer("reader", verbs=["view"]))
+            )
+        )
+        == 6
+    )
+
+
+# _table_metadata ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(resource: Resource) -> dict[str, Resource]:
+    """A public resource with two aliases and a private one with one; one without a table."""
+    hidden = make_resource("a\n1\n", private=True)
+    Alias.objects.create(resource=resource, name="survey")
+    Alias.objects.create(resource=resource, name="visits")
+    Alias.objects.create(resource=hidden, name="secret")
+    Resource.objects.create(name="empty")
+    return {"public": resource, "hidden": hidden}
+
+
+def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, Resource]) -> None:
+    public, hidden = str(named["public"].pk), str(named["hidden"].pk)
+    asked = {
+        "id": "_table_metadata",
+        "filters": {"name": [public, hidden, "survey", "visits", "secret", "empty"]},
+    }
+
+    for_all = result_of(ask(client, asked))
+    for_staff = result_of(ask(client, asked, Authorization=make_writer("reader", verbs=["view"])))
+
+    assert for_all["resource_id"] == "_table_metadata"
+    assert [(each["name"], each["alias_of"]) for each in for_all["records"]] == [
+        (public, None),
+        ("survey", public),
+        ("visits", public),
+    ]
+    assert for_all["total"] == 3
+    assert [(each["name"], each["alias_of"]) for each in for_staff["records"]] == [
+        (public, None),
+        ("survey", public),
+        ("visits", public),
+        (hidden, None),
+        ("secret", hidden),
+    ]
+    assert for_all["fields"] == [
+        {"id": "_id", "type": "int"},
+        {"id": "name", "type": "text"},
+        {"id": "oid", "type": "int8"},
+        {"id": "alias_of", "type": "text"},
+    ]
+
+
+def test_the_answer_about_names_is_private_for_who_may_read_more(
+    client: Client, named: dict[str, Resource]
+) -> None:
+    for_all = find(client, "_table_metadata")
+    for_staff = ask(
+        client, {"id": "_table_metadata"}, Authorization=make_writer("reader", verbs=["view"])
+    )
+
+    assert for_all["Cache-Control"] == "max-age=0, must-revalidate, public"
+    assert for_staff["Cache-Control"] == "max-age=0, must-revalidate, private"
+
+
+def test_the_names_are_searched_like_records(client: Client, named: dict[str, Resource]) -> None:
+    public = str(named["public"].pk)
+    metadata, own = "_table_metadata", {"name": [public, "survey", "visits", "secret"]}
+
+    assert records(client, metadata, filters={"name": "survey"}, fields="name,alias_of") == [
+        {"name": "survey", "alias_of": public}
+    ]
+    assert records(client, metadata, filters={**own, "alias_of": None}, fields="name") == [
+        {"name": public}
+    ]
+    assert records(client, metadata, filters={"name": "secret"}) == []
+    assert [each["name"] for each in records(client, metadata, q="visit")] == ["visits"]
+    assert (
+        records(
+            client,
+            metadata,
+            filters=own,
+            sort="name desc",
+            fields="name",
+            limit=1,
+            records_format="csv",
+        )
+        == max(public, "visits") + "\n"
+    )
+    assert records(
+        client, metadata, filters=own, distinct=True, fields="alias_of", sort="alias_of"
+    ) == [{"alias_of": public}, {"alias_of": None}]
+    pages = follow(client, metadata, limit=2)
+    assert [record_id for page in pages for record_id in page] == [
+        each["_id"] for each in records(client, metadata)
+    ]
+    error_of(find(client, metadata, filters={"nope": 1}), 409, "Validation Error")
+
+
+def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource]) -> None:
+    token = make_writer()
+    sent = {"id": "_table_metadata", "filters": {}}
+
+    for action in ("datastore_delete", "datastore_records_delete", "datastore_info"):
+        given = {"id": "_table_metadata"} if action == "datastore_info" else sent
+        response = call(client, action, given, Authorization=token)
+        error_of(response, 404, "Not Found Error")
+
+
+# datastore_info -----------------------------------------------------------------------------------
+
+
+def test_info_describes_the_fields_and_counts_the_records(
+    client: Client, resource: Resource
+) -> None:
+    resource.fields.filter(name="seen").update(label="Day", notes="of the visit")
+    Alias.objects.create(resource=resource, name="visits")
+    Alias.objects.create(resource=resource, name="survey")
+
+    result = call(client, "datastore_info", {"id": str(resource.pk)}).json()["result"]
+
+    sizes = {name: result["meta"].pop(name) for name in ("size", "idx_size", "db_size")}
+    assert result["meta"] == {
+        "id": str(resource.pk),
+        "count": 6,
+        "table_type": "BASE TABLE",
+        "aliases": ["survey", "visits"],
+    }
+    assert 0 < sizes["size"] < sizes["db_size"]
+    assert 0 < sizes["idx_size"] < sizes["db_size"]
+    assert [(field["id"], field["type"], field.get("info")) for field in result["fields"]] == [
+        ("code", "text", None),
+        ("subject", "text", None),
+        ("stage", "text", None),
+        ("title", "text", None),
+        ("amount", "numeric", None),
+        ("seen", "date", {"label": "Day", "notes": "of the visit"}),
+    ]
+    assert result["fields"][4]["schema"] == {
+        "native_type": "numeric",
+        "notnull": False,
+        "index_name": "",
+        "is_index": True,
+        "uniquekey": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("sent", "members", "field"),
+    [
+        ({}, {"fields", "meta"}, {"id", "type", "schema"}),
+        ({"include_meta": False}, {"fields"}, {"id", "type", "schema"}),
+        ({"include_fields_schema": False}, {"fields", "meta"}, {"id", "type"}),
+        ({"include_fields_schema": "no", "include_meta": "no"}, {"fields"}, {"id", "type"}),
+        ({"include_fields_schema": None, "include_meta": ""}, {"fields", "meta"},
+         {"id", "type", "schema"}),
+    ],
+)  # fmt: skip
+def test_info_says_what_is_asked_for(
+    client: Client, resource: Resource, sent: dict[str, Any], members: set[str], field: set[str]
+) -> None:
+    given = {"resource_id": str(resource.pk), **sent}
+    address = {name: "no" if value is False else value or "" for name, value in given.items()}
+
+    for response in (
+        call(client, "datastore_info", given),
+        client.get(f"{ACTION}datastore_info", address),
+    ):
+        result = response.json()["result"]
+        assert set(result) == members
+        assert all(set(each) == field for each in result["fields"])
+
+
+def test_info_is_refused_like_a_search(client: Client, resource: Resource) -> None:
+    hidden = make_resource(private=True)
+
+    error_of(call(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
+    error_of(call(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error")
+    assert error_of(call(client, "datastore_info", {}), 409, "Validation Error") == {
+        "resource_id": ["Missing value"]
+    }
+    assert error_of(
+        call(client, "datastore_info", {"id": str(resource.pk), "limit": 5}),
+        409,
+        "Validation Error",
+    ) == {"__extras": ["There is no parameter “limit”."]}
+
+
+def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) -> None:
+    resource = Resource.objects.create(name="stock")
+    token = make_writer()
+    given = {"resource_id": str(resource.pk)}
+
+    def count() -> int:
+        found: int = call(client, "datastore_info", given).json()["result"]["meta"]["count"]
+        return found
+
+    def write(action: str, **sent: Any) -> None:
+        response = call(client, action, {**given, **sent}, Authorization=token)
+        assert response.status_code == 200, response.content
+
+    write(
+        "datastore_create",
+        fields=[{"id": "a", "type": "int4"}, {"id": "b", "type": "text"}],
+        primary_key="a",
+        records=[{"a": 1}, {"a": 2}],
+    )
+    assert count() == 2
+    fields = call(client, "datastore_info", given).json()["result"]["fields"]
+    assert [each["schema"]["index_name"] for each in fields] == ["primary_key", ""]
+    assert [each["schema"]["uniquekey"] for each in fields] == [True, False]
+    write("datastore_upsert", records=[{"a": 2, "b": "x"}, {"a": 3}])
+    assert count() == 3
+    write("datastore_records_delete", filters={"a": [1, 3]})
+    assert count() == 1
+    write("datastore_create", primary_key=["a", "b"])
+    fields = call(client, "datastore_info", given).json()["result"]["fields"]
+    assert [each["schema"]["index_name"] for each in fields] == ["primary_key", "primary_key"]
+    assert [each["schema"]["uniquekey"] for each in fields] == [False, False]
+    load_csv(resource, "c\n1\n2\n3\n4\n")
+    assert count() == 4
+
+
+# help_show, status_show ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", actions)
+def test_every_action_is_described(client: Client, db: None, name: str) -> None:
+    for response in (
+        call(client, "help_show", {"name": name}),
+        client.get(f"{ACTION}help_show?name={name}"),
+    ):
+        answer = response.json()
+        assert (response.status_code, answer["success"]) == (200, True)
+        assert answer["help"].endswith("/api/3/action/help_show?name=help_show")
+        assert answer["result"] == str(actions[name].help)
+
+
+def test_the_address_in_help_leads_to_the_description(client: Client, resource: Resource) -> None:
+    answer = find(client, resource, limit=0).json()
+    refusal = find(client, "nope").json()
+
+    assert answer["help"] == refusal["help"]
+    described = client.get(answer["help"].removeprefix("http://testserver"))
+    assert described.json()["result"] == str(actions["datastore_search"].help)
+
+
+def test_a_description_is_in_the_language_of_the_path(client: Client, db: None) -> None:
+    response = client.get("/vi/api/3/action/help_show?name=datastore_search")
+
+    with override("vi"):
+        assert response.json()["result"] == str(actions["datastore_search"].help)
+
+
+@pytest.mark.parametrize(
+    "name", ["package_show", "datastore_search ", "DATASTORE_SEARCH", 5, "\u0301"]
+)
+def test_an_unknown_action_has_no_description(client: Client, db: None, name: Any) -> None:
+    error = error_of(call(client, "help_show", {"name": name}), 404, "Not Found Error")
+
+    assert error == {"message": f"Not found: there is no action “{name}”."}
+
+
+@pytest.mark.parametrize("sent", [{}, {"name": None}, {"name": ""}])
+def test_a_description_needs_a_name(client: Client, db: None, sent: dict[str, Any]) -> None:
+    assert error_of(call(client, "help_show", sent), 409, "Validation Error") == {
+        "name": ["Missing value"]
+    }
+
+
+def test_the_status_says_what_this_is(client: Client, db: None) -> None:
+    for response in (call(client, "status_show", {}), client.get(f"{ACTION}status_show")):
+        result = response.json()["result"]
+        assert result == {
+            "ckan_version": "2.12.0",
+            "datastore_search_version": package.__version__,
+            "site_url": "http://testserver",
+            "locale_default": "en",
+            "extensions": ["datastore"],
+        }
+    error_of(call(client, "status_show", {"x": 1}), 409, "Validation Error")

@@ -1,0 +1,427 @@
+"""HTTP as clients expect it: methods, content types, addresses, and no redirects."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf.urls.i18n import i18n_patterns
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import include, path
+
+from datastore_search.models import Resource
+
+from ..builders import ask, error_of, ids_of, result_of
+
+ACTION = "/api/3/action/datastore_search"
+FORM = "application/x-www-form-urlencoded"
+PREFIXES = ("", "/vi", "/en_GB", "/zh-hans")
+
+#: A portal that has the app under its languages alone, for ``settings.ROOT_URLCONF``.
+urlpatterns = i18n_patterns(path("", include("datastore_search.urls")))
+
+
+@pytest.fixture
+def languages_only(settings: Any) -> None:
+    settings.ROOT_URLCONF = "tests.api.test_http"
+
+
+def text_of(resource: Resource, **sent: object) -> str:
+    return json.dumps({"resource_id": str(resource.pk), **sent}, ensure_ascii=False)
+
+
+# Methods ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("query", ["limit=1", "limit=-1", "q=x&callback=f"])
+def test_head_has_the_headers_of_get(client: Client, resource: Resource, query: str) -> None:
+    address = f"{ACTION}?resource_id={resource.pk}&{query}"
+
+    by_head, by_get = client.head(address), client.get(address)
+
+    assert by_head.status_code == by_get.status_code
+    assert by_head.headers == by_get.headers
+    assert by_get["Content-Length"] == str(len(by_get.content))
+
+
+def test_a_connection_goes_on_after_head_and_after_refusals(live_server: Any) -> None:
+    connection = HTTPConnection(urlsplit(live_server.url).netloc, timeout=60)
+    asked = [
+        ("HEAD", ACTION, None, 409),
+        ("PUT", ACTION, b"{}", 405),
+        ("HEAD", "/api/3", None, 200),
+        ("POST", ACTION, b"x" * 100_000, 415),
+        ("POST", "/api/3/action/nope", b"x" * 100_000, 400),
+        ("GET", "/api/3", None, 200),
+    ]
+    said = []
+    for method, address, body, _status in asked:
+        connection.request(method, address, body, {"Content-Type": "text/plain"})
+        with connection.getresponse() as answer:
+            said.append((method, answer.status, len(answer.read()) > 0))
+    connection.close()
+
+    assert said == [(method, status, method != "HEAD") for method, _, _, status in asked]
+
+
+@pytest.mark.parametrize("action", ["datastore_search", "datastore_delete", "nope"])
+def test_options_is_answered_before_anything_else(client: Client, action: str) -> None:
+    response = client.options(f"/vi/api/action/{action}?limit=x", "{", "application/json")
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"])
+def test_an_unknown_method_is_405_and_names_the_known_ones(
+    client: Client, db: None, method: str
+) -> None:
+    response = client.generic(method, ACTION)
+
+    message = error_of(response, 405, "Method Not Allowed")["message"]
+    assert method in message
+    assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("address", ["/api/3", "/api/3/"])
+def test_the_version_is_said_to_all_who_read(client: Client, prefix: str, address: str) -> None:
+    by_get, by_head = client.get(prefix + address), client.head(prefix + address)
+
+    assert (by_get.status_code, by_get.json()) == (200, {"version": 3})
+    assert (by_head.status_code, by_head["Content-Length"]) == (200, str(len(by_get.content)))
+
+
+def test_the_version_cannot_be_written(client: Client) -> None:
+    response = client.post("/en/api/3", "{}", content_type="application/json")
+
+    error_of(response, 405, "Method Not Allowed")
+    assert response["Allow"] == "GET, HEAD, OPTIONS"
+
+
+# Content types ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "application/json;charset=UTF-8",
+        'application/json; charset="utf-8"',
+        "application/json; charset=latin-1",
+        "application/json; charset=nonsense",
+        "application/json; charset=",
+        "application/json; odata=verbose; x",
+        "Application/JSON",
+        "application/vnd.api+json",
+    ],
+)
+def test_json_is_unicode_whatever_charset_it_claims(
+    client: Client, resource: Resource, kind: str
+) -> None:
+    body = text_of(resource, q="Hà Nội").encode()
+
+    assert ids_of(client.generic("POST", ACTION, body, kind)) == [4]
+
+
+@pytest.mark.parametrize("kind", [FORM, f"{FORM}; charset=latin-1", f"{FORM};charset=nonsense"])
+def test_a_form_is_unicode_whatever_charset_it_claims(
+    client: Client, resource: Resource, kind: str
+) -> None:
+    body = f"resource_id={resource.pk}&q=Hà Nội".encode()
+
+    assert ids_of(client.generic("POST", ACTION, body, kind)) == [4]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_json_without_a_byte_order_mark_is_read_too(
+    client: Client, resource: Resource, encoding: str
+) -> None:
+    body = text_of(resource, q="Hà Nội").encode(encoding)
+
+    assert ids_of(client.post(ACTION, body, content_type="application/json")) == [4]
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=latin-1", "application/json", FORM])
+def test_what_windows_powershell_makes_of_accents_is_refused_in_words(
+    client: Client, resource: Resource, kind: str
+) -> None:
+    body = text_of(resource, q="café").encode("latin-1")
+
+    error = error_of(client.generic("POST", ACTION, body, kind), 400, "Bad Request")
+
+    assert error["message"] == "The request's body is not text in a known Unicode encoding."
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/json",
+        "text/plain",
+        "text/csv",
+        "application/x-json",
+        "application/octet-stream",
+        "json",
+        "application/json, text/plain",
+    ],
+)
+@pytest.mark.parametrize("method", ["POST", "GET"])
+def test_another_content_type_is_415_and_named(
+    client: Client, db: None, kind: str, method: str
+) -> None:
+    response = client.generic(method, ACTION, "{}", content_type=kind)
+
+    assert kind in error_of(response, 415, "Unsupported Media Type")["message"]
+
+
+def test_what_the_client_accepts_does_not_matter(client: Client, resource: Resource) -> None:
+    for accept in ("text/html", "application/xml;q=0.9", "image/*", "nonsense", ""):
+        response = ask(client, text_of(resource, limit=1), Accept=accept)
+
+        assert ids_of(response) == [1]
+        assert response["Content-Type"] == "application/json; charset=utf-8"
+
+
+# Where the parameters are -------------------------------------------------------------------------
+
+
+def test_json_in_the_body_of_a_get_is_read(client: Client, resource: Resource) -> None:
+    response = client.generic("GET", ACTION, text_of(resource, limit=2), "application/json")
+
+    assert ids_of(response) == [1, 2]
+
+
+@pytest.mark.parametrize("body", ['{"limit": 2, "q": "x"}', "{", "null", "\xff"])
+def test_a_query_string_leaves_the_body_of_a_get_unread(
+    client: Client, resource: Resource, body: str
+) -> None:
+    address = f"{ACTION}?resource_id={resource.pk}&limit=1"
+
+    assert ids_of(client.generic("GET", address, body, "application/json")) == [1]
+
+
+@pytest.mark.parametrize("form", ["{}", "\n  {}\n", "\ufeff{}"])
+def test_json_that_calls_itself_a_form_is_read(
+    client: Client, resource: Resource, form: str
+) -> None:
+    body = form.replace("{}", text_of(resource, q="Hà Nội"))
+
+    assert ids_of(client.post(ACTION, body.encode(), content_type=FORM)) == [4]
+
+
+def test_json_that_is_quoted_as_forms_are_is_read(client: Client, resource: Resource) -> None:
+    body = text_of(resource, limit=1).encode().hex("%")
+
+    assert ids_of(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
+
+
+def test_a_multipart_form_is_read(client: Client, resource: Resource) -> None:
+    sent = {"resource_id": str(resource.pk), "q": "Hà Nội", "filters": '{"stage": "active"}'}
+
+    assert ids_of(client.post(ACTION, sent)) == [4]
+
+
+@pytest.mark.parametrize("name", ["upload", "q", "filters"])
+def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name: str) -> None:
+    file = SimpleUploadedFile("new.csv", b"code\n009\n", "text/csv")
+
+    response = client.post(ACTION, {"resource_id": str(resource.pk), name: file})
+
+    assert error_of(response, 409, "Validation Error") == {name: ["No file can be sent."]}
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("fields=code&fields=stage", ["code", "stage"]),
+        ("fields=stage&fields=_id&fields=code", ["stage", "_id", "code"]),
+    ],
+)
+def test_repeated_fields_are_a_list(
+    client: Client, resource: Resource, query: str, names: list[str]
+) -> None:
+    response = client.get(f"{ACTION}?resource_id={resource.pk}&{query}&limit=1")
+
+    assert list(result_of(response)["records"][0]) == names
+
+
+def test_repeated_sort_keys_are_a_list(client: Client, resource: Resource) -> None:
+    response = client.get(f"{ACTION}?resource_id={resource.pk}&sort=stage+desc&sort=code")
+
+    assert ids_of(response) == [5, 3, 1, 2, 4, 6]
+
+
+@pytest.mark.parametrize("name", ["limit", "offset", "filters", "records_format", "language"])
+def test_what_can_be_said_but_once_is_refused_when_repeated(
+    client: Client, resource: Resource, name: str
+) -> None:
+    response = client.get(f"{ACTION}?resource_id={resource.pk}&{name}=1&{name}=2")
+
+    assert list(error_of(response, 409, "Validation Error")) == [name]
+
+
+@pytest.mark.parametrize("value", ["f", "", "jQuery1124_1"])
+def test_jsonp_is_refused_by_its_name(client: Client, resource: Resource, value: str) -> None:
+    sent = {"resource_id": str(resource.pk), "callback": value}
+
+    for response in (
+        client.get(ACTION, sent),
+        client.post(ACTION, sent),
+        ask(client, sent, path=ACTION),
+    ):
+        error = error_of(response, 409, "Validation Error")
+        assert error == {"callback": ["JSONP is not supported: use CORS."]}
+
+
+# Addresses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("version", ["/api/action", "/api/3/action"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_both_versions_answer_with_and_without_a_locale(
+    client: Client, resource: Resource, prefix: str, version: str, method: str
+) -> None:
+    address = f"{prefix}{version}/datastore_search?resource_id={resource.pk}&limit=1"
+
+    response = client.generic(method, address)
+
+    assert ids_of(response) == [1]
+    assert response.json()["help"] == (
+        f"http://testserver{prefix}/api/3/action/help_show?name=datastore_search"
+    )
+
+
+@pytest.mark.parametrize("prefix", ["", "/en_GB"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/api/3/action/datastore_search/",
+        "/api/action/datastore_search/x",
+        "/api/action//datastore_search",
+        "/api/3/action/../action/datastore_search",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
+    client: Client, db: None, prefix: str, address: str, method: str
+) -> None:
+    response = client.generic(method, f"{prefix}{address}")
+
+    assert response.status_code == 404
+    if method != "HEAD":
+        error_of(response, 404, "Not Found Error")
+
+
+@pytest.mark.parametrize("prefix", ["", "/en_GB"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/api",
+        "/api/",
+        "/api//action/datastore_search",
+        "//api/action/datastore_search",
+        "/api/1",
+        "/api/2/action/datastore_search",
+        "/api/4/action/datastore_search",
+        "/api/3/action",
+        "/api/3/action/",
+        "/api/3/datastore_search",
+        "/api/3/rest/dataset",
+        "/API/action/datastore_search",
+        "/api/Action/datastore_search",
+        "/apis",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_an_address_that_is_none_is_404(
+    client: Client, db: None, prefix: str, address: str, method: str
+) -> None:
+    response = client.generic(method, f"{prefix}{address}")
+
+    assert response.status_code == 404
+
+
+def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> None:
+    for name in ("Datastore_Search", "datastore_search.json", "datastore_search%00", " "):
+        error_of(client.get(f"/api/3/action/{name}"), 400, "Bad Request")
+
+
+# Redirects ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["vi", "en", ""])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+def test_what_an_action_does_not_find_is_not_looked_for_in_another_language(
+    client: Client, db: None, language: str, method: str
+) -> None:
+    response = client.generic(
+        method, f"{ACTION}?resource_id=nope", headers={"Accept-Language": language}
+    )
+
+    assert response.status_code == 404
+
+
+@pytest.mark.usefixtures("languages_only")
+@pytest.mark.parametrize("method", ["POST", "PUT", "OPTIONS"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        ACTION,
+        "/api/action/datastore_upsert",
+        "/api/3",
+        "/api/3/",
+        "/api/3/action/datastore_search/",
+        "//api/action/datastore_search",
+        "/datastore",
+        "/datastore/",
+    ],
+)
+def test_only_a_page_is_redirected_to_a_language(client: Client, method: str, address: str) -> None:
+    response = client.generic(method, address, "{}", "application/json")
+
+    assert response.status_code == 404
+
+
+@pytest.mark.usefixtures("languages_only")
+@pytest.mark.parametrize("prefix", ["/vi", "/en_GB"])
+def test_a_portal_may_have_the_app_under_its_languages_alone(
+    client: Client, resource: Resource, prefix: str
+) -> None:
+    path = f"{prefix}{ACTION}"
+
+    assert ids_of(ask(client, text_of(resource, limit=1), path=path)) == [1]
+    assert client.get("/datastore/", headers={"Accept-Language": "vi"})["Location"] == (
+        "/vi/datastore/"
+    )
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/en/api/3/action/datastore_search/",
+        "/en/api/3/action",
+        "/en//api/3/action/datastore_search",
+        "/EN/api/3/action/datastore_search",
+        "/en_GB/api/3",
+        "/xx/api/3/action/datastore_search",
+        "/en/nowhere",
+    ],
+)
+def test_a_post_below_a_language_is_not_redirected_either(
+    client: Client, db: None, address: str
+) -> None:
+    response = client.post(address, "{}", content_type="application/json")
+
+    assert response.status_code in {404, 405, 409}
+
+
+def test_an_answer_names_the_language_of_its_messages(client: Client, db: None) -> None:
+    for prefix, language in (("", "en"), ("/fr", "fr"), ("/en_GB", "en-gb")):
+        response = client.get(f"{prefix}{ACTION}", headers={"Accept-Language": "vi"})
+
+        error_of(response, 409, "Validation Error")
+        assert response["Content-Language"] == language

@@ -1,0 +1,1 @@
+"""What a real CKAN answers, recorded, and our answers beside it."""

@@ -1,0 +1,185 @@
+"""
+Each case, asked of our own API: what CKAN answers, or a difference that is meant.
+
+The answers of CKAN are recorded (``record.py``); the differences are in ``differences.py``.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import make_token, make_user
+from .cases import CASES, READING, WRITING, Case, Request
+from .comparison import Comparison
+from .differences import DIFFERENCES, Difference
+from .exchange import (
+    ANSWERS,
+    fingerprint,
+    kept,
+    learn_made,
+    on_the_wire,
+    read_json,
+    types_in,
+    write_json,
+)
+from .tables import TABLES, creations
+from .writing import LOOK
+
+#: Without the mark there would be no database of the tests.
+pytestmark = pytest.mark.django_db
+
+_WRITER = ("view_resource", "add_resource", "change_resource", "delete_resource")
+
+_REFERENCE = (
+    Path(__file__).parents[2].joinpath("docs/reference/ckan-compatibility.md").read_text()
+).splitlines()
+_HEADER, *_LINES = map(read_json, ANSWERS.read_text().splitlines())
+_RECORDED = {line["case"]: line for line in _LINES}
+_GROUPS = dict.fromkeys(case.name.partition("/")[0] for case in CASES)
+_STEPS = [name for case in CASES for name, _ in case.steps]
+
+
+class Site:
+    """Our own API, with the tables of the cases."""
+
+    def __init__(self) -> None:
+        """Make the tables, as a client does."""
+        self.client = Client(raise_request_exception=False)
+        self.token = make_token(make_user("writer", permissions=_WRITER))
+        self.ids = {"dataset": str(uuid.uuid4())}
+        for table in TABLES:
+            self.make_resource(table.name)
+        for table in TABLES:
+            answer = self.ask(Request(table.creation, "datastore_create"))
+            assert answer["status"] == 200, answer
+
+    def make_resource(self, name: str) -> None:
+        """Make a resource without a table."""
+        self.ids[name] = str(Resource.objects.create(name=name).pk)
+
+    def ask(self, request: Request) -> dict[str, Any]:
+        """Send a request; give what is kept of the answer."""
+        wire = on_the_wire(request, self.ids)
+        answer = self.client.generic(
+            wire.method,
+            wire.path,
+            wire.body,
+            wire.content_type or "application/octet-stream",
+            headers={"Authorization": self.token} if request.needs_token else {},
+        )
+        text = answer.content.decode()
+        learn_made(request, text, self.ids)
+        return kept(answer.status_code, text, self.ids)
+
+    def compare(self, case: Case) -> Iterator[Comparison]:
+        """Ask the requests of a case, and leave nothing of it behind."""
+        with _undone():
+            if case.writes:
+                self.make_resource("own")
+            recorded = _RECORDED[case.name]["answers"]
+            for (name, request), ckan in zip(case.steps, recorded, strict=True):
+                yield Comparison(name, request, ckan, self.ask(request))
+
+
+@contextmanager
+def _undone() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def comparisons(django_db_setup: None, django_db_blocker: Any) -> dict[str, Comparison]:
+    """All cases, asked once."""
+    with django_db_blocker.unblock(), _undone():
+        site = Site()
+        compared = [comparison for case in CASES for comparison in site.compare(case)]
+    return {comparison.name: comparison for comparison in compared}
+
+
+@pytest.mark.parametrize("group", _GROUPS)
+def test_ckan_answers_so_too_or_the_difference_is_meant(
+    comparisons: dict[str, Comparison], group: str
+) -> None:
+    asked = [each for name, each in comparisons.items() if name.startswith(f"{group}/")]
+
+    unmeant = [_told(each) for each in asked if each.differing and not _meant(each)]
+
+    assert asked
+    assert not unmeant, "\n\n".join(unmeant)
+
+
+def _meant(comparison: Comparison) -> bool:
+    about = [difference for difference in DIFFERENCES if difference.is_about(comparison.name)]
+    return len(about) == 1 and about[0].holds(comparison)
+
+
+def _told(comparison: Comparison) -> str:
+    return "\n".join(
+        (
+            f"{comparison.request.action} {write_json(comparison.request.sent)[:1500]}",
+            f"CKAN: {write_json(comparison.ckan)[:1500]}",
+            f"Ours: {write_json(comparison.ours)[:1500]}",
+            f"Differing: {sorted(comparison.differing)}",
+        )
+    )
+
+
+def test_the_cases_were_recorded_as_they_are_asked() -> None:
+    assert _HEADER["tables"] == fingerprint(creations())
+    assert {name: line["asked"] for name, line in _RECORDED.items()} == {
+        case.name: fingerprint(case.sent) for case in CASES
+    }
+
+
+def test_the_cases_are_many_and_their_names_are_their_own() -> None:
+    assert len(READING) > 1000
+    assert len(WRITING) > 150
+    assert len(_STEPS) == len(set(_STEPS))
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda each: each.cases[0])
+def test_each_pattern_of_a_difference_is_about_a_case_that_differs(
+    comparisons: dict[str, Comparison], difference: Difference
+) -> None:
+    differing = [name for name, comparison in comparisons.items() if comparison.differing]
+
+    assert [
+        pattern
+        for pattern in difference.cases
+        if not any(re.fullmatch(pattern, name) for name in differing)
+    ] == []
+
+
+@pytest.mark.parametrize("reason", sorted({difference.reason for difference in DIFFERENCES}))
+def test_each_reason_is_in_the_reference(reason: str) -> None:
+    rows = [line.split("|")[1].strip() for line in _REFERENCE if line.startswith("|")]
+
+    assert reason in rows
+
+
+def test_datastore_create_answers_with_the_fields_of_the_table(
+    comparisons: dict[str, Comparison],
+) -> None:
+    asked = list(comparisons.values())
+    made = [
+        (create.name, create.ours["result"]["fields"], look.ours["result"]["fields"][1:])
+        for create, look in pairwise(asked)
+        if create.request.action == "datastore_create" and create.ours["status"] == 200
+        if look.request.sent == LOOK and look.ours["status"] == 200
+    ]
+
+    assert len(made) > 50
+    assert [name for name, fields, looked in made if types_in(fields) != types_in(looked)] == []

@@ -1,0 +1,240 @@
+"""Pages of other origins: what their browsers are allowed to ask the portal."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from django.test import Client
+from selenium.webdriver import Chrome
+
+from datastore_search.models import Resource
+
+from .. import test_browser
+from ..builders import ask, error_of, make_resource, make_token
+
+browser = test_browser.browser
+
+ORIGIN = "https://elsewhere.example"
+SEARCH = "api/action/datastore_search"
+
+#: Headers of an answer that speak of other origins.
+ALLOW_ORIGIN = "Access-Control-Allow-Origin"
+ALLOW_CREDENTIALS = "Access-Control-Allow-Credentials"
+
+
+def words_of(value: str) -> set[str]:
+    return {word.strip().lower() for word in value.split(",")}
+
+
+# Headers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/{SEARCH}",
+        "/api/3/action/datastore_upsert",
+        f"/vi/{SEARCH}",
+        f"/en_GB/{SEARCH}",
+        f"/zh-hans/{SEARCH}",
+        "/datastore/dump/some-id",
+        "/sr_Latn/datastore/dump/some-id",
+    ],
+)
+def test_a_preflight_allows_a_post_with_a_token_from_anywhere(client: Client, path: str) -> None:
+    response = client.options(
+        path,
+        headers={
+            "Origin": ORIGIN,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        },
+    )
+
+    assert response.status_code == 200
+    assert response[ALLOW_ORIGIN] == "*"
+    assert words_of(response["Access-Control-Allow-Methods"]) == {"get", "head", "options", "post"}
+    assert words_of(response["Access-Control-Allow-Headers"]) == {"authorization", "content-type"}
+    assert ALLOW_CREDENTIALS not in response
+
+
+@pytest.mark.parametrize("prefix", ["", "/vi", "/en_GB"])
+def test_an_answer_may_be_read_by_a_page_of_any_origin(
+    client: Client, resource: Resource, prefix: str
+) -> None:
+    response = client.get(
+        f"{prefix}/{SEARCH}?resource_id={resource.pk}&limit=1", headers={"Origin": ORIGIN}
+    )
+
+    assert response.status_code == 200
+    assert response[ALLOW_ORIGIN] == "*"
+    assert ALLOW_CREDENTIALS not in response
+    assert {"origin", "authorization"} <= words_of(response["Vary"])
+
+
+@pytest.mark.parametrize("prefix", ["/vi", "/en_GB"])
+def test_a_dump_may_be_read_by_a_page_of_any_origin(
+    client: Client, resource: Resource, prefix: str
+) -> None:
+    found = client.get(f"{prefix}/datastore/dump/{resource.pk}", headers={"Origin": ORIGIN})
+    unknown = client.get(f"{prefix}/datastore/dump/nope", headers={"Origin": ORIGIN})
+
+    assert b"".join(found).count(b"\n") == 7
+    assert (found.status_code, found[ALLOW_ORIGIN]) == (200, "*")
+    assert (unknown.status_code, unknown[ALLOW_ORIGIN]) == (404, "*")
+
+
+def test_a_program_that_names_no_origin_is_told_nothing_of_them(
+    client: Client, resource: Resource
+) -> None:
+    response = client.get(f"/{SEARCH}?resource_id={resource.pk}&limit=1")
+
+    assert ALLOW_ORIGIN not in response
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "kind"),
+    [
+        ({"limit": -1}, 409, "Validation Error"),
+        ({"resource_id": "nope"}, 404, "Not Found Error"),
+        ({}, 403, "Authorization Error"),
+        ("{", 400, "Bad Request"),
+    ],
+)
+def test_a_page_may_read_a_refusal_too(
+    client: Client, db: None, sent: Any, status: int, kind: str
+) -> None:
+    hidden = make_resource(private=True)
+    asked = sent if isinstance(sent, str) else {"resource_id": str(hidden.pk), **sent}
+
+    response = ask(client, asked, Origin=ORIGIN)
+
+    error_of(response, status, kind)
+    assert response[ALLOW_ORIGIN] == "*"
+
+
+def test_a_page_may_read_what_nobody_expected(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_args: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("datastore_search.api.actions.searching.search", broken)
+
+    response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
+
+    error_of(response, 500, "Internal Server Error")
+    assert response[ALLOW_ORIGIN] == "*"
+
+
+def test_a_page_may_read_that_a_method_is_not_allowed(client: Client, db: None) -> None:
+    response = client.put(f"/en/{SEARCH}", headers={"Origin": ORIGIN})
+
+    error_of(response, 405, "Method Not Allowed")
+    assert response[ALLOW_ORIGIN] == "*"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/en/admin/login/",
+        "/en/admin/api/",
+        "/en/datastore/",
+        "/en/",
+        "/admin/api/action/",
+        "/i18n/setlang/",
+        "/static/api/action/x.css",
+    ],
+)
+def test_other_addresses_are_for_this_origin_alone(client: Client, db: None, path: str) -> None:
+    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+
+    for response in (
+        client.get(path, headers={"Origin": ORIGIN}),
+        client.options(path, headers=asked),
+    ):
+        assert not [name for name in response.headers if name.startswith("Access-Control-")]
+
+
+# A browser ----------------------------------------------------------------------------------------
+
+
+class _EmptyPage(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>Elsewhere</title><link rel=icon href=data:,>")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base
+        """Say nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """The address of an empty page of another origin."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _EmptyPage) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def base(live_server: Any) -> Iterator[str]:
+    yield live_server.url
+    Resource.objects.all().delete()
+
+
+_FETCH = """
+const [address, options, done] = arguments
+fetch(address, options)
+    .then(async answer => done([answer.status, await answer.text()]))
+    .catch(error => done([0, error.name]))
+"""
+
+
+def fetch(browser: Chrome, address: str, **options: Any) -> tuple[int, str]:
+    """Let the open page fetch an address; 0 and the error's name when the browser forbids it."""
+    status, text = browser.execute_async_script(_FETCH, address, options)
+    return status, text
+
+
+def test_a_page_of_another_origin_searches_a_private_table_with_its_token(
+    browser: Chrome, base: str, elsewhere: str
+) -> None:
+    hidden = make_resource(private=True)
+    browser.get(elsewhere)
+
+    def search(**headers: str) -> tuple[int, str]:
+        return fetch(
+            browser,
+            f"{base}/vi/{SEARCH}",
+            method="POST",
+            headers={"Content-Type": "application/json", **headers},
+            body=json.dumps({"resource_id": str(hidden.pk), "filters": {"code": "003"}}),
+        )
+
+    status, text = search(Authorization=make_token())
+    refused, refusal = search()
+
+    assert status == 200
+    assert json.loads(text)["result"]["records"][0]["title"] == "Mực nước sông Hồng"
+    assert (refused, json.loads(refusal)["success"]) == (403, False)
+
+
+def test_a_page_of_another_origin_reads_nothing_but_the_api(
+    browser: Chrome, base: str, elsewhere: str
+) -> None:
+    browser.get(elsewhere)
+
+    assert fetch(browser, f"{base}/vi/api/3") == (200, '{"version": 3}')
+    assert fetch(browser, f"{base}/vi/admin/login/") == (0, "TypeError")
+    assert fetch(browser, f"{base}/vi/api/3", headers={"X-Other": "1"}) == (0, "TypeError")
+    assert fetch(browser, f"{base}/vi/api/3", credentials="include") == (0, "TypeError")

@@ -1,0 +1,290 @@
+"""The grammar of ``filters``: every form, its limits, and all of its faults together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from datastore_search.exceptions import (
+    EmptyCondition,
+    FiltersNotAnObject,
+    FiltersTooDeep,
+    FiltersTooMany,
+    InvalidFilterOperand,
+    InvalidParameter,
+    InvalidParameters,
+    UnknownGroup,
+    UnknownOperator,
+)
+from datastore_search.filters import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
+from datastore_search.filters.grammar import OPERATORS
+
+A1, A2, B1 = AnyOf("a", (1,)), AnyOf("a", (2,)), AnyOf("b", (1,))
+GREATER, LESS = Comparison("a", "gt", 1), Comparison("a", "lt", 5)
+
+
+def faults_of(filters: Any) -> list[type[InvalidParameter]]:
+    with pytest.raises(InvalidParameters) as refusal:
+        parse_filters(filters)
+    return [type(fault) for fault in refusal.value.faults]
+
+
+# Forms --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filters", "conditions"),
+    [
+        pytest.param({}, (), id="nothing"),
+        pytest.param([], (), id="nothing in a list"),
+        pytest.param({"a": 1}, (A1,), id="a value"),
+        pytest.param({"a": None}, (AnyOf("a", (None,)),), id="null"),
+        pytest.param({"a": "x"}, (AnyOf("a", ("x",)),), id="a text"),
+        pytest.param({"a": True}, (AnyOf("a", (True,)),), id="a truth value"),
+        pytest.param({"a": 1, "b": 1}, (A1, B1), id="two fields"),
+        pytest.param({"": 1}, (AnyOf("", (1,)),), id="an empty name"),
+        pytest.param({"a": []}, (AnyOf("a", ()),), id="no values"),
+        pytest.param({"a": [1]}, (A1,), id="a list of one"),
+        pytest.param({"a": [1, "x", None]}, (AnyOf("a", (1, "x", None)),), id="several values"),
+        pytest.param({"a": [[1], []]}, (AnyOf("a", ([1], [])),), id="lists as values"),
+        pytest.param({"a": {"eq": 1}}, (A1,), id="eq"),
+        pytest.param({"a": {"eq": None}}, (AnyOf("a", (None,)),), id="eq null"),
+        pytest.param({"a": {"eq": [1, 2]}}, (AnyOf("a", ([1, 2],)),), id="eq a whole list"),
+        pytest.param({"a": {"eq": {"k": 1}}}, (AnyOf("a", ({"k": 1},)),), id="eq an object"),
+        pytest.param({"a": {"in": [1, 2]}}, (AnyOf("a", (1, 2)),), id="in"),
+        pytest.param({"a": {"in": []}}, (AnyOf("a", ()),), id="in nothing"),
+        pytest.param({"a": {"in": [[1]]}}, (AnyOf("a", ([1],)),), id="in lists"),
+        pytest.param({"a": {"gt": 1, "lt": 5}}, (GREATER, LESS), id="two operators"),
+        pytest.param({"a": [{"gt": 1}]}, (GREATER,), id="an operator in a list"),
+        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (OneOf((GREATER, LESS)),), id="operators or"),
+        pytest.param(
+            {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
+            (OneOf((AllOf((GREATER, LESS)), A2)),),
+            id="operators and, then or",
+        ),
+        pytest.param(
+            {"a": [7, {"gt": 1}, 8]},
+            (OneOf((GREATER, AnyOf("a", (7, 8)))),),
+            id="values and operators",
+        ),
+        pytest.param([{"a": 1}], (OneOf((A1,)),), id="a list of one object"),
+        pytest.param([{"a": 1}, {"b": 1}], (OneOf((A1, B1)),), id="a list of objects"),
+        pytest.param(
+            [{"a": 1, "b": 1}, {"a": 2}], (OneOf((AllOf((A1, B1)), A2)),), id="and within or"
+        ),
+        pytest.param({"$or": [{"a": 1}, {"b": 1}]}, (OneOf((A1, B1)),), id="$or"),
+        pytest.param({"$and": [{"a": 1}, {"b": 1}]}, (AllOf((A1, B1)),), id="$and"),
+        pytest.param({"$or": [{"a": 1}]}, (OneOf((A1,)),), id="$or of one"),
+        pytest.param(
+            {"$or": [{"a": 1, "b": 1}, {"a": 2}]},
+            (OneOf((AllOf((A1, B1)), A2)),),
+            id="$or of objects with two fields",
+        ),
+        pytest.param(
+            {"b": 1, "$or": [{"a": 1}, {"a": 2}]}, (B1, OneOf((A1, A2))), id="$or beside a field"
+        ),
+        pytest.param(
+            {"$and": [{"$or": [{"a": 1}, {"a": 2}]}, {"$or": [{"b": 1}]}]},
+            (AllOf((OneOf((A1, A2)), OneOf((B1,)))),),
+            id="groups in a group",
+        ),
+        pytest.param(
+            [{"$or": [{"a": 1}, {"b": 1}]}], (OneOf((OneOf((A1, B1)),)),), id="$or in a list"
+        ),
+        pytest.param({"$$a": 1}, (AnyOf("$a", (1,)),), id="$$"),
+        pytest.param({"$$or": [1]}, (AnyOf("$or", (1,)),), id="$$or is a field"),
+        pytest.param({"$$$a": 1}, (AnyOf("$$a", (1,)),), id="$$$"),
+        pytest.param({"a$": 1, "a$$b": 1}, (AnyOf("a$", (1,)), AnyOf("a$$b", (1,))), id="inner $"),
+        pytest.param({"$or": [{"$$": {"lt": 1}}]}, (OneOf((Comparison("$", "lt", 1),)),), id="$"),
+    ],
+)
+def test_every_form_is_read(filters: Any, conditions: tuple[Condition, ...]) -> None:
+    assert parse_filters(filters) == conditions
+
+
+@pytest.mark.parametrize("operator", sorted({*OPERATORS} - {"eq", "in", "isnull"}))
+@pytest.mark.parametrize("operand", [None, True, 5, "x", [], [1], {}, {"k": 1}])
+def test_other_operators_keep_their_operand_for_the_field(operator: str, operand: Any) -> None:
+    assert parse_filters({"a": {operator: operand}}) == (Comparison("a", operator, operand),)
+
+
+@pytest.mark.parametrize("operand", [True, False])
+def test_isnull_is_asked_with_a_truth_value(operand: bool) -> None:
+    assert parse_filters({"a": {"isnull": operand}}) == (Comparison("a", "isnull", operand),)
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+def alternatives(count: int) -> list[dict[str, int]]:
+    return [{"a": number} for number in range(count)]
+
+
+def nested(depth: int, group: str = "$and") -> dict[str, Any]:
+    condition: dict[str, Any] = {"a": 1}
+    for _ in range(depth):
+        condition = {group: [condition]}
+    return condition
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param({f"f{n}": n for n in range(99)}, id="99 fields"),
+        pytest.param({"$or": alternatives(99)}, id="99 members of $or"),
+        pytest.param({"$and": alternatives(99)}, id="99 members of $and"),
+        pytest.param(alternatives(99), id="99 objects"),
+        pytest.param({"a": list(range(10_000))}, id="10,000 values"),
+        pytest.param({"a": {"in": list(range(10_000))}}, id="in 10,000 values"),
+        pytest.param(
+            {"$and": [{"$or": alternatives(48)}, {"$or": alternatives(49)}]}, id="100 operations"
+        ),
+        # CKAN does not count an $and at the root that has one member.
+        pytest.param({"$and": [{"$or": alternatives(99)}]}, id="100 operations by CKAN's count"),
+    ],
+)
+def test_up_to_a_hundred_operations_are_taken(filters: Any) -> None:
+    assert parse_filters(filters)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        pytest.param({f"f{n}": n for n in range(100)}, id="100 fields"),
+        pytest.param({"$or": alternatives(100)}, id="100 members of $or"),
+        pytest.param({"$and": alternatives(100)}, id="100 members of $and"),
+        pytest.param(alternatives(100), id="100 objects"),
+        pytest.param({"$or": [{f"f{n}": n for n in range(100)}]}, id="100 fields in $or"),
+        pytest.param({"a": dict.fromkeys(map(str, range(100)), 1)}, id="100 operators"),
+        pytest.param({"a": [{"gt": 1}] * 101}, id="101 operators in a list"),
+        pytest.param(
+            {"$and": [{"$or": alternatives(50)}, {"$or": alternatives(49)}]}, id="102 operations"
+        ),
+        pytest.param({"$or": alternatives(60), "$and": alternatives(60)}, id="120 operations"),
+        pytest.param({"$or": alternatives(100_000)}, id="100,000 members"),
+    ],
+)
+def test_more_than_a_hundred_operations_are_refused(filters: Any) -> None:
+    assert faults_of(filters) == [FiltersTooMany]
+
+
+@pytest.mark.parametrize("group", ["$and", "$or"])
+def test_groups_lie_less_than_ten_deep(group: str) -> None:
+    assert parse_filters(nested(9, group))
+    assert faults_of(nested(10, group)) == [FiltersTooDeep]
+    assert faults_of(nested(500, group)) == [FiltersTooDeep]
+
+
+def test_a_list_at_the_top_is_a_group() -> None:
+    assert parse_filters([nested(8)])
+    assert faults_of([nested(9)]) == [FiltersTooDeep]
+
+
+def test_the_values_of_a_field_may_lie_deeper() -> None:
+    value: list[Any] = []
+    for _ in range(50):
+        value = [value]
+
+    assert parse_filters({"a": {"eq": value}}) == (AnyOf("a", (value,)),)
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filters", "fault"),
+    [
+        pytest.param(["a"], FiltersNotAnObject, id="a text in the list"),
+        pytest.param([["a"]], FiltersNotAnObject, id="a list in the list"),
+        pytest.param([None], FiltersNotAnObject, id="null in the list"),
+        pytest.param([5], FiltersNotAnObject, id="a number in the list"),
+        pytest.param([{}], EmptyCondition, id="an empty object in the list"),
+        pytest.param({"$or": []}, EmptyCondition, id="an empty $or"),
+        pytest.param({"$and": []}, EmptyCondition, id="an empty $and"),
+        pytest.param({"$or": [{}]}, EmptyCondition, id="an empty object in $or"),
+        pytest.param({"$or": {"a": 1}}, FiltersNotAnObject, id="$or of an object"),
+        pytest.param({"$or": "a"}, FiltersNotAnObject, id="$or of a text"),
+        pytest.param({"$or": None}, FiltersNotAnObject, id="$or of null"),
+        pytest.param({"$or": ["a"]}, FiltersNotAnObject, id="$or of texts"),
+        pytest.param({"$or": [[{"a": 1}]]}, FiltersNotAnObject, id="$or of lists"),
+        pytest.param({"$not": [{"a": 1}]}, UnknownGroup, id="$not"),
+        pytest.param({"$OR": [{"a": 1}]}, UnknownGroup, id="$OR"),
+        pytest.param({"$": 1}, UnknownGroup, id="$ alone"),
+        pytest.param({"$or ": [{"a": 1}]}, UnknownGroup, id="$or with a blank"),
+        pytest.param({"a": {}}, EmptyCondition, id="no operator"),
+        pytest.param({"a": [{}]}, EmptyCondition, id="no operator in a list"),
+        pytest.param({"a": {"like": 1}}, UnknownOperator, id="another operator"),
+        pytest.param({"a": {"GT": 1}}, UnknownOperator, id="an operator in capitals"),
+        pytest.param({"a": {"$gt": 1}}, UnknownOperator, id="an operator with $"),
+        pytest.param({"a": {"": 1}}, UnknownOperator, id="an empty operator"),
+        pytest.param({"a": [1, {"like": 1}]}, UnknownOperator, id="another operator in a list"),
+        pytest.param({"a": {"$or": [{"gt": 1}]}}, UnknownOperator, id="a group below a field"),
+        pytest.param({"a": {"in": 1}}, InvalidFilterOperand, id="in a number"),
+        pytest.param({"a": {"in": "abc"}}, InvalidFilterOperand, id="in a text"),
+        pytest.param({"a": {"in": None}}, InvalidFilterOperand, id="in null"),
+        pytest.param({"a": {"in": {"k": 1}}}, InvalidFilterOperand, id="in an object"),
+        pytest.param({"a": {"isnull": 1}}, InvalidFilterOperand, id="isnull of a number"),
+        pytest.param({"a": {"isnull": "true"}}, InvalidFilterOperand, id="isnull of a text"),
+        pytest.param({"a": {"isnull": None}}, InvalidFilterOperand, id="isnull of null"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_refused(filters: Any, fault: type[InvalidParameter]) -> None:
+    assert faults_of(filters) == [fault]
+
+
+def test_all_faults_are_reported_together() -> None:
+    filters = {
+        "a": {"like": 1, "in": 5, "gt": 2},
+        "b": {},
+        "c": [1, {"GT": 2}, {}],
+        "$nor": [],
+        "$or": [{"d": {"isnull": 0}}, 5, {}],
+        "$and": {},
+    }
+
+    assert faults_of(filters) == [
+        UnknownOperator,
+        InvalidFilterOperand,
+        EmptyCondition,
+        UnknownOperator,
+        EmptyCondition,
+        UnknownGroup,
+        InvalidFilterOperand,
+        FiltersNotAnObject,
+        EmptyCondition,
+        FiltersNotAnObject,
+    ]
+
+
+def test_too_many_operations_are_reported_with_the_other_faults() -> None:
+    filters = {"a": {"like": 1}, "$or": alternatives(60), "$and": alternatives(60)}
+
+    assert faults_of(filters) == [UnknownOperator, FiltersTooMany]
+
+
+def test_a_fault_names_what_is_wrong() -> None:
+    with pytest.raises(InvalidParameters) as refusal:
+        parse_filters({"amount": {"like": 1}, "$nor": [], "seen": {"in": 5}})
+
+    said = [str(fault) for fault in refusal.value.faults]
+    assert said == [
+        f"Unknown operator “like” on field “amount”. There are: {', '.join(OPERATORS)}.",
+        "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",
+        "Operator “in” on field “seen” has an operand it cannot use.",
+    ]
+
+
+@pytest.mark.parametrize("filters", [{"$" + "x" * 10_000: 1}, {"a": {"x" * 10_000: 1}}])
+def test_a_message_stays_short(filters: Any) -> None:
+    with pytest.raises(InvalidParameters) as refusal:
+        parse_filters(filters)
+
+    assert len(str(refusal.value)) < 400
+
+
+def test_a_long_name_is_shortened_in_a_message() -> None:
+    with pytest.raises(InvalidParameters) as refusal:
+        parse_filters({"f" * 10_000: {"like": 1, "in": 5}})
+
+    assert len(str(refusal.value)) < 1_000

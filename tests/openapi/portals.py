@@ -1,0 +1,71 @@
+"""A portal with the example project's tables that the examples are about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, transaction
+
+from datastore_search.loading import load_file
+from datastore_search.models import Resource
+from example_project.management.commands.demo import _SAMPLES as SAMPLES
+
+from ..builders import make_token, make_user
+
+#: Those of ``manifest.json``: the survey is public, the staff training is private.
+TABLES = ("watershed-survey", "staff-training")
+
+
+@dataclass(frozen=True, slots=True)
+class Portal:
+    """The token of a user who may do everything."""
+
+    token: str
+
+
+def make_portal() -> Portal:
+    """Load the tables, described as in the example project."""
+    for sample in json.loads((SAMPLES / "manifest.json").read_text(encoding="utf-8")):
+        if sample["name"] in TABLES:
+            load_sample(sample)
+    return Portal(make_token(make_user("editor", is_superuser=True)))
+
+
+def load_sample(sample: dict[str, Any]) -> None:
+    resource = Resource.objects.create(
+        **{
+            name: sample[name]
+            for name in ("id", "name", "title", "description", "private", "language")
+        }
+    )
+    load_file(resource, SAMPLES / sample["file"])
+    for field in resource.fields.all():
+        field.label = sample["labels"].get(field.name, "")
+        field.notes = sample["notes"].get(field.name, "")
+        field.save()
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Take back what is changed within."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def one_connection() -> Iterator[None]:
+    """Let requests leave the connection open in whose transaction the test runs."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    try:
+        yield
+    finally:
+        for signal in signals:
+            signal.connect(close_old_connections)

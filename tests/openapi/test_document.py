@@ -1,0 +1,188 @@
+"""The document is valid, complete and served, and its viewer fetches nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.core.management import call_command
+from django.test import Client
+from openapi_spec_validator import validate
+
+from datastore_search.api import parameter_types
+from datastore_search.api.actions import actions
+from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.api.envelope import _TYPES
+from datastore_search.filters.grammar import OPERATORS
+from datastore_search.openapi.parameters import _TABLE
+
+ACTIONS = "/en/api/3/action/"
+FORM = "application/x-www-form-urlencoded"
+
+
+def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path in document["paths"].values():
+        yield from path.values()
+
+
+def resolved(document: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Follow a reference, if it is one."""
+    for name in found.get("$ref", "#").split("/")[1:]:
+        document = document[name]
+    return document if "$ref" in found else found
+
+
+def test_the_document_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
+    assert document["openapi"] == "3.1.0"
+    validate(document)
+
+
+def test_the_command_writes_it_without_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command(
+        "spectacular", validate=True, fail_on_warn=True, file=str(tmp_path / "openapi.yaml")
+    )
+
+    assert "openapi: 3.1.0" in (tmp_path / "openapi.yaml").read_text(encoding="utf-8")
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("name", actions)
+def test_every_action_has_its_operations(document: dict[str, Any], name: str) -> None:
+    found = document["paths"][ACTIONS + name]
+
+    assert set(found) == ({"post"} if actions[name].is_writing else {"get", "post"})
+    for operation in found.values():
+        assert operation["summary"] == str(actions[name].help)
+        assert f"`/en/api/action/{name}`" in operation["description"]
+
+
+@pytest.mark.parametrize("name", actions)
+@pytest.mark.parametrize("kind", ["application/json", FORM])
+def test_every_parameter_of_an_action_is_described(
+    document: dict[str, Any], name: str, kind: str
+) -> None:
+    content = document["paths"][ACTIONS + name]["post"]["requestBody"]["content"]
+    schema = resolved(document, content[kind]["schema"])
+
+    assert list(schema["properties"]) == list(actions[name].parameters().fields)
+    assert all(each["description"] for each in schema["properties"].values())
+
+
+@pytest.mark.parametrize("name", [name for name in actions if not actions[name].is_writing])
+def test_every_parameter_of_a_query_string_is_described(
+    document: dict[str, Any], name: str
+) -> None:
+    found = document["paths"][ACTIONS + name]["get"].get("parameters", [])
+
+    assert {each["name"] for each in found} == set(actions[name].parameters().fields)
+    assert all(each["description"] for each in found)
+
+
+def test_the_dump_is_described(document: dict[str, Any]) -> None:
+    (path,) = (path for path in document["paths"] if "dump" in path)
+    dump = document["paths"][path]["get"]
+
+    assert path == "/en/datastore/dump/{name}"
+    assert {each["name"] for each in dump["parameters"]} == {"name", *DumpParameters().get_fields()}
+    assert all(each["description"] for each in dump["parameters"])
+    assert len(dump["responses"]["200"]["content"]) == 4
+
+
+def test_every_type_of_parameter_has_its_forms() -> None:
+    types = {
+        kind
+        for kind in vars(parameter_types).values()
+        if isinstance(kind, type) and issubclass(kind, parameter_types.ParameterField)
+    }
+    # Words have forms of their own; the other two are what others are made of.
+    unused = {
+        parameter_types.ChoiceField,
+        parameter_types.ParameterField,
+        parameter_types.JsonField,
+    }
+
+    assert types - unused == set(_TABLE)
+
+
+def test_every_operator_of_filters_is_described(document: dict[str, Any]) -> None:
+    operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
+
+    assert list(operators) == list(OPERATORS)
+
+
+@pytest.mark.parametrize(("status", "kind"), _TYPES.items())
+def test_every_type_of_error_is_an_answer(document: dict[str, Any], status: int, kind: str) -> None:
+    for operation in operations(document):
+        if operation["operationId"] == "api_version":
+            continue
+        bodiless = "requestBody" not in operation and status in (413, 415)
+        assert (str(status) in operation["responses"]) is not bodiless
+        if not bodiless:
+            found = resolved(document, operation["responses"][str(status)])
+            schema = resolved(document, found["content"]["application/json"]["schema"])
+            assert schema["properties"]["error"]["properties"]["__type"]["const"] == kind
+
+
+def test_writing_takes_a_token_and_reading_may_have_one(document: dict[str, Any]) -> None:
+    scheme = document["components"]["securitySchemes"]["datastoreToken"]
+    assert (scheme["type"], scheme["in"], scheme["name"]) == ("apiKey", "header", "Authorization")
+    for name, action in actions.items():
+        optional: list[Any] = [] if action.is_writing else [{}]
+        security = document["paths"][ACTIONS + name]["post"]["security"]
+        assert security == [*optional, {"datastoreToken": []}]
+
+
+def test_the_document_is_about_the_locale_that_it_is_asked_under() -> None:
+    served = Client().get("/pt_BR/api/schema/?format=json")
+
+    text = served.content.decode()
+    assert '"/pt-br/api/3/action/datastore_search"' in text
+    assert "/en/api" not in text
+
+
+def test_the_names_of_operations_are_unique(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for operation in operations(document)]
+
+    assert len(set(names)) == len(names)
+
+
+def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
+    page = Client().get("/vi/api/docs/").content.decode()
+
+    addresses = re.findall(r'(?:src|href|url)(?:=|: )"([^"]*)"', page)
+    static = [address for address in addresses if address != "/vi/api/schema/"]
+    assert len(static) == len(addresses) - 1
+    assert len(static) == 4
+    assert all(finders.find(address.removeprefix("/static/")) for address in static)
+
+
+WITHOUT = """
+import sys
+
+sys.modules["drf_spectacular"] = None
+from django.conf import settings
+
+settings.configure(
+    INSTALLED_APPS=[
+        "django.contrib.auth", "django.contrib.contenttypes", "rest_framework", "django_filters",
+        "knox", "datastore_search",
+    ],
+    DATABASES={"default": {"ENGINE": "django.db.backends.postgresql"}},
+)
+import django
+
+django.setup()
+import datastore_search.urls
+"""
+
+
+def test_the_app_works_without_drf_spectacular() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT], check=True)

@@ -1,0 +1,211 @@
+"""Each example of the document is asked, and answered as the document says."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from jsonschema import Draft202012Validator
+
+from datastore_search import __version__
+from datastore_search.api.actions import actions
+from datastore_search.openapi.examples import PORTAL, Example, examples, examples_of
+
+from .portals import Portal, undone
+from .test_document import FORM, operations, resolved
+
+pytestmark = pytest.mark.django_db  # each test takes back what it changes
+
+JSON = "application/json"
+ACTIONS = "/en/api/3/action/"
+EXAMPLES = [example for example in examples() if example.action in actions]
+
+#: What no two databases have in common; a sequence does not take its numbers back.
+VOLATILE = {"size", "idx_size", "db_size", "rank", "_id"}
+
+
+def ask(client: Client, example: Example, kind: str, token: str) -> Any:
+    headers = {"Authorization": token} if example.with_token else {}
+    path = ACTIONS + example.action
+    if kind == "query":
+        return client.get(path, example.as_form, headers=headers)
+    body = json.dumps(example.sent) if kind == JSON else urlencode(example.as_form, doseq=True)
+    return client.post(path, body, content_type=kind, headers=headers)
+
+
+def kinds(example: Example) -> Iterator[str]:
+    """The ways to ask that change nothing; then the one that the next examples build on."""
+    if not actions[example.action].is_writing:
+        yield "query"
+    yield FORM
+    yield JSON
+
+
+def settled(value: Any) -> Any:
+    """Leave out what differs from server to server."""
+    if isinstance(value, dict):
+        return {
+            name: None if name in VOLATILE and isinstance(member, int | float) else settled(member)
+            for name, member in value.items()
+        }
+    if isinstance(value, list):
+        return [settled(member) for member in value]
+    if isinstance(value, str):
+        return value.replace("http://testserver", PORTAL)
+    return value
+
+
+def closed(document: dict[str, Any]) -> dict[str, Any]:
+    """Let no object have a member that is not described."""
+    document = copy.deepcopy(document)
+    for name, schema in document["components"]["schemas"].items():
+        if not name.endswith("Parameters"):
+            close(schema)
+    return document
+
+
+def close(schema: Any) -> None:
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        for member in schema.values():
+            close(member)
+    elif isinstance(schema, list):
+        for member in schema:
+            close(member)
+
+
+def schema_of(document: dict[str, Any], action: str, status: int) -> Draft202012Validator:
+    """The schema of one answer of an action."""
+    response = document["paths"][ACTIONS + action]["post"]["responses"][str(status)]
+    schema = resolved(document, response)["content"][JSON]["schema"]
+    return Draft202012Validator({**schema, "components": document["components"]})
+
+
+def test_every_example_is_answered_as_it_says(
+    portal: Portal, client: Client, document: dict[str, Any], subtests: pytest.Subtests
+) -> None:
+    document = closed(document)
+    for example in EXAMPLES:
+        for kind in kinds(example):
+            with subtests.test(f"{example.action}, {example.name}, {kind}"):
+                check(client, document, example, kind, portal.token)
+
+
+def check(
+    client: Client, document: dict[str, Any], example: Example, kind: str, token: str
+) -> None:
+    if kind == JSON:
+        response = ask(client, example, kind, token)
+    else:
+        with undone():
+            response = ask(client, example, kind, token)
+    assert response.status_code == example.status, response.content
+    answer = response.json()
+    assert settled(answer) == settled(example.answer)
+    schema_of(document, example.action, example.status).validate(answer)
+
+
+def test_every_example_of_a_request_is_one_of_these(document: dict[str, Any]) -> None:
+    shown = {
+        name: operation["requestBody"]["content"][JSON]["examples"]
+        for name in actions
+        for operation in [document["paths"][ACTIONS + name]["post"]]
+    }
+
+    for name in actions:
+        found = {example.name: example.sent for example in examples_of(name)}
+        assert found
+        assert {each: asked["value"] for each, asked in shown[name].items()} == found
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.action}-{each.name}")
+def test_an_example_that_succeeds_has_the_form_of_a_request(
+    document: dict[str, Any], example: Example
+) -> None:
+    content = document["paths"][ACTIONS + example.action]["post"]["requestBody"]["content"]
+    for kind, sent in ((JSON, example.sent), (FORM, example.as_form)):
+        schema = {**content[kind]["schema"], "components": document["components"]}
+        if example.status == 200:
+            Draft202012Validator(schema).validate(sent)
+
+
+def test_every_operation_has_an_example_of_its_request_and_its_result(
+    document: dict[str, Any],
+) -> None:
+    for operation in operations(document):
+        (content, *_others) = operation["responses"]["200"]["content"].values()
+        assert "example" in content or content["examples"], operation["operationId"]
+        asked = [
+            *operation.get("requestBody", {}).get("content", {}).values(),
+            *(
+                parameter.get("content", {}).get(JSON, parameter)
+                for parameter in operation.get("parameters", [])
+            ),
+        ]
+        assert not asked or any(each.get("examples") for each in asked), operation["operationId"]
+
+
+def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> None:
+    (example,) = examples_of("dump")
+    asked = {name: value for name, value in example.as_form.items() if name != "name"}
+
+    response = client.get(f"/en/datastore/dump/{example.sent['name']}", asked)
+
+    assert b"".join(response).decode() == example.answer
+    assert response["Content-Type"].startswith("text/csv")
+
+
+def test_the_example_of_the_version_is_its_answer(client: Client, document: dict[str, Any]) -> None:
+    version = document["paths"]["/en/api/3"]["get"]["responses"]["200"]["content"][JSON]
+
+    assert client.get("/en/api/3").json() == version["example"]
+
+
+def test_the_examples_of_failures_have_their_form(document: dict[str, Any]) -> None:
+    components = document["components"]
+    assert len(components["responses"]) == 10
+    for response in components["responses"].values():
+        content = response["content"][JSON]
+        schema = {**content["schema"], "components": components}
+        Draft202012Validator(schema).validate(content["example"])
+
+
+@pytest.mark.parametrize(
+    ("status", "request_"),
+    [
+        (400, {"data": "[1]", "content_type": JSON}),
+        (400, {"data": "{", "content_type": JSON}),
+        (413, {"data": "{" + " " * 200 + "}", "content_type": JSON}),
+        (415, {"data": "limit: 1", "content_type": "text/plain"}),
+    ],
+)
+def test_a_request_that_cannot_be_read_is_answered_as_the_document_says(
+    client: Client, document: dict[str, Any], status: int, request_: dict[str, Any], settings: Any
+) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+
+    response = client.post(f"{ACTIONS}datastore_search", **request_)
+
+    assert response.status_code == status
+    schema_of(closed(document), "datastore_search", status).validate(response.json())
+
+
+def test_another_method_is_answered_as_the_document_says(
+    client: Client, document: dict[str, Any]
+) -> None:
+    response = client.delete(f"{ACTIONS}datastore_search")
+
+    assert response.status_code == 405
+    schema_of(closed(document), "datastore_search", 405).validate(response.json())
+
+
+def test_the_example_of_the_status_is_of_this_release() -> None:
+    (example,) = examples_of("status_show")
+
+    assert example.answer["result"]["datastore_search_version"] == __version__

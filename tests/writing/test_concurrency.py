@@ -1,0 +1,591 @@
+"""Several writers at once, readers meanwhile, and a file that replaces what is being written."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import pytest
+from django.db import connections, transaction
+
+from datastore_search import storage
+from datastore_search.loading import cleanup, load_file
+from datastore_search.models import Alias, Load, Resource
+
+from ..builders import error_of
+from .tables import Table, token_of, token_of_writer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Result = TypeVar("Result")
+
+WRITERS = pytest.mark.parametrize("writers", [2, 6])
+
+
+@pytest.fixture
+def token(db: None) -> str:
+    """Make the user anew, since what a test has committed nobody takes back."""
+    return token_of_writer()
+
+
+@pytest.fixture(autouse=True)
+def _no_table_left(db: None) -> Iterator[None]:
+    """Drop the record tables, of which the flush after a test knows nothing."""
+    yield
+    Resource.objects.all().delete()
+    cleanup()
+    assert storage.stored_loads(connections["default"]) == set()
+
+
+def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Run jobs at the same time, each in a thread and with a connection of its own."""
+    start = threading.Barrier(len(jobs), timeout=30)
+
+    def run(job: Callable[[], Result]) -> Result:
+        try:
+            start.wait()
+            return job()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        return [done.result(timeout=60) for done in [pool.submit(run, job) for job in jobs]]
+
+
+def each(writers: int, job: Callable[[int], Result]) -> list[Result]:
+    """Run a job once for each writer, all at once."""
+    return at_once([lambda writer=writer: job(writer) for writer in range(writers)])  # type: ignore[misc] # the default binds the number
+
+
+def check_counts(table: Table) -> None:
+    """Assert that the number that is kept, the real one and the one that is told are the same."""
+    told = len(table.records())
+    assert table.stored() == (told, told)
+
+
+def made(table: Table, writers: int = 0) -> Table:
+    """Make an empty table: a key, a text, and a field for each writer."""
+    table.result(
+        "create",
+        fields=[
+            {"id": "key", "type": "int4"},
+            {"id": "by", "type": "text"},
+            *({"id": f"w{writer}", "type": "int4"} for writer in range(writers)),
+        ],
+        primary_key=["key"],
+    )
+    return table
+
+
+# Writers ------------------------------------------------------------------------------------------
+
+
+@WRITERS
+def test_upserts_of_the_same_keys_lose_nothing(table: Table, writers: int) -> None:
+    made(table, writers)
+    rounds, keys = 5, 12
+
+    def write(writer: int) -> dict[int, int]:
+        wrote: dict[int, int] = {}
+        choice = random.Random(writer)
+        for turn in range(rounds):
+            chosen = choice.sample(range(keys), 7)
+            table.upsert(*({"key": key, f"w{writer}": turn, "by": str(writer)} for key in chosen))
+            wrote.update(dict.fromkeys(chosen, turn))
+        return wrote
+
+    wrote = each(writers, write)
+
+    records = {record["key"]: record for record in table.records()}
+    assert len(records) == len(table.records()) == len(set().union(*wrote))
+    for writer, turns in enumerate(wrote):
+        assert {key: records[key][f"w{writer}"] for key in turns} == turns
+    check_counts(table)
+
+
+@WRITERS
+def test_inserts_are_all_there_under_numbers_of_their_own(table: Table, writers: int) -> None:
+    made(table)
+    calls, size = 5, 5
+
+    def write(writer: int) -> list[int]:
+        given: list[int] = []
+        for call in range(calls):
+            first = (writer * calls + call) * size
+            answered = table.insert(
+                *({"key": first + place, "by": str(writer)} for place in range(size)),
+                include_records=True,
+            )["records"]
+            assert [record["key"] for record in answered] == list(range(first, first + size))
+            given += [record["_id"] for record in answered]
+        return given
+
+    given = each(writers, write)
+
+    assert sorted(table.values("key")) == list(range(writers * calls * size))
+    assert table.ids() == sorted(chain.from_iterable(given))
+    assert all(ids == sorted(ids) for ids in given)
+    check_counts(table)
+
+
+@WRITERS
+def test_of_inserts_of_one_key_one_wins(table: Table, writers: int) -> None:
+    made(table)
+
+    def write(writer: int) -> list[int]:
+        return [
+            table.call(
+                "upsert", method="insert", records=[{"key": key, "by": str(writer)}, {"key": None}]
+            ).status_code
+            for key in range(6)
+        ]
+
+    statuses = each(writers, write)
+
+    for answers in zip(*statuses, strict=True):
+        assert sorted(answers) == [200] + [409] * (writers - 1)
+    keys = [key for key in table.values("key") if key is not None]
+    assert sorted(keys) == list(range(6))
+    assert table.stored() == (12, 12)
+
+
+@WRITERS
+def test_writers_of_every_kind_leave_what_each_has_written(table: Table, writers: int) -> None:
+    made(table)
+
+    def write(writer: int) -> set[int]:
+        own = range(writer * 100, writer * 100 + 30)
+        table.insert(*({"key": key, "by": str(writer)} for key in own))
+        table.result("delete", filters={"key": list(own[:10])})
+        table.upsert(*({"key": key, "by": f"{writer}!"} for key in own[5:15]))
+        table.result("records_delete", filters={"by": f"{writer}!", "key": {"lt": own[8]}})
+        table.result("create", records=[{"key": own[0], "by": "again"}])
+        table.upsert({"key": own[29], "by": None}, method="update")
+        return {own[0], *own[8:]}
+
+    left = each(writers, write)
+
+    assert set(table.values("key")) == set().union(*left)
+    check_counts(table)
+    assert len(table.ids(q="again")) == len(table.ids(filters={"by": None})) == writers
+
+
+@WRITERS
+def test_deletes_of_the_same_records_count_each_once(table: Table, writers: int) -> None:
+    made(table)
+    table.insert(*({"key": key} for key in range(60)))
+
+    def write(writer: int) -> list[int]:
+        deleted: list[int] = []
+        for start in range(0, 50, 10):
+            filters = {"key": {"gte": start, "lt": start + 15}}
+            answer = table.result("delete", filters=filters, include_deleted_records=True)
+            deleted += [record["key"] for record in answer["deleted_records"]]
+        return deleted
+
+    deleted = each(writers, write)
+
+    assert sorted(chain.from_iterable(deleted)) == list(range(55))
+    assert table.values("key") == list(range(55, 60))
+    check_counts(table)
+
+
+@WRITERS
+def test_fields_and_keys_changed_at_once_are_all_there(table: Table, writers: int) -> None:
+    made(table)
+
+    def write(writer: int) -> None:
+        for turn in range(3):
+            name = f"f{turn}"  # every writer adds it; one is first
+            table.result(
+                "create",
+                fields=[{"id": name, "type": "int4"}, {"id": f"own {writer} {turn}"}],
+                records=[{"key": writer * 10 + turn, name: writer}],
+                primary_key=["key"] if turn % 2 else ["key", "by"],
+            )
+
+    each(writers, write)
+
+    names = [field["id"] for field in table.fields()]
+    expected = {"key", "by", *(f"f{turn}" for turn in range(3))}
+    expected |= {f"own {writer} {turn}" for writer in range(writers) for turn in range(3)}
+    assert (len(names), set(names)) == (len(expected), expected)
+    assert len({*table.values("key")}) == len(table.records()) == writers * 3
+    check_counts(table)
+
+
+def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
+    tables = [table, Table(table.token), Table(table.token), Table(table.token)]
+    for each_table in tables:
+        each_table.result("create", records=[{"a": 1}])
+
+    def take(place: int) -> list[int]:
+        names = ["one", "two", "three"]
+        wanted = names if place % 2 else names[::-1]
+        statuses = []
+        for turn in range(6):
+            response = tables[place].call("create", aliases=[] if turn % 2 else wanted)
+            if response.status_code == 409:
+                assert set(response.json()["error"]) == {"__type", "aliases"}
+            statuses.append(response.status_code)
+        return statuses
+
+    statuses = each(len(tables), take)
+
+    assert {status for answers in statuses for status in answers} <= {200, 409}
+    assert all(answers[1::2] == [200] * 3 for answers in statuses)
+    assert 200 in {status for answers in statuses for status in answers[::2]}
+    assert not Alias.objects.exists()
+
+
+def test_aliases_that_two_resources_exchange_belong_to_one(table: Table) -> None:
+    tables = [table, Table(table.token)]
+    table.result("create", aliases=["one"])
+    tables[1].result("create", aliases=["two"])
+
+    for _time in range(5):
+        statuses = each(
+            2, lambda place: tables[place].call("create", aliases=["one", "two"]).status_code
+        )
+        assert statuses == [409, 409]
+
+    assert sorted(Alias.objects.values_list("name", "resource_id")) == [
+        ("one", table.resource.pk),
+        ("two", Resource.objects.get(pk=tables[1].id).pk),
+    ]
+
+
+@WRITERS
+def test_a_new_id_used_at_once_becomes_one_resource_with_all_records(
+    table: Table, writers: int
+) -> None:
+    for _time in range(2):
+        new = Table(table.token)
+
+        def create(writer: int, new: Table = new) -> int:
+            response = new.call(
+                "create",
+                fields=[{"id": "key", "type": "int4"}, {"id": f"w{writer}", "type": "text"}],
+                records=[{"key": writer * 2}, {"key": writer * 2 + 1}],
+                primary_key=["key"],
+                aliases=["new"],
+            )
+            return int(response.status_code)
+
+        assert each(writers, create) == [200] * writers
+
+        assert sorted(new.values("key", resource_id="new")) == list(range(writers * 2))
+        assert len(new.fields()) == 1 + writers
+        assert Load.objects.filter(resource_id=new.id).count() == 1
+        check_counts(new)
+        new.result("delete")
+
+
+def test_who_may_only_add_shares_a_new_id_with_nobody(table: Table) -> None:
+    adder = token_of("adder", "add")
+    for _time in range(3):
+        new = Table(adder)
+        statuses = each(
+            3,
+            lambda writer, new=new: new.call("create", records=[{"a": writer}]).status_code,  # type: ignore[misc] # the default binds the table
+        )
+
+        assert sorted(statuses) == [200, 403, 403]
+        (writer,) = [place for place, status in enumerate(statuses) if status == 200]
+        assert new.values("a") == [writer]
+
+
+def test_writers_to_a_table_that_is_dropped_write_or_find_none(table: Table) -> None:
+    made(table)
+
+    def write(writer: int) -> list[tuple[int, Any]]:
+        if not writer:
+            return [(table.call("delete").status_code, None)]
+        answers = []
+        for turn in range(4):
+            response = table.call("upsert", records=[{"key": writer * 10 + turn}])
+            answers.append((response.status_code, response.json().get("error")))
+        return answers
+
+    for _time in range(3):
+        (dropped,), *wrote = each(4, write)
+        assert dropped[0] == 200
+        missing = {
+            "__type": "Not Found Error",
+            "message": f"Not found: Resource “{table.id}” was not found.",
+        }
+        for answers in wrote:
+            assert [
+                answer for answer in answers if answer not in ((200, None), (404, missing))
+            ] == []
+        assert table.call("search").status_code == 404
+        made(table)
+    assert table.records() == []
+
+
+# Readers ------------------------------------------------------------------------------------------
+
+
+class Readers:
+    """Readers that look again and again, and what they found that cannot be."""
+
+    def __init__(self, table: Table, *, count: int = 2) -> None:
+        self.table = table
+        self.faults: list[object] = []
+        self.looks = 0
+        self.done = threading.Event()
+        self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.done.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _read(self) -> None:
+        try:
+            while not self.done.is_set() and not self.faults:
+                for more in ({}, {"filters": {"by": "x"}}, {"q": "x"}, {"records_format": "csv"}):
+                    self._look(more)
+        finally:
+            connections.close_all()
+
+    def _look(self, more: dict[str, Any]) -> None:
+        """Records come and go in threes, and each three adds up to nothing."""
+        response = self.table.call("search", limit=32_000, **more)
+        if response.status_code != 200:
+            self.faults.append((more, response.content))
+            return
+        result = response.json()["result"]
+        records = result["records"]
+        count = len(records.splitlines()) if isinstance(records, str) else len(records)
+        if result["total"] != count or count % 3:
+            self.faults.append((more, result["total"], count))
+        if not isinstance(records, str) and sum(record["sum"] for record in records):
+            self.faults.append((more, "half of a call", records))
+        self.looks += 1
+
+
+def threes(first: int, number: int, **more: Any) -> list[dict[str, Any]]:
+    return [
+        {"key": first + place, "by": "x", "sum": (-2, 1, 1)[place % 3] * number, **more}
+        for place in range(3)
+    ]
+
+
+def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None:
+    made(table)
+    table.result("create", fields=[{"id": "sum", "type": "int4"}], records=threes(0, 1))
+
+    with Readers(table) as readers:
+        turn = 0
+        while turn < 12 or (readers.looks < 120 and not readers.faults):
+            turn += 1
+            first = turn * 3
+            table.insert(*threes(first, turn))
+            table.upsert(*threes(first, turn + 7), *threes(first + 10_000, turn))
+            table.result("delete", filters={"key": [first - 3, first - 2, first - 1]})
+            if turn % 4 == 0:
+                table.result("create", fields=[{"id": f"new {turn}"}], records=threes(-first, 5))
+                table.result("records_delete", filters={"key": {"gte": 10_000}})
+
+    assert readers.faults == []
+    assert readers.looks >= 120
+    check_counts(table)
+
+
+CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
+    "records": ("create", {"records": [{"key": 9}]}),
+    "fields": ("create", {"fields": [{"id": "more"}], "records": [{"more": "x"}]}),
+    "delete_fields": ("create", {"fields": [{"id": "key"}], "delete_fields": True}),
+    "aliases": ("create", {"aliases": ["other"]}),
+    "private": ("create", {"private": True}),
+    "the same key": ("create", {"primary_key": ["key"], "records": [{"key": 9}]}),
+    "upsert": ("upsert", {"records": [{"key": 1, "by": "new"}, {"key": 9}]}),
+    "delete": ("delete", {"filters": {}}),
+    "the table": ("delete", {}),
+}
+
+
+def test_readers_wait_for_no_writer(table: Table, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(seconds=1)
+    made(table)
+    table.insert({"key": 1, "by": "old"}, {"key": 2})
+
+    def look() -> list[Any]:
+        searched = table.call("search", sort="_id").json()
+        info = table.call("info").json().get("result", {"meta": {}})
+        result = searched.get("result", {})
+        told = [result.get(name) for name in ("records", "total", "fields")]
+        return [searched.get("error"), *told, info["meta"].get("count")]
+
+    before = look()
+    seen = {}
+    for change, (action, sent) in CHANGES.items():
+        with transaction.atomic():  # whatever the call locks stays locked until the end
+            table.result(action, **sent)
+            (seen[change],) = at_once([look])
+            transaction.set_rollback(True)
+
+    assert before[0] is None
+    assert {change: found for change, found in seen.items() if found != before} == {}
+
+
+@pytest.mark.parametrize("key", [["key", "by"], []])
+def test_readers_wait_no_longer_than_the_call_that_replaces_a_key(
+    table: Table, key: list[str]
+) -> None:
+    made(table)
+    table.insert({"key": 1})
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            table.result("create", primary_key=key, records=[{"key": 2}])
+            reading = pool.submit(at_once, [table.records])
+            with pytest.raises(TimeoutError):
+                reading.result(timeout=0.3)
+        (records,) = reading.result(timeout=30)
+
+    after = table.records()
+    assert [record["key"] for record in after] == [1, 2]
+    assert records in (after[:1], after)
+
+
+def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage.tables, "_PATIENCE", timedelta(milliseconds=200))
+    made(table)
+    table.insert({"key": 1})
+    before = table.everything()
+    sent = {"fields": [{"id": "more"}], "primary_key": ["key", "by"], "records": [{"key": 1}]}
+
+    with transaction.atomic():
+        assert table.ids() == [1]  # from now on the table is being read
+        (response,) = at_once([lambda: table.call("create", **sent)])
+
+    assert error_of(response, 503, "Service Unavailable") == {
+        "message": "The resource is being read, and its primary key cannot change now. Try again."
+    }
+    assert table.everything() == before
+    table.result("create", **sent)
+    assert table.ids() == [1, 2]
+
+
+# A file meanwhile ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file of 500 records of the same fields."""
+    path = tmp_path / "file.csv"
+    path.write_text("key,by\n" + "".join(f"{key},file\n" for key in range(500)))
+    return path
+
+
+def test_a_file_replaces_what_is_written_meanwhile_wholly(table: Table, path: Path) -> None:
+    made(table)
+    published = threading.Event()
+
+    def write(writer: int) -> list[int]:
+        statuses: list[int] = []
+        turn = 0
+        while 409 not in statuses and turn < 400:
+            turn += 1
+            response = table.call(
+                "upsert", records=[{"key": key, "by": f"api {writer}"} for key in (turn, -turn)]
+            )
+            statuses.append(response.status_code)
+            if response.status_code == 409:
+                assert published.wait(30)
+                assert set(response.json()["error"]) == {"__type", "read-only"}
+        return statuses
+
+    def load(writer: int) -> list[int]:
+        load_file(table.resource, path)
+        published.set()
+        return []
+
+    jobs = [load, write, write]
+    _none, *statuses = at_once(
+        [lambda place=place: jobs[place](place) for place in range(3)]  # type: ignore[misc] # the default binds the number
+    )
+
+    for answers in statuses:
+        assert answers[-1] == 409
+        assert set(answers[:-1]) <= {200}
+    assert table.values("key") == list(range(500))
+    assert set(table.values("by")) == {"file"}
+    assert table.ids(q="api") == []
+    assert table.resource.primary_key == []
+    check_counts(table)
+
+
+def test_forced_calls_meanwhile_are_wholly_in_the_file_s_table_or_not_at_all(
+    table: Table, path: Path
+) -> None:
+    made(table)
+    published = threading.Event()
+
+    def write(writer: int) -> int:
+        turn, after = 0, 0
+        while after < 3 and turn < 400:
+            turn += 1
+            after += published.is_set()
+            key = writer * 100_000 + turn * 2
+            table.insert(
+                {"key": key, "by": f"w{writer}"}, {"key": key + 1, "by": f"w{writer}"}, force=True
+            )
+        return turn
+
+    def load(_writer: int) -> int:
+        load_file(table.resource, path)
+        published.set()
+        return 0
+
+    jobs = [load, write, write]
+    turns = at_once(
+        [lambda place=place: jobs[place](place) for place in range(3)]  # type: ignore[misc] # the default binds the number
+    )
+
+    assert table.values("key")[:500] == list(range(500))
+    for writer in (1, 2):
+        keys = table.values("key", filters={"by": f"w{writer}"})
+        last = writer * 100_000 + turns[writer] * 2 + 1
+        assert len(keys) >= 6
+        assert keys == list(range(last - len(keys) + 1, last + 1))
+        assert len(keys) % 2 == 0
+    check_counts(table)
+
+
+def test_a_file_and_a_dropped_table_at_once_leave_the_file_or_nothing(
+    table: Table, path: Path
+) -> None:
+    made(table)
+    jobs: list[Callable[[], Any]] = [
+        lambda: load_file(table.resource, path),
+        lambda: table.call("delete", force=True).status_code,
+        lambda: table.call("create", records=[{"key": -1}], force=True).status_code,
+    ]
+
+    _load, dropped, created = at_once(jobs)
+
+    assert dropped in {200, 404}
+    assert created == 200
+    response = table.call("search", limit=1000)
+    if response.status_code == 404:
+        assert table.resource.current_load is None
+    else:
+        keys = table.values("key")
+        assert keys in ([-1], list(range(500)), [*range(500), -1])
+        check_counts(table)

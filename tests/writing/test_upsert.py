@@ -1,0 +1,675 @@
+"""``datastore_upsert``: records added and changed, told apart by their keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from ..builders import act, error_of
+from .tables import STOCK_FIELDS, Table, token_of
+
+DUPLICATE = "there is already a record with the same primary key."
+MOST = 2**53 - 1
+
+
+@pytest.fixture
+def keyless(stock: Table) -> Table:
+    """``stock`` without its primary key."""
+    stock.result("create", primary_key=[])
+    return stock
+
+
+# Results ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sent", "result"),
+    [
+        ({}, {"method": "upsert"}),
+        ({"records": None, "method": None}, {"method": "upsert"}),
+        ({"records": [], "method": ""}, {"method": "upsert"}),
+        ({"records": "[]", "method": "insert"}, {"method": "insert"}),
+        ({"records": [{"code": "a"}], "method": "update"}, {"method": "update"}),
+        ({"records": [{"code": "d"}], "force": True}, {"method": "upsert"}),
+        ({"calculate_record_count": True}, {"method": "upsert"}),
+        ({"include_records": False}, {"method": "upsert", "include_records": False}),
+        (
+            {"include_records": "yes", "dry_run": 1},
+            {"method": "upsert", "include_records": True, "dry_run": True, "records": []},
+        ),
+    ],
+)
+def test_the_answer_says_what_was_understood(
+    stock: Table, sent: dict[str, Any], result: dict[str, Any]
+) -> None:
+    assert stock.result("upsert", **sent) == {"resource_id": stock.id, **result}
+
+
+def test_an_upsert_changes_what_there_is_and_adds_what_there_is_not(stock: Table) -> None:
+    stock.upsert({"code": "b", "amount": "2.50"}, {"code": "d", "name": "dates"})
+
+    assert stock.records() == [
+        {"_id": 1, "code": "a", "name": "apple", "count": 1, "amount": 1.5},
+        {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2.5},
+        {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
+        {"_id": 4, "code": "d", "name": "dates", "count": None, "amount": None},
+    ]
+
+
+def test_an_update_changes_only_the_members_that_are_sent(stock: Table) -> None:
+    stock.upsert({"code": "a", "name": None}, {"code": "b", "count": ""}, method="update")
+
+    assert stock.values("name") == [None, "bread", None]
+    assert stock.values("count") == [1, None, None]
+    assert stock.values("amount") == [1.5, 2.0, None]
+
+
+def test_an_insert_without_a_key_adds_every_record(keyless: Table) -> None:
+    keyless.insert({"code": "a"}, {"code": "a"}, {})
+
+    assert keyless.values("code") == ["a", "b", "c", "a", "a", None]
+
+
+def test_the_records_come_back_whole_as_stored_and_by_id(stock: Table) -> None:
+    result = stock.upsert(
+        {"code": "d", "count": "4"},
+        {"code": "c", "amount": "3.50"},
+        {"code": "a", "name": "ácaí"},
+        include_records=True,
+    )
+
+    assert result["records"] == [
+        {"_id": 1, "code": "a", "name": "ácaí", "count": 1, "amount": 1.5},
+        {"_id": 3, "code": "c", "name": None, "count": None, "amount": 3.5},
+        {"_id": 4, "code": "d", "name": None, "count": 4, "amount": None},
+    ]
+
+
+def test_a_record_sent_twice_comes_back_once(stock: Table) -> None:
+    result = stock.upsert(
+        {"code": "a"}, {"code": "d"}, {"code": "a"}, {"code": "d"}, include_records=True
+    )
+
+    assert [record["_id"] for record in result["records"]] == [1, 4]
+
+
+def test_more_records_than_a_page_come_back(table: Table) -> None:
+    table.result("create", fields=[{"id": "n", "type": "int4"}], primary_key=["n"])
+
+    result = table.upsert(*({"n": number} for number in range(1_500)), include_records=True)
+
+    assert [record["n"] for record in result["records"]] == list(range(1_500))
+    assert table.stored() == (1_500, 1_500)
+
+
+def test_an_alias_is_written_to_as_its_resource(stock: Table) -> None:
+    result = stock.upsert({"code": "d"}, resource_id="stock")
+
+    assert result["resource_id"] == stock.id
+    assert stock.values("code", resource_id="stock") == ["a", "b", "c", "d"]
+
+
+def test_totals_and_words_are_right_after_each_write(stock: Table) -> None:
+    def found() -> tuple[list[int], list[int], list[int]]:
+        assert stock.stored() == (len(stock.ids()), len(stock.ids()))
+        return stock.ids(), stock.ids(q="apple"), stock.ids(q="pear")
+
+    stock.upsert({"code": "a", "name": "pear"})
+    assert found() == ([1, 2, 3], [], [1])
+    stock.insert({"code": "d", "name": "apple pear"})
+    assert found() == ([1, 2, 3, 4], [4], [1, 4])
+    stock.upsert({"_id": 1, "name": "apple", "code": "z"})
+    assert found() == ([1, 2, 3, 4], [1, 4], [4])
+    stock.upsert({"code": "d", "name": None}, method="update")
+    assert found() == ([1, 2, 3, 4], [1], [])
+    stock.result("delete", filters={"name": "apple"})
+    assert found() == ([2, 3, 4], [], [])
+
+
+def test_filters_find_what_was_just_written(stock: Table) -> None:
+    stock.upsert({"code": "a", "amount": "7.70", "count": 7})
+
+    assert stock.ids(filters={"amount": "7.7"}) == [1]
+    assert stock.ids(filters={"amount": "1.50"}) == []
+    assert stock.ids(filters={"count": {"gte": 7}}) == [1]
+
+
+def test_writing_makes_the_resource_newer(stock: Table) -> None:
+    before = stock.resource.modified
+    stock.upsert({"code": "a"}, dry_run=True)
+    assert stock.resource.modified == before
+
+    stock.upsert({"code": "a"})
+
+    assert stock.resource.modified > before
+
+
+# Refusals -----------------------------------------------------------------------------------------
+
+METHODS = "Value must be one of upsert, insert, update"
+LIST = "Must be a list of objects."
+KEY_MISSING = "fields of the primary key are missing: code"
+NO_ID = f"“_id” must be a whole number from 1 to {MOST}."
+
+REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"method": "delete"}, {"method": [METHODS]}),
+    ({"method": "UPSERT"}, {"method": [METHODS]}),
+    ({"method": ["upsert"]}, {"method": [METHODS]}),
+    ({"records": {"code": "a"}}, {"records": [LIST]}),
+    ({"records": ["a"]}, {"records": [LIST]}),
+    ({"records": "a"}, {"records": ["Cannot parse JSON"]}),
+    ({"records": [None]}, {"records": [LIST]}),
+    ({"filters": {}}, {"__extras": ["There is no parameter “filters”."]}),
+    ({"fields": [], "method": 5}, {
+        "__extras": ["There is no parameter “fields”."], "method": [METHODS],
+    }),
+    ({"resource_id": None}, {"resource_id": ["Missing value"]}),
+    ({"records": [{"code": "a"}, {"name": "x"}]}, {
+        "key": [f"Record 2: {KEY_MISSING}"], "records_row": 1,
+    }),
+    ({"records": [{}]}, {"key": [f"Record 1: {KEY_MISSING}"], "records_row": 0}),
+    ({"records": [{"code": "z"}], "method": "update"}, {
+        "key": ["Record 1: there is no record with this key."], "records_row": 0,
+    }),
+    ({"records": [{"code": "a"}, {"code": None}], "method": "update"}, {
+        "key": ["Record 2: there is no record with this key."], "records_row": 1,
+    }),
+    ({"records": [{"_id": 3}, {"_id": 4}], "method": "update"}, {
+        "key": ["Record 2: there is no record with this key."], "records_row": 1,
+    }),
+    ({"records": [{"code": "z"}, {"code": "a"}], "method": "insert"}, {
+        "records": [f"Record 2: {DUPLICATE}"], "records_row": 1,
+    }),
+    ({"records": [{"code": "z"}, {"code": "z"}], "method": "insert"}, {
+        "records": [f"Record 2: {DUPLICATE}"], "records_row": 1,
+    }),
+    ({"records": [{"_id": 1, "code": "b"}]}, {
+        "records": ["Two records would have the same primary key."],
+    }),
+    ({"records": [{"_id": 9, "code": "b"}]}, {
+        "records": ["Two records would have the same primary key."],
+    }),
+    ({"records": [{"code": "a", "colour": 1}]}, {
+        "fields": ["Record 1: unknown field “colour”"], "records_row": 0,
+    }),
+    ({"records": [{"code": "a", "colour": 1}], "method": "update"}, {
+        "fields": ["Record 1: unknown field “colour”"], "records_row": 0,
+    }),
+    ({"records": [{"code": "z", "colour": 1}], "method": "insert"}, {
+        "records": ["Record 1: unknown field “colour”"], "records_row": 0,
+    }),
+    ({"records": [{"_id": 9, "code": "z"}], "method": "insert"}, {
+        "records": ["Record 1: unknown field “_id”"], "records_row": 0,
+    }),
+    ({"records": [{"code": "z"}, {"code": "y", "count": 1.5}]}, {
+        "records": ["Record 2: field “count” has type int4 and cannot hold 1.5."],
+        "records_row": 1,
+    }),
+    ({"records": [{"code": "a", "amount": "much"}], "method": "update"}, {
+        "records": ['Record 1: field “amount” has type numeric and cannot hold "much".'],
+        "records_row": 0,
+    }),
+    ({"records": [{"code": "a", "count": ["x" * 200]}]}, {
+        "records": [
+            'Record 1: field “count” has type int4 and cannot hold ["' + "x" * 98 + "…."
+        ],
+        "records_row": 0,
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "error"), REFUSED)
+def test_what_is_refused_is_named_and_changes_nothing(
+    stock: Table, sent: dict[str, Any], error: dict[str, Any]
+) -> None:
+    before = stock.everything()
+
+    assert stock.refusal("upsert", **sent) == error
+    assert stock.everything() == before
+
+
+def test_an_id_is_a_whole_number_that_every_client_can_hold(stock: Table) -> None:
+    before = stock.everything()
+
+    wrongs: list[Any] = [0, -1, 1.5, "x", "", None, True, [1], {}, MOST + 1, str(MOST + 1), 1e300]
+    for wrong in wrongs:
+        error = stock.refusal("upsert", records=[{"_id": 1}, {"_id": wrong}])
+        assert error == {"key": [f"Record 2: {NO_ID}"], "records_row": 1}, wrong
+    assert stock.everything() == before
+
+
+@pytest.mark.parametrize("action", ["upsert", "delete", "records_delete"])
+def test_a_resource_that_is_not_there_is_404(table: Table, action: str) -> None:
+    sent: dict[str, Any] = {"filters": {}} if action != "upsert" else {"records": [{"a": 1}]}
+    name = "x\ud800" if action == "upsert" else table.id
+
+    error = error_of(table.call(action, **sent), 404, "Not Found Error")
+
+    assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
+    assert table.call(action, **sent, resource_id=name).status_code in {404, 409}
+    assert not table.exists()
+
+
+def test_without_a_key_records_must_have_their_id(keyless: Table) -> None:
+    before = keyless.everything()
+
+    for method in ("upsert", "update"):
+        error = keyless.refusal("upsert", records=[{"_id": 1}, {"code": "a"}], method=method)
+        assert error == {"table": ["The resource has no primary key: records must have “_id”."]}
+    assert keyless.everything() == before
+
+
+BAD: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "upsert value": ("upsert", {"code": "x", "count": "many"}, "records", "field “count” has type"),
+    "upsert name": ("upsert", {"code": "x", "colour": 1}, "fields", "unknown field “colour”"),
+    "upsert key": ("upsert", {"name": "x"}, "key", KEY_MISSING),
+    "upsert id": ("upsert", {"_id": 0}, "key", NO_ID),
+    "update key": ("update", {"code": "x"}, "key", "there is no record with this key."),
+    "update value": ("update", {"code": "c", "amount": "x"}, "records", "field “amount” has type"),
+    "insert key": ("insert", {"code": "a"}, "records", DUPLICATE),
+    "insert value": ("insert", {"code": "x", "count": {}}, "records", "field “count” has type"),
+    "insert name": ("insert", {"code": "x", "colour": 1}, "records", "unknown field “colour”"),
+}
+
+
+@pytest.mark.parametrize("place", [0, 4, 8])
+@pytest.mark.parametrize("kind", BAD)
+def test_one_bad_record_anywhere_and_nothing_has_happened(
+    stock: Table, kind: str, place: int
+) -> None:
+    method, bad, member, message = BAD[kind]
+    codes = "ab" * 4 if method == "update" else "ghijklmn"
+    good = [{"code": code, "name": "new"} for code in codes]
+    before = stock.everything()
+
+    for dry_run in (False, True):
+        error = stock.refusal(
+            "upsert", method=method, dry_run=dry_run, records=[*good[:place], bad, *good[place:]]
+        )
+        assert set(error) == {member, "records_row"}
+        assert error["records_row"] == place
+        assert error[member][0].startswith(f"Record {place + 1}: {message}")
+    assert stock.everything() == before
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "value": ({"code": "x", "count": "many"}, "records"),
+    "name": ({"code": "x", "colour": 1}, "fields"),
+    "key": ({"name": "x"}, "key"),
+    "id": ({"_id": 0}, "key"),
+}
+
+
+@pytest.mark.parametrize("first", FAULTS)
+def test_of_bad_records_the_first_is_named(stock: Table, first: str) -> None:
+    bad, member = FAULTS[first]
+
+    for second, (later, _member) in FAULTS.items():
+        error = stock.refusal("upsert", records=[{"code": "a"}, bad, {"code": "b"}, later])
+        assert (set(error), error["records_row"]) == ({member, "records_row"}, 1), second
+
+
+def test_a_key_value_that_is_too_long_is_refused(stock: Table) -> None:
+    letters = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3_000))
+    before = stock.everything()
+
+    for method in ("upsert", "insert"):
+        error = stock.refusal("upsert", records=[{"code": "d"}, {"code": letters}], method=method)
+        assert error == {"key": ["The values of the primary key are too long."]}
+    error = stock.refusal("upsert", records=[{"_id": 1, "code": letters}], method="update")
+    assert error == {"key": ["The values of the primary key are too long."]}
+    assert stock.everything() == before
+    stock.upsert({"code": "d", "name": letters})
+    assert stock.values("name")[3] == letters
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "same"),
+    [
+        ("text", "Đà Nẵng", "Đà Nẵng"),
+        ("text", "a\"b\\c'd%s", "a\"b\\c'd%s"),
+        ("text", "5", 5),
+        ("numeric", "1.5", "1.50"),
+        ("numeric", "1.50", 1.5),
+        ("numeric", 100, "1e2"),
+        ("numeric", "NaN", "nan"),
+        ("float8", 0.5, "5e-1"),
+        ("int8", 2**53 + 1, str(2**53 + 1)),
+        ("bool", False, "off"),
+        ("date", "2024-02-29", "February 29, 2024"),
+        ("timestamp", "2024-02-29T12:00", "2024-02-29 12:00:00.000000"),
+        ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T14:00+02"),
+        ("time", "12:00", "12:00:00.0"),
+        ("json", {"a": 1, "b": [2]}, {"b": [2], "a": 1}),
+        ("_text", ["a", None], ["a", None]),
+        ("_int4", [1, 2], "{1,2}"),
+    ],
+)
+def test_a_record_is_found_by_its_key_in_any_notation(
+    table: Table, kind: str, stored: Any, same: Any
+) -> None:
+    table.result(
+        "create",
+        fields=[{"id": "k", "type": kind}, {"id": "v", "type": "text"}],
+        primary_key=["k"],
+        records=[{"k": stored, "v": "old"}],
+    )
+
+    table.upsert({"k": same, "v": "new"}, method="update")
+    table.upsert({"k": same, "v": "newer"})
+
+    assert table.values("v") == ["newer"]
+    assert table.stored() == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "same"),
+    [
+        ("numeric", "1.5", "1.50"),
+        ("numeric", "100", "1e2"),
+        ("float8", "0.5", 0.5),
+        ("text", "é", "é"),
+        ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T14:00+02:00"),
+        ("json", {"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ("json", [1.5], [1.50]),
+        ("json", '[{"a": 1.5}]', '[{"a": 1.5}]'),
+        ("_float8", [1], "{1.0}"),
+    ],
+)
+def test_new_records_with_the_same_key_become_one(
+    table: Table, kind: str, first: Any, same: Any
+) -> None:
+    table.result("create", fields=[{"id": "k", "type": kind}, {"id": "v"}], primary_key=["k"])
+
+    table.upsert({"k": first, "v": "x"}, {"k": same, "v": "y"})
+
+    assert table.values("v") == ["y"]
+    assert table.refusal("upsert", records=[{"k": same}], method="insert")["records_row"] == 0
+
+
+def test_json_keys_of_one_call_are_the_same_when_their_numbers_are(table: Table) -> None:
+    table.result("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
+
+    table.upsert(*({"k": number} for number in (1.5, 2)), {"k": None}, {"k": None})
+    table.result("upsert", records='[{"k": [1.5]}, {"k": [1.50]}, {"k": 2.0}]')
+
+    assert table.values("k") == [1.5, 2, None, None, [1.5]]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_key_may_be_nested_as_deep_as_a_value(table: Table, opening: str, closing: str) -> None:
+    table.result("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
+    statuses = []
+
+    for depth in (10, 100, 200, 300, 350, 400, 425, 450, 475, 500, 600, 900, 1_000):
+        nested = opening * depth + "1" + closing * depth
+        response = table.call("upsert", records=f'[{{"k": {nested}}}, {{"k": {nested}}}]')
+        statuses.append(response.status_code)
+
+    assert statuses == sorted(statuses)
+    assert set(statuses) <= {200, 409}
+    assert statuses[1] == 200
+
+
+def test_later_records_of_a_call_change_what_earlier_ones_wrote(stock: Table) -> None:
+    stock.upsert(
+        {"code": "a", "name": "first", "count": 5},
+        {"code": "d", "name": "first", "count": 6},
+        {"code": "a", "name": "second"},
+        {"code": "d", "amount": "1.00"},
+        {"code": "a", "count": None},
+        {"code": "d", "name": "third"},
+    )
+
+    assert stock.records(filters={"code": ["a", "d"]}) == [
+        {"_id": 1, "code": "a", "name": "second", "count": None, "amount": 1.5},
+        {"_id": 4, "code": "d", "name": "third", "count": 6, "amount": 1.0},
+    ]
+    assert stock.stored() == (4, 4)
+
+
+def test_later_records_of_an_update_win(stock: Table) -> None:
+    stock.upsert({"code": "a", "name": "x"}, {"_id": 1, "name": "y"}, method="update")
+
+    assert stock.values("name") == ["y", "bread", None]
+
+
+@pytest.mark.parametrize("method", ["upsert", "insert"])
+def test_a_key_with_a_null_is_always_new(table: Table, method: str) -> None:
+    table.result("create", fields=[{"id": "a"}, {"id": "b"}], primary_key=["a", "b"])
+    records = [{"a": "x", "b": None}, {"a": None, "b": None}, {"a": "x", "b": None}]
+
+    table.upsert(*records, method=method)
+    table.upsert(*records, method=method)
+
+    assert table.values("a") == ["x", None, "x"] * 2
+    assert table.stored() == (6, 6)
+
+
+def test_an_empty_text_in_a_key_is_a_value(stock: Table) -> None:
+    stock.upsert({"code": "", "name": "x"})
+    stock.upsert({"code": "", "name": "y"}, {"code": None, "name": "z"})
+
+    assert stock.values("code") == ["a", "b", "c", "", None]
+    assert stock.values("name")[3:] == ["y", "z"]
+
+
+def test_a_key_of_several_fields_needs_them_all(table: Table) -> None:
+    table.result(
+        "create", fields=[{"id": "a"}, {"id": "b", "type": "numeric"}, {"id": "v"}],
+        primary_key=["b", "a"], records=[{"a": "x", "b": "1.0"}, {"a": "y", "b": 1}],
+    )  # fmt: skip
+
+    table.upsert({"a": "x", "b": 1, "v": "one"}, {"b": 2, "a": "x"})
+
+    assert table.values("v") == ["one", None, None]
+    assert table.refusal("upsert", records=[{"a": "x", "b": 1}, {"a": "x"}]) == {
+        "key": ["Record 2: fields of the primary key are missing: b"],
+        "records_row": 1,
+    }
+    assert table.refusal("upsert", records=[{"v": "x"}], method="update") == {
+        "key": ["Record 1: fields of the primary key are missing: b, a"],
+        "records_row": 0,
+    }
+    table.insert({"a": "x"}, {"v": "x"})
+    assert table.stored() == (5, 5)
+
+
+# By _id -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("record_id", [2, "2", " 2 ", 2.0])
+def test_records_are_told_apart_by_id_where_they_have_it(keyless: Table, record_id: Any) -> None:
+    keyless.upsert({"_id": record_id, "name": "buns"})
+    keyless.upsert({"_id": record_id, "count": 9}, method="update")
+
+    assert keyless.values("name") == ["apple", "buns", None]
+    assert keyless.values("count") == [1, 9, None]
+
+
+def test_the_id_wins_over_the_key_and_the_key_can_be_changed_by_it(stock: Table) -> None:
+    stock.upsert({"_id": 2, "code": "z"})
+
+    assert stock.values("code") == ["a", "z", "c"]
+    stock.upsert({"code": "b"})
+    assert stock.values("code") == ["a", "z", "c", "b"]
+
+
+def test_an_upsert_adds_under_a_number_of_its_own_and_the_next_come_after(keyless: Table) -> None:
+    keyless.upsert({"_id": 10, "code": "ten"}, {"_id": 7, "code": "seven"})
+    keyless.insert({"code": "next"})
+
+    assert keyless.ids() == [1, 2, 3, 7, 10, 11]
+    keyless.upsert({"_id": 5, "code": "five"})
+    keyless.insert({"code": "last"})
+    assert keyless.ids() == [1, 2, 3, 5, 7, 10, 11, 12]
+    assert keyless.stored() == (8, 8)
+
+
+def test_numbers_of_ones_own_and_given_ones_meet_in_one_call(stock: Table) -> None:
+    result = stock.upsert(
+        {"code": "x"}, {"_id": 4, "code": "four"}, {"code": "y"}, include_records=True
+    )
+
+    assert [(each["_id"], each["code"]) for each in result["records"]] == [
+        (4, "four"), (5, "x"), (6, "y"),
+    ]  # fmt: skip
+
+
+def test_a_new_id_sent_twice_is_one_record(keyless: Table) -> None:
+    keyless.upsert({"_id": 9, "code": "x", "name": "first"}, {"_id": 9, "name": "second"})
+
+    assert keyless.records(filters={"_id": 9}) == [
+        {"_id": 9, "code": "x", "name": "second", "count": None, "amount": None}
+    ]
+    assert keyless.stored() == (4, 4)
+
+
+def test_a_record_can_be_added_by_id_alone(stock: Table) -> None:
+    stock.upsert({"_id": MOST})
+
+    assert stock.records(filters={"_id": MOST}) == [
+        {"_id": MOST, "code": None, "name": None, "count": None, "amount": None}
+    ]
+
+
+def test_numbers_are_never_given_again(stock: Table) -> None:
+    stock.result("delete", filters={"_id": 3})
+    stock.insert({"code": "d"})
+    assert stock.ids() == [1, 2, 4]
+
+    stock.result("records_delete", filters={})
+    stock.insert({"code": "e"})
+    assert stock.ids() == [5]
+
+    stock.upsert({"_id": 20, "code": "f"})
+    stock.result("delete", filters={"_id": 20})
+    stock.result("create", records=[{"code": "g"}])
+    assert stock.ids() == [5, 21]
+
+
+def test_a_known_record_uses_up_no_number(stock: Table) -> None:
+    for _time in range(5):
+        stock.upsert({"code": "a"}, {"code": "b"}, {"_id": 3})
+
+    stock.upsert({"code": "d"})
+
+    assert stock.ids() == [1, 2, 3, 4]
+
+
+def test_a_failed_call_and_a_dry_run_leave_only_gaps(stock: Table) -> None:
+    stock.upsert({"code": "d"}, {"code": "e"}, dry_run=True)
+    stock.refusal("upsert", records=[{"_id": 1, "code": "b"}, {"code": "f"}])
+    stock.insert({"code": "g"})
+
+    (last,) = stock.ids(filters={"code": "g"})
+    assert last >= 4
+    assert stock.ids() == [1, 2, 3, last]
+
+
+# dry_run ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"records": [{"code": "a", "name": "x"}, {"code": "d"}]},
+        {"records": [{"code": "d"}, {"code": "e"}], "method": "insert"},
+        {"records": [{"code": "a", "name": "x"}], "method": "update"},
+        {"records": [{"_id": 50, "code": "z"}, {"_id": 1, "code": "y"}]},
+        {"records": []},
+    ],
+)
+def test_a_dry_run_answers_like_the_call_and_leaves_nothing(
+    stock: Table, sent: dict[str, Any]
+) -> None:
+    before = stock.everything()
+
+    answered = stock.result("upsert", **sent, dry_run=True, include_records=True)
+
+    assert stock.everything() == before
+    really = stock.result("upsert", **sent, include_records=True)
+    assert answered == {**really, "dry_run": True}
+
+
+def test_a_dry_run_with_numbers_of_ones_own_leaves_the_next_number_alone(stock: Table) -> None:
+    stock.upsert({"_id": 50, "code": "z"}, dry_run=True)
+    stock.insert({"code": "d"})
+
+    assert stock.ids() == [1, 2, 3, 4]
+
+
+def test_a_dry_run_refuses_nothing_that_the_call_takes(stock: Table) -> None:
+    records = [{"_id": 4, "code": "four"}, {"code": "x"}]
+
+    dry = stock.upsert(*records, dry_run=True, include_records=True)
+
+    assert [record["code"] for record in dry["records"]] == ["four", "x"]
+    assert stock.ids() == [1, 2, 3]
+    stock.upsert(*records)
+    assert stock.values("code") == ["a", "b", "c", "four", "x"]
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [None, "", "x"])
+def test_an_empty_text_is_null_but_in_text_and_json(table: Table, value: str | None) -> None:
+    kinds = ["text", "json", "int4", "numeric", "bool", "date", "timestamp", "_text"]
+    table.result("create", fields=[{"id": kind, "type": kind} for kind in kinds])
+    fits = kinds[:2] if value else kinds
+
+    table.insert(dict.fromkeys(fits, value))
+
+    (record,) = table.records()
+    assert record == {"_id": 1, **dict.fromkeys(kinds), **dict.fromkeys(kinds[:2], value)}
+
+
+def test_megabytes_of_words_are_stored_and_found(table: Table) -> None:
+    words = " ".join(f"w{number:x}" for number in range(250_000))
+    table.result("create", fields=[{"id": "a", "type": "text"}])
+
+    table.insert({"a": f"first {words}"})
+
+    assert table.values("a", q="first") == [f"first {words}"]
+
+
+def test_records_of_different_members_are_each_read(stock: Table) -> None:
+    stock.upsert({"code": "d", "count": 1}, {"code": "e", "name": "x"}, {"code": "f"})
+
+    assert stock.records(filters={"code": ["d", "e", "f"]}) == [
+        {"_id": 4, "code": "d", "name": None, "count": 1, "amount": None},
+        {"_id": 5, "code": "e", "name": "x", "count": None, "amount": None},
+        {"_id": 6, "code": "f", "name": None, "count": None, "amount": None},
+    ]
+
+
+WRITES: list[tuple[str, dict[str, Any]]] = [
+    ("upsert", {"records": [{"code": "a", "name": "x"}]}),
+    ("create", {"records": [{"code": "d"}]}),
+    ("records_delete", {"filters": {}}),
+    ("delete", {}),
+]
+
+
+def test_who_may_only_read_writes_nothing(stock: Table) -> None:
+    reader = token_of("reader", "view")
+    before = stock.everything()
+
+    for token in ("", "wrong", reader):
+        for action, sent in WRITES:
+            parameters = {"resource_id": stock.id, **sent}
+            response = act(Client(), f"datastore_{action}", parameters, token)
+            error_of(response, 403, "Authorization Error")
+    assert stock.everything() == before
+
+
+def test_the_stock_is_what_these_tests_take_it_for(stock: Table) -> None:
+    assert stock.fields() == STOCK_FIELDS
+    assert stock.values("code") == ["a", "b", "c"]
+    assert stock.stored() == (3, 3)
