@@ -376,7 +376,7 @@ def array(value: Json, *, of: Callable[[Json], str]) -> str:
     """Take lists of values of a type; in PostgreSQL's own notation they are ``Unread``."""
     if isinstance(value, str):
         _unread(value)
-    if not isinstance(value, Sequence):
+    if not isinstance(value, Sequence) or any(isinstance(each, list | Mapping) for each in value):
         raise NotOfType
     try:
         return "[" + ",".join("null" if each is None else of(each) for each in value) + "]"

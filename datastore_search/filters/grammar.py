@@ -125,12 +125,12 @@ class _Parser:
         for member in members:
             if not isinstance(member, Mapping):
                 self._faults.append(FiltersNotAnObject())
-            elif not member:
-                self._faults.append(EmptyCondition())
-            else:
+            elif member:  # CKAN passes over an empty one
                 conditions = self.members(member, depth)
                 self._operations += len(conditions) > 1
                 found.append(AllOf(conditions) if len(conditions) != 1 else conditions[0])
+        if not any(members):
+            self._faults.append(EmptyCondition())
         return tuple(found)
 
     def _check_size(self, members: int) -> None:

@@ -6,43 +6,74 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('datastore_search', '0002_functions'),
+        ("datastore_search", "0002_functions"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='field',
-            name='more',
+            model_name="field",
+            name="more",
             field=models.JSONField(blank=True, default=dict, editable=False),
         ),
         migrations.AddField(
-            model_name='field',
-            name='sparse',
+            model_name="field",
+            name="sparse",
             field=models.BooleanField(default=False, editable=False),
         ),
         migrations.AddField(
-            model_name='load',
-            name='origin',
-            field=models.CharField(choices=[('file', 'file'), ('api', 'API')], default='file', max_length=10, verbose_name='origin'),
+            model_name="load",
+            name="origin",
+            field=models.CharField(
+                choices=[("file", "file"), ("api", "API")],
+                default="file",
+                max_length=10,
+                verbose_name="origin",
+            ),
         ),
         migrations.AddField(
-            model_name='resource',
-            name='primary_key',
-            field=models.JSONField(blank=True, default=list, editable=False, help_text='Names of the fields that no two records have the same values in.', verbose_name='primary key'),
+            model_name="resource",
+            name="primary_key",
+            field=models.JSONField(
+                blank=True,
+                default=list,
+                editable=False,
+                help_text="Names of the fields that no two records have the same values in.",
+                verbose_name="primary key",
+            ),
         ),
         migrations.CreateModel(
-            name='Alias',
+            name="Alias",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200, unique=True, validators=[datastore_search.models.validate_alias], verbose_name='name')),
-                ('resource', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='aliases', to='datastore_search.resource', verbose_name='resource')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        max_length=200,
+                        unique=True,
+                        validators=[datastore_search.models.validate_alias],
+                        verbose_name="name",
+                    ),
+                ),
+                (
+                    "resource",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="aliases",
+                        to="datastore_search.resource",
+                        verbose_name="resource",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'alias',
-                'verbose_name_plural': 'aliases',
-                'ordering': ('name',),
+                "verbose_name": "alias",
+                "verbose_name_plural": "aliases",
+                "ordering": ("name",),
             },
         ),
     ]

@@ -58,8 +58,7 @@ def examples_of(action: str, prefix: str = _PREFIX) -> list[Example]:
 def shown(found: Iterable[Example], value_of: Callable[[Example], object]) -> dict[str, Any]:
     """Show something of each example under its name; an answer has the name of its request."""
     listed = {
-        example.name: {"summary": example.summary, "value": value_of(example)}
-        for example in found
+        example.name: {"summary": example.summary, "value": value_of(example)} for example in found
     }
     return {"examples": listed} if listed else {}
 

@@ -100,7 +100,9 @@ def _response(code: int, prefix: str) -> Schema:
     return {
         "description": _WHEN[code],
         **_HEADERS.get(code, {}),
-        "content": {"application/json": {"schema": ref(_name(code)), "example": _example(code, prefix)}},
+        "content": {
+            "application/json": {"schema": ref(_name(code)), "example": _example(code, prefix)}
+        },
     }
 
 

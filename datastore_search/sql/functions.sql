@@ -7,9 +7,12 @@ CREATE OR REPLACE FUNCTION datastore_search_words(text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
+    -- The T of a timestamp is no letter of a word; few texts have one, and LIKE is quick to tell.
+    parted text := CASE WHEN text LIKE '%-__T__:%'
+        THEN regexp_replace(text, '(-\d\d)T(\d\d:)', '\1 \2', 'g') ELSE text END;
     -- A chain of replace() takes 4 µs for 600 bytes, translate() 76, regexp_replace() 17.
     words text := replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
-        text, '-', ' '), '+', ' '), '.', ' '), '/', ' '), '@', ' '), ':', ' '), '<', ' '),
+        parted, '-', ' '), '+', ' '), '.', ' '), '/', ' '), '@', ' '), ':', ' '), '<', ' '),
         '>', ' '), '&', ' '), '_', ' ');
 BEGIN
     words := replace(replace(replace(words, '~', ' '), '''', ' '), '\', ' ');

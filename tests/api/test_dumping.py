@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,7 @@ from psycopg import sql
 
 from datastore_search.api.dumping.elements import element_names
 from datastore_search.api.dumping.formats import BLOCK_BYTES
+from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.exceptions import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource
 from datastore_search.search import Relation, relation_of
@@ -334,6 +336,21 @@ def test_distinct_gives_each_combination_once(client: Client, resource: Resource
     ]  # fmt: skip
     found = dump(client, resource, **asked, sort="stage desc")
     assert json.loads(text_of(found))["records"] == [["planned"], ["closed"], ["active"]]
+
+
+@pytest.mark.parametrize("name", list(DumpParameters().fields))
+def test_every_parameter_is_in_the_reference(name: str) -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "dump.md"
+
+    assert f"`{name}`" in page.read_text(encoding="utf-8").split("## Formats")[0]
+
+
+def test_a_server_in_debug_mode_dumps_too(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.DEBUG = True
+
+    assert len(ids_of(dump(client, resource))) == 6
 
 
 def test_an_alias_is_as_good_as_the_id(client: Client, resource: Resource) -> None:

@@ -15,6 +15,7 @@ from django.utils.translation import override
 
 import datastore_search as package
 from datastore_search.api.actions import actions
+from datastore_search.api.parameters import SearchParameters
 from datastore_search.models import Alias, Resource
 
 from ..builders import (
@@ -816,6 +817,31 @@ def test_all_that_does_not_fit_the_resource_is_reported_together(
         "q": ["Unknown field: “nope”"],
         "language": ["PostgreSQL has no text search configuration “klingon”."],
     }
+
+
+@pytest.mark.parametrize("depth", [50, 300, 400, 600, 900, 5_000])
+@pytest.mark.parametrize("brackets", [("[", "", "]"), ('{"a":', "1", "}")])
+def test_no_nesting_is_a_fault_of_the_server(
+    client: Client, resource: Resource, brackets: tuple[str, str, str], depth: int
+) -> None:
+    opening, inner, closing = brackets
+    deep = opening * depth + inner + closing * depth
+    sent = [f'"{name}": {deep}' for name in SearchParameters._declared_fields]
+    sent += [
+        f'"filters": {{"title": {{"eq": {deep}}}}}',
+        f'"filters": {{"title": [{deep}]}}',
+        f'"filters": {json.dumps(deep)}',
+        f'"nonsense": {deep}',
+    ]
+
+    faults = [
+        parameter.partition(":")[0]
+        for parameter in sent
+        if ask(client, f'{{"resource_id": "{resource.pk}", {parameter}}}').status_code
+        not in (200, 400, 404, 409)
+    ]
+
+    assert faults == []
 
 
 # What is said beside the records ------------------------------------------------------------------

@@ -83,6 +83,7 @@ _TYPES_MADE = [
     "29 int[] _int4",
     "31 _float8 _float8",
     "32 _bool _bool",
+    "37 nested json",
     "38 INT int4",
 ]
 
@@ -475,6 +476,18 @@ _RECORDS = [
         "Texts in a list of numbers",
         (succeeds, r'value/_int4:6-upsert \["1", "2"\]'),
         (holds_values([1, 2], [], [1, None], [1, 2], [1, 2], None), r"value/_int4:11-search"),
+    ),
+    *_because(
+        "Lists within lists",
+        (refuses("records", "records_row"), r'value/_text:9-upsert \[\["a"\], \["b"\]\]'),
+        (
+            holds_values(["a", "b"], [], ["a", None], ["a", "b"], None, ["1", "2"]),
+            r"value/_text:11-search",
+        ),
+    ),
+    *_because(
+        "A key of another record",
+        (refuses("records"), r"update/refused:7-upsert key of another"),
     ),
     *_because(
         "Dates with the day or the month first",

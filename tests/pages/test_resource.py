@@ -17,7 +17,7 @@ from django.test import Client
 from datastore_search.models import Field, Resource
 from datastore_search.search import RecordsReplaced, search
 
-from ..builders import ids_of, load_csv, make_resource, make_slow, make_token, make_user
+from ..builders import ids_of, make_resource, make_slow, make_token, make_user
 from .reading import table_of, text_of
 
 

@@ -226,7 +226,7 @@ def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
         each_table.result("create", records=[{"a": 1}])
 
     def take(place: int) -> list[int]:
-        names = ["one", "two", "three"]
+        names = [f"name {number}" for number in range(200)]
         wanted = names if place % 2 else names[::-1]
         statuses = []
         for turn in range(6):
@@ -242,6 +242,24 @@ def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
     assert all(answers[1::2] == [200] * 3 for answers in statuses)
     assert 200 in {status for answers in statuses for status in answers[::2]}
     assert not Alias.objects.exists()
+
+
+def test_who_waits_for_an_alias_is_told_that_it_is_taken(table: Table) -> None:
+    other = Table(table.token)
+    for each_table in (table, other):
+        each_table.result("create", records=[{"a": 1}])
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            table.result("create", aliases=["one"])
+            waiting = pool.submit(at_once, [lambda: other.call("create", aliases=["one"])])
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.5)
+        (response,) = waiting.result(timeout=30)
+
+    error = error_of(response, 409, "Validation Error")
+    assert error == {"aliases": ["The alias “one” is taken."]}
+    assert table.ids(resource_id="one") == [1]
 
 
 def test_aliases_that_two_resources_exchange_belong_to_one(table: Table) -> None:

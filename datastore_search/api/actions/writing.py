@@ -21,9 +21,11 @@ from ...exceptions import (
     InvalidParameters,
     InvalidResource,
     ResourceAndId,
+    UnknownFieldType,
     UnknownIndexField,
     UnknownResource,
 )
+from ...field_types import field_types
 from ...filters import AnyOf, Condition, parse_filters
 from ...models import Field, Resource, ResourceQuerySet, as_id
 from ...search import ID, Query, read_page, relation_of
@@ -89,8 +91,12 @@ def _given_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
     faults: list[InvalidParameter] = []
     for each in fields:
         name, info = each.get("id"), each.get("info")
-        if not isinstance(name, str) or not isinstance(each.get("type", ""), str | None):
+        if not isinstance(name, str):
             faults.append(InvalidFieldName(field=printable(str(name))))
+        elif not isinstance(each.get("type"), str | None):
+            faults.append(
+                UnknownFieldType(field=name, type=each["type"], types=", ".join(field_types))
+            )
         elif not isinstance(info, Mapping | None):
             faults.append(InvalidFieldInfo(field=printable(name)))
     if faults:

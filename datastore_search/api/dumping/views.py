@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -20,7 +21,7 @@ from rest_framework.response import Response
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
 from ...models import Resource
-from ...search import relation_of
+from ...search import Query, relation_of
 from ...search.streaming import Reading, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
@@ -97,23 +98,24 @@ class DumpView(EnvelopeView):
         """
         given = DumpParameters.read(read_parameters(request))
         query = without_page(query_of(given), given)
-        kind = given.get("format", DEFAULT)
-
-        def begin(resource: Resource) -> Generator[bytes]:
-            check_may_read(request, resource)
-            relation = relation_of(resource)
-            reading = Reading(relation, of_all_fields(query, relation))
-            info = {field.name: field.info for field in resource.schema}
-            blocks = formats[kind].blocks(reading, info, bom=given.get("bom", False))
-            # A HEAD is told all that is wrong, and no record is read for it.
-            return blocks if request.method == "GET" else _nothing(blocks)
-
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
-        stream = Stream.opened(name, begin)
-        if request.method != "GET":
+        stream = Stream.opened(name, partial(self._blocks, given, query))
+        if request.method == "HEAD":
             stream.close()
-        return self._file(stream, kind)
+        return self._file(stream, given.get("format", DEFAULT))
+
+    def _blocks(
+        self, given: Mapping[str, Any], query: Query, resource: Resource
+    ) -> Generator[bytes]:
+        check_may_read(self.request, resource)
+        relation = relation_of(resource)
+        reading = Reading(relation, of_all_fields(query, relation))
+        if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
+            return _nothing()
+        info = {field.name: field.info for field in resource.schema}
+        form = formats[given.get("format", DEFAULT)]
+        return form.blocks(reading, info, bom=given.get("bom", False))
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
         is_async = isinstance(self.request._request, ASGIRequest)  # noqa: SLF001 - as above
@@ -133,8 +135,7 @@ class DumpView(EnvelopeView):
         return response
 
 
-def _nothing(blocks: Generator[bytes]) -> Generator[bytes]:
-    blocks.close()
+def _nothing() -> Generator[bytes]:
     yield b""
 
 
