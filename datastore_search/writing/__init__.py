@@ -2,9 +2,10 @@
 The write path of single records: changes to the table that is being served.
 
 Whole files go through ``loading``, which replaces the table.  Here each call is one transaction
-under a lock of the resource: writers wait for each other, readers for nobody, and a call that fails
-leaves everything as it was.  The number of records is kept with every change, and the search vector
-is a generated column, so neither can be wrong (``docs/decisions/0010``).
+under a lock of the resource: writers wait for each other, readers only while a primary key is being
+replaced, and a call that fails leaves everything as it was.  The number of records is kept with
+every change, and the search vector is a generated column, so neither can be wrong
+(``docs/decisions/0010``).
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ class Writer:
         """
         Let no two records have the same values in some fields.
 
-        To change a key that is there already takes a moment without readers.
+        To replace a key that is there already, readers must be done, and new ones wait for the end
+        of the call.
 
         Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``;
         ``ResourceBusy``.
