@@ -31,7 +31,7 @@ serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
 		--workers $(WEB_CONCURRENCY) --worker-class gthread --threads 4 --timeout 300 --limit-request-line 8190 --log-level warning
 
 test: setup browser ## Run the whole suite (PYTEST_ARGS)
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 # The admin is tested in a real browser, the API with the real curl and with node's fetch.
 browser:

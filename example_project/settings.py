@@ -126,7 +126,7 @@ SPECTACULAR_SETTINGS = {
     # The viewer comes from this server, and asks no other for anything.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "validatorUrl": None},
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "tagsSorter": "alpha", "validatorUrl": None},
 }
 
 LOGGING = {

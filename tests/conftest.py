@@ -9,7 +9,6 @@ from datastore_search.models import Resource
 
 from .builders import make_resource
 
-
 # A password of a test protects nothing; hashing it as Django does takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -63,6 +63,7 @@ _OTHERS: Final = (
     (AccessDenied, status.HTTP_403_FORBIDDEN, None),
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
     (BadRequest, status.HTTP_400_BAD_REQUEST, None),
+    (RecursionError, status.HTTP_400_BAD_REQUEST, _("Bad request")),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
     (
         (MultiPartParserError, UnreadablePostError),

@@ -57,7 +57,7 @@ class EnvelopeView(APIView):
         with translation.override(language):
             response = super().dispatch(request, *args, **kwargs)
             if isinstance(response, Response):
-                response.render()
+                response = self._rendered(response)
         response["Content-Language"] = language
         if request.method == "HEAD":
             _empty(response)
@@ -73,6 +73,16 @@ class EnvelopeView(APIView):
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Let every failure leave in the envelope."""
         return exception_handler
+
+    def _rendered(self, response: Response) -> Response:
+        """Write the answer; what repeats too deep a parameter cannot be written."""
+        try:
+            response.render()
+        except RecursionError as error:
+            response = self.handle_exception(error)
+            self.finalize_response(self.request, response)
+            response.render()
+        return response
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
         """Name the methods."""

@@ -129,7 +129,7 @@ class _Parser:
                 conditions = self.members(member, depth)
                 self._operations += len(conditions) > 1
                 found.append(AllOf(conditions) if len(conditions) != 1 else conditions[0])
-        if not any(members):
+        if all(member == {} for member in members):
             self._faults.append(EmptyCondition())
         return tuple(found)
 

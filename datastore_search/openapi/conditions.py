@@ -40,6 +40,7 @@ def schemas() -> dict[str, Schema]:
                 ref("DatastoreConditions"),
                 list_of(_conditions(), maxItems=_MEMBERS_MOST),
             ),
+            "examples": [{"subject": ["watershed", "survey"], "stage": "active"}],
         },
         "DatastoreConditions": _all_conditions(),
         "DatastoreCondition": _condition(),

@@ -28,7 +28,7 @@ _WHEN: Mapping[int, str] = {
     400: "The request cannot be read, or there is no such action.",
     403: "The user may not do this, or no valid token was sent.",
     404: "There is no such resource, or it holds no table.",
-    405: "Another method than GET and POST was sent to this address.",
+    405: "This address does not answer that method.",
     409: "Parameters are missing, unknown or wrong, or the search took too long.",
     413: "The body is larger than the portal allows.",
     415: "The body is neither a form nor JSON.",

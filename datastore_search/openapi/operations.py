@@ -41,14 +41,14 @@ class ActionSchema(AutoSchema):
         """Describe the action, asked by one method."""
         self.registry, self.path, self.method = registry, path, method
         name = self._action.name
-        prefix = path.rpartition("api/3/")[0]
+        prefix = path.rpartition("api/")[0]
         examples = examples_of(name, prefix)
         register(registry, self._schemas(), failures.responses(prefix))
         asked = self._query(examples) if method == "GET" else self._body(examples)
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
             "summary": str(self._action.help),
-            "description": self._description(method),
+            "description": self._description(),
             "tags": [self._tag()],
             **asked,
             "security": self._security(),
@@ -67,7 +67,7 @@ class ActionSchema(AutoSchema):
             f"{words}Answer": results.answer(self._action.name),
         }
 
-    def _description(self, method: str) -> str:
+    def _description(self) -> str:
         same = ", ".join(f"`{address}`" for address in self._others)
         by = "POST" if self._action.is_writing else "GET and POST alike"
         return f"Answers {by}." + (f" Also at {same}." if same else "")

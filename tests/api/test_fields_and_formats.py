@@ -735,6 +735,8 @@ def test_a_plain_question_has_no_operators(client: Client, resource: Resource, p
     [
         ("runs", "english", [5]),
         ("runs", "simple", []),
+        ("runs", " English ", [5]),
+        ("runs", "SIMPLE", []),
         ("runs", None, [5]),
         ("runs", "", [5]),
         ("running", "simple", [5]),
@@ -748,7 +750,7 @@ def test_the_language_is_that_of_the_question(
     assert ids_of(find(client, resource, q=q, language=language)) == ids
 
 
-@pytest.mark.parametrize("language", ["klingon", "English", "english; --", "pg_catalog.", 5])
+@pytest.mark.parametrize("language", ["klingon", "english; --", "pg_catalog.", "đ", 5])
 def test_an_unknown_language_is_refused_when_there_is_a_question(
     client: Client, resource: Resource, language: Any
 ) -> None:
@@ -819,7 +821,7 @@ def test_all_that_does_not_fit_the_resource_is_reported_together(
     }
 
 
-@pytest.mark.parametrize("depth", [50, 300, 400, 600, 900, 5_000])
+@pytest.mark.parametrize("depth", [50, 400, 900, 5_000])
 @pytest.mark.parametrize("brackets", [("[", "", "]"), ('{"a":', "1", "}")])
 def test_no_nesting_is_a_fault_of_the_server(
     client: Client, resource: Resource, brackets: tuple[str, str, str], depth: int

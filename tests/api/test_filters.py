@@ -78,8 +78,9 @@ class _Oracle:
     Our rules: null finds empty cells and compares with nothing; ``ne`` finds the rest of what
     ``eq`` finds; a number is compared as a number, whether or not the type could hold it; a text is
     what PostgreSQL reads it as, dates year first and with all figures of the year; a text field
-    compares with what Python prints; a list's elements are read as if they were to be stored; the
-    parts of text of numbers and moments are looked for in what the API answers.
+    compares with what Python prints; a list's elements are read as if they were to be stored, and
+    are no lists themselves; the parts of text of numbers and moments are looked for in what the API
+    answers.
     """
 
     def __init__(self, kind: str) -> None:
@@ -183,11 +184,11 @@ class _Oracle:
         return [None if value is None else self._element(value) for value in values]
 
     def _element(self, value: Any) -> str:
+        if isinstance(value, list | dict):
+            raise Refusal
         if self.kind == "_text":
             return value if isinstance(value, str) else written(value)
-        if isinstance(value, list | dict) or isinstance(value, bool) is not (
-            self.kind == "_bool" and not isinstance(value, str)
-        ):
+        if isinstance(value, bool) is not (self.kind == "_bool" and not isinstance(value, str)):
             raise Refusal
         if isinstance(value, Decimal) and self.kind.startswith("_int"):
             return f"{value.normalize():f}"

@@ -252,7 +252,6 @@ def test_all_faults_are_reported_together() -> None:
         UnknownGroup,
         InvalidFilterOperand,
         FiltersNotAnObject,
-        EmptyCondition,
         FiltersNotAnObject,
     ]
 

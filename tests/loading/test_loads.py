@@ -26,6 +26,12 @@ from datastore_search.models import Field, Load, LoadState, Resource
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
 
 
+@pytest.fixture(autouse=True)
+def no_tables_of_others(db: None) -> None:
+    """Begin without the tables that a test with its own transactions has left behind."""
+    cleanup()
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "file.csv"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.management import call_command
 from django.test import Client
@@ -162,6 +163,18 @@ def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
     assert len(static) == len(addresses) - 1
     assert len(static) == 4
     assert all(finders.find(address.removeprefix("/static/")) for address in static)
+
+
+def test_the_settings_of_the_reference_are_those_of_the_example_portal() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "openapi.md"
+    (_before, block, *_after) = page.read_text(encoding="utf-8").split("```")
+    found: dict[str, Any] = {"INSTALLED_APPS": []}
+    exec(block.removeprefix("python"), found)
+
+    assert set(found["INSTALLED_APPS"]) <= set(settings.INSTALLED_APPS)
+    assert found["REST_FRAMEWORK"].items() <= settings.REST_FRAMEWORK.items()
+    for name in set(found["SPECTACULAR_SETTINGS"]) - {"TITLE", "VERSION", "SWAGGER_UI_SETTINGS"}:
+        assert found["SPECTACULAR_SETTINGS"][name] == settings.SPECTACULAR_SETTINGS[name]
 
 
 WITHOUT = """

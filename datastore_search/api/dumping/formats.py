@@ -73,7 +73,7 @@ def _separated(content_type: str, delimiter: str) -> DumpFormat:
 # JSON ---------------------------------------------------------------------------------------------
 
 
-def described(reading: Reading, info: Info) -> list[dict[str, Any]]:
+def _described(reading: Reading, info: Info) -> list[dict[str, Any]]:
     """Describe the fields as ``datastore_search`` does."""
     return [
         {"id": name, "type": kind, **({"info": info[name]} if info.get(name) else {})}
@@ -82,7 +82,7 @@ def described(reading: Reading, info: Info) -> list[dict[str, Any]]:
 
 
 def _json_begin(reading: Reading, info: Info) -> str:
-    fields = json.dumps(described(reading, info), ensure_ascii=False, separators=(",", ":"))
+    fields = json.dumps(_described(reading, info), ensure_ascii=False, separators=(",", ":"))
     return f'{{\n  "fields": {fields},\n  "records": ['
 
 
