@@ -48,8 +48,8 @@ lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
 
-bench: setup ## Time each kind of request beside PostgreSQL's own floor (BENCH_ROWS)
-	$(PY) -m benchmarks
+bench: setup ## Time each kind of request beside PostgreSQL's own floor (BENCH_ROWS, BENCH_ARGS)
+	$(PY) -m benchmarks $(BENCH_ARGS)
 
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'

@@ -1,1 +1,1 @@
-"""How fast the portal answers, beside PostgreSQL's own floor: ``make bench``."""
+"""How fast the portal answers, beside PostgreSQL's own floor and CKAN: ``make bench``."""

@@ -1,48 +1,128 @@
-"""A table of any length, the same on every machine."""
+"""Tables of any length: the packages over and over, no two rows the same."""
 
 from __future__ import annotations
 
 import csv
-import random
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
+from hashlib import sha256
+from itertools import count, islice
 from pathlib import Path
 
-HEADER = ("code", "subject", "stage", "region", "title", "summary", "seen", "depth", "sites")
-SUBJECTS = ("watershed", "survey", "forest", "soil", "air", "coast", "wetland", "wildlife")
-STAGES = ("planned", "active", "review", "closed")
-_SYLLABLES = (
-    *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "za"),
-    *("kre", "sto", "pli", "dra", "bel", "nor", "tam"),
-)
-_COMMON_EVERY, _RARE_EVERY = 5, 7_000
+from .failures import BenchmarkError
+from .packages import Package, packages
+
+#: The fields with their types, in order.
+FIELDS = {
+    **dict.fromkeys(("Package", "Version", "Section", "Priority", "Architecture"), "text"),
+    **dict.fromkeys(("Installed-Size", "Size"), "int4"),
+    **dict.fromkeys(("Maintainer", "Source", "Homepage", "Description"), "text"),
+    "Released": "timestamp",
+    "Score": "float8",
+    "Share": "numeric",
+}
+HEADER = tuple(FIELDS)
+
+Row = Sequence[str]
+
 _BEGIN = datetime(2004, 1, 1)  # noqa: DTZ001 - the field has no time zone
+_SECONDS = 22 * 365 * 86_400
+_INT4_MOST = 2**31 - 1
+#: One cell in so many is empty.
+_EMPTY_EVERY = 128
 
 
-def write_table(path: Path, rows: int) -> None:
-    """Write a CSV file of so many rows, with rare and common words and values."""
+class Source:
+    """
+    Where the rows come from: a file with the columns of ``HEADER``, or the packages.
+
+    The tables that are made of them lie in ``folder``.
+    """
+
+    def __init__(self, folder: Path, file: Path | None = None) -> None:
+        """Take the rows of a file, if one is given."""
+        self._folder, self._file = folder, file
+
+    def available(self, rows: int) -> int:
+        """Tell how many rows a table can have, ``rows`` at most."""
+        if self._file is None:
+            return rows
+        return sum(1 for _ in islice(_read(self._file), rows))
+
+    def rows(self) -> Iterator[Row]:
+        """Give rows without end."""
+        if self._file is None:
+            return varied(self._packages)
+        return (row for _ in count() for row in _read(self._file))
+
+    def table(self, rows: int) -> Path:
+        """Give a file of the first so many rows; one that was made before is taken again."""
+        if self._file is not None and self.available(rows + 1) == rows:
+            return self._file
+        path = self._folder / f"packages-{rows}.csv"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            write_table(part, islice(self.rows(), rows))
+            part.rename(path)
+        return path
+
+    @cached_property
+    def _packages(self) -> list[Package]:
+        return packages()
+
+
+def write_table(path: Path, rows: Iterable[Row]) -> None:
+    """Write a CSV file with the header and some rows."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
-        writer.writerows(_rows(rows))
+        writer.writerows(rows)
 
 
-def _rows(rows: int) -> Iterator[tuple[object, ...]]:
-    chance = random.Random(20261121)  # noqa: S311 - data, not secrets
-    words = ["".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)]
-    for number in range(rows):
-        title = " ".join(chance.choices(words, k=4))
-        common = "river " if number % _COMMON_EVERY == 0 else ""
-        rare = "chatroom " if number % _RARE_EVERY == 1 else ""
-        yield (
-            f"{number:07}",
-            chance.choice(SUBJECTS),
-            # The last fiftieth of the table has a stage of its own: the trap of the primary key.
-            "archived" if number >= rows - rows // 50 else chance.choice(STAGES),
-            chance.choice(words[:40]),
-            title,
-            common + rare + " ".join(chance.choices(words, k=30)),
-            (_BEGIN + timedelta(seconds=chance.randrange(22 * 365 * 86_400))).isoformat(),
-            f"{chance.uniform(0, 900):.2f}",
-            chance.randrange(100),
+def _read(path: Path) -> Iterator[Row]:
+    """Read the rows of a file; raise ``BenchmarkError`` for one with other columns."""
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != HEADER:
+            raise BenchmarkError(f"{path} must have the columns {', '.join(HEADER)}.")
+        yield from reader
+
+
+def varied(base: Sequence[Package]) -> Iterator[Row]:
+    """
+    Give the packages over and over, without end.
+
+    From the second round on their versions have a suffix and their numbers differ.  All that is no
+    package's own comes from a hash, so that the same packages make the same rows everywhere.
+    """
+    return (_row(package, turn) for turn in count() for package in base)
+
+
+def _row(package: Package, turn: int) -> Row:
+    key = "\n".join([package.name, package.version, package.architecture, str(turn)])
+    first, second, when, score, share, empty = struct.unpack("<6I8x", sha256(key.encode()).digest())
+    if turn:
+        package = package._replace(
+            version=f"{package.version}+{turn}",
+            installed_size=_scaled(package.installed_size, first),
+            size=_scaled(package.size, second),
         )
+    return (
+        *package,
+        "" if empty % _EMPTY_EVERY == 0 else _moment(when),
+        "" if empty % _EMPTY_EVERY == 1 else f"{score / 2**32 * 10:.6f}",
+        f"{share % 10_000_000 / 100:.2f}",
+    )
+
+
+def _scaled(number: str, chance: int) -> str:
+    """Change a number by up to a half."""
+    if not number:
+        return ""
+    return str(min(_INT4_MOST, int(number) * (512 + chance % 1024) // 1024))
+
+
+def _moment(chance: int) -> str:
+    return (_BEGIN + timedelta(seconds=chance % _SECONDS)).isoformat()

@@ -10,38 +10,50 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .failures import BenchmarkError
+
+#: What ``make serve`` says beside the address and the number of workers.
+ARGUMENTS = (
+    *("--worker-class", "gthread", "--threads", "4", "--timeout", "300"),
+    *("--limit-request-line", "8190", "--log-level", "warning"),
+)
 _PATIENCE_SECONDS = 30
 
 
 @contextmanager
-def serving() -> Iterator[int]:
-    """Serve on a free port of this machine, and give the port."""
+def serving(workers: int) -> Iterator[str]:
+    """
+    Serve on a free port of this machine, and give host and port.
+
+    Raises: ``BenchmarkError`` when the server does not start.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
     server = subprocess.Popen(  # noqa: S603 - our own arguments
         [
-            *(sys.executable, "-m", "gunicorn", "example_project.wsgi"),
-            *("--bind", f"127.0.0.1:{port}", "--workers", "1", "--timeout", "300"),
-            *("--log-level", "warning"),
+            *(sys.executable, "-m", "gunicorn", "example_project.wsgi", "--bind", address),
+            *("--workers", str(workers), *ARGUMENTS),
         ]
     )
     try:
-        _wait_for(port)
-        yield port
+        _wait_for(address, server)
+        yield address
     finally:
         server.terminate()
         server.wait()
 
 
-def _wait_for(port: int) -> None:
+def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while True:
+    while server.poll() is None and time.monotonic() < deadline:
+        connection = http.client.HTTPConnection(address, timeout=5)
         try:
-            http.client.HTTPConnection("127.0.0.1", port, timeout=5).connect()
+            connection.connect()
         except ConnectionRefusedError:
-            if time.monotonic() > deadline:
-                raise
             time.sleep(0.1)
         else:
             return
+        finally:
+            connection.close()
+    raise BenchmarkError("The server did not start.")

@@ -60,9 +60,31 @@ class Settings:
         )
 
     @property
+    def SEARCH_MEMORY_BYTES(self) -> int:
+        """Memory that PostgreSQL may take for each sort or set of matches of a search."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_MEMORY_BYTES", 64 * 2**20))
+
+    @property
+    def INDEXES(self) -> Sequence[str]:
+        """Which indexes the table of a resource gets that does not choose its own."""
+        return cast(
+            Sequence[str],
+            getattr(
+                settings,
+                "DATASTORE_SEARCH_INDEXES",
+                ("filters", "words", "numbers", "dates", "texts"),
+            ),
+        )
+
+    @property
     def LOAD_MEMORY_BYTES(self) -> int:
-        """Memory that a load may take for reading the file, and PostgreSQL for an index of it."""
+        """Memory that a load may take for reading, and PostgreSQL for each index it makes."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
+
+    @property
+    def LOAD_CONNECTIONS(self) -> int:
+        """Connections over which a load fills and indexes its table at once."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_CONNECTIONS", 2))
 
     @property
     def UPLOAD_MAX_BYTES(self) -> int:

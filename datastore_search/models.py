@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from . import storage
 from .conf import conf
 from .exceptions import InvalidAlias, LoadFailed, UnknownResource, UnknownSearchLanguage
+from .field_types import field_types
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -38,6 +39,36 @@ def validate_language(language: str) -> None:
     connection = connections[router.db_for_read(Resource)]
     if language not in storage.search_languages(connection):
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
+
+
+class IndexKind(models.TextChoices):
+    """What the table of a resource may be indexed by, beside its key."""
+
+    FILTERS = "filters", _("the values of all fields")
+    WORDS = "words", _("the words of all fields")
+    NUMBERS = "numbers", _("the order of numbers")
+    DATES = "dates", _("the order of dates and times")
+    TEXTS = "texts", _("the order of short texts")
+
+
+#: Fields of a table whose order is indexed, at most: each index costs time with each record.
+_ORDERS_MOST = 32
+
+
+class Version(models.Func):
+    """
+    The version of a resource, which changes with everything that an answer may depend on.
+
+    It is the mark of the transaction that changed the resource last, and where the row then lay.
+    Triggers make every change of its fields and aliases a change of the resource, and a writer
+    changes it with every record.
+    """
+
+    template = (
+        "(SELECT versioned.xmin::text || versioned.ctid::text"
+        " FROM datastore_search_resource AS versioned WHERE versioned.id = %(expressions)s)"
+    )
+    output_field = models.TextField()
 
 
 class ResourceQuerySet(models.QuerySet["Resource"]):
@@ -72,18 +103,25 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             Field.objects.using(self.db)
             .filter(_named(name, "resource__"), resource__current_load__isnull=False)
             .select_related("resource__current_load")
+            .annotate(version=Version(models.F("resource_id")))
             .order_by("position")
         )
-        resource = fields[0].resource if fields else self._without_fields(name)
+        if not fields:
+            return self._without_fields(name)
+        resource = fields[0].resource
         resource.schema = tuple(fields)
+        resource.version = fields[0].version
         return resource
 
     def _without_fields(self, name: uuid.UUID | str) -> Resource:
         """Get a resource that was made without any field, or none."""
         loaded = self.filter(_named(name, ""), current_load__isnull=False, fields=None)
-        resource = loaded.select_related("current_load").first()
+        resource = (
+            loaded.select_related("current_load").annotate(version=Version(models.F("pk"))).first()
+        )
         if resource is None:
             raise UnknownResource(resource=name)
+        resource.schema = ()
         return resource
 
 
@@ -145,13 +183,24 @@ class Resource(models.Model):
         editable=False,
         help_text=_("Names of the fields that no two records have the same values in."),
     )
+    #: Null: as the setting says.
+    indexes = models.JSONField(
+        _("indexes"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "What is found fast. Every index takes time with each load, and room. Without a choice "
+            "the portal’s settings decide. A change takes effect with the next load."
+        ),
+    )
     created = models.DateTimeField(_("created"), auto_now_add=True)
     modified = models.DateTimeField(_("modified"), auto_now=True)
 
     objects = ResourceQuerySet.as_manager()
 
-    #: The fields in order, when ``described`` has read them.
+    #: The fields in order and the version of all this, when ``described`` has read them.
     schema: tuple[Field, ...]
+    version: str
 
     class Meta:
         verbose_name = _("resource")
@@ -182,6 +231,25 @@ class Resource(models.Model):
             return False
         permission = f"datastore_search.{verb}_resource"
         return user.has_perm(permission) or user.has_perm(permission, self)
+
+    @property
+    def index_kinds(self) -> list[str]:
+        """What the next table is to be indexed by."""
+        return list(conf.INDEXES if self.indexes is None else self.indexes)
+
+    def wanted_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
+        """
+        Say how the table is to be indexed.
+
+        ``names`` maps the names of the fields whose values are short to those of their types.
+        """
+        kinds = self.index_kinds
+        orders = [name for name, kind in names.items() if field_types[kind].ordered in kinds]
+        return storage.Indexes(
+            filters=IndexKind.FILTERS in kinds,
+            words=IndexKind.WORDS in kinds,
+            orders={name: field_types[names[name]].key for name in orders[:_ORDERS_MOST]},
+        )
 
 
 _ALIAS_LETTERS = 200
@@ -250,6 +318,8 @@ class Field(models.Model):
     notes = models.TextField(_("notes"), blank=True)
     #: The records that were there before the field lack it: they have null without saying so.
     sparse = models.BooleanField(default=False, editable=False)
+    #: The table has an index of the field's order.
+    ordered = models.BooleanField(default=False, editable=False)
     #: What else a client has said about the field.
     more = models.JSONField(default=dict, blank=True, editable=False)
 
@@ -312,6 +382,8 @@ class Load(models.Model):
     source = models.CharField(_("source"), max_length=500)
     language = models.CharField(_("language of the search"), max_length=63)
     rows = models.BigIntegerField(_("records"), default=0)
+    #: What the table is indexed by.
+    indexes = models.JSONField(default=list, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)

@@ -13,6 +13,7 @@ from django.db import connection
 
 from datastore_search.loading import load_file
 from datastore_search.models import Resource
+from datastore_search.search import Page, Query, answer_from, search
 from datastore_search.tokens import issue_token
 
 SURVEY = """\
@@ -46,6 +47,11 @@ def load_csv(
         load_file(resource, path, types=types)
     resource.refresh_from_db()
     return resource
+
+
+def page_of(resource: Resource, query: Query) -> Page:
+    """Read a page of a resource's records."""
+    return answer_from(resource.pk, lambda look: search(look, query))
 
 
 def make_slow(resource: Resource) -> None:

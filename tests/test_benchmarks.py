@@ -1,31 +1,666 @@
-"""What the benchmark asks and of what; its figures are nobody's test."""
+"""The benchmark measures what it says; its figures are nobody's test."""
 
 from __future__ import annotations
 
-import uuid
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from argparse import Action
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import islice
 from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
 
-from benchmarks.__main__ import REQUESTS
-from benchmarks.data import HEADER, write_table
-from datastore_search.api.parameters import SearchParameters, query_of
+import psycopg
+import pytest
+from django.db import connection, transaction
+from knox.models import get_token_model
+
+from benchmarks import data, packages, report, server
+from benchmarks.access import reading_token, visible
+from benchmarks.addresses import Ckan, Portal
+from benchmarks.calls import Call, again, ask
+from benchmarks.data import FIELDS, HEADER, Source
+from benchmarks.driving import threads, wrk
+from benchmarks.failures import BenchmarkError
+from benchmarks.floor import Floor, floor_connection
+from benchmarks.options import PAGE, _parser, read_options
+from benchmarks.report import Table
+from benchmarks.requests import Request, requests_of
+from benchmarks.resources import loaded, small_resources
+from benchmarks.statements import (
+    Statement,
+    _observing,
+    _statement,
+    reads,
+    statements_of,
+    timing_statements,
+)
+from benchmarks.timing import Timing, typical
+from datastore_search.models import Resource
+
+ROOT = Path(__file__).resolve().parent.parent
+
+BASE = [
+    packages.Package(
+        *("nginx", "1.22-9", "httpd", "optional", "amd64", "1300", "500000"),
+        *("Some Team <team@example.org>", "nginx", "https://nginx.example.org", "A server"),
+    ),
+    packages.Package(
+        *("zsh", "5.9-4", "shells", "optional", "amd64", "", "900000"),
+        *("Some Team <team@example.org>", "zsh", "", "A shell"),
+    ),
+]
 
 
-def test_the_table_is_the_same_every_time(tmp_path: Path) -> None:
-    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
-
-    write_table(first, 500)
-    write_table(second, 500)
-
-    assert first.read_bytes() == second.read_bytes()
-    header, *rows = first.read_text().splitlines()
-    assert header == ",".join(HEADER)
-    assert len(rows) == 500
-    assert sum("archived" in row for row in rows) == 10
-    assert sum("river" in row for row in rows) == 100
+@pytest.fixture
+def few_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "packages", lambda: BASE)
 
 
-def test_every_request_is_one_that_the_action_takes() -> None:
-    for name, request in REQUESTS.items():
-        asked = {key: value for key, value in request.items() if key != "offset_share"}
-        sent = {"resource_id": str(uuid.uuid4()), **asked}
-        assert query_of(SearchParameters.read(sent)), name
+# The data -----------------------------------------------------------------------------------------
+
+
+def test_the_same_packages_make_the_same_table(tmp_path: Path, few_packages: None) -> None:
+    tables = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        tables.append(Source(tmp_path / name).table(50).read_bytes())
+
+    assert tables[0] == tables[1]
+    assert tables[0].decode().splitlines()[0] == ",".join(HEADER)
+
+
+def test_the_first_round_has_the_packages_as_they_are() -> None:
+    rows = list(islice(data.varied(BASE), 2))
+
+    assert [tuple(row[:11]) for row in rows] == BASE
+
+
+def test_no_two_rows_are_the_same() -> None:
+    rows = [tuple(row) for row in islice(data.varied(BASE), 400)]
+
+    assert len({(row[0], row[1]) for row in rows}) == 400
+    assert len({row[6] for row in rows}) > 300
+
+
+def test_later_rounds_change_the_version_and_the_numbers_alone() -> None:
+    rows = list(islice(data.varied(BASE), 6))
+
+    assert [row[1] for row in rows[::2]] == ["1.22-9", "1.22-9+1", "1.22-9+2"]
+    assert {(*row[:1], *row[2:5], *row[7:11]) for row in rows[1::2]} == {
+        (*BASE[1][:1], *BASE[1][2:5], *BASE[1][7:11])
+    }
+    assert [row[5] for row in rows[1::2]] == ["", "", ""]
+    assert all(450_000 <= int(row[6]) < 1_350_000 for row in rows[1::2])
+
+
+def test_some_moments_and_scores_are_empty_and_every_share_has_two_decimals() -> None:
+    rows = list(islice(data.varied(BASE), 2_000))
+
+    for place in (11, 12):
+        assert 0 < sum(row[place] == "" for row in rows) < 100
+    assert all(re.fullmatch(r"\d+\.\d\d", row[13]) for row in rows)
+
+
+def test_a_given_file_is_taken_as_it_is_or_its_first_rows(
+    tmp_path: Path, few_packages: None
+) -> None:
+    (tmp_path / "made").mkdir()
+    given = Source(tmp_path).table(10)
+    source = Source(tmp_path / "made", given)
+
+    assert source.available(5) == 5
+    assert source.available(5_000) == 10
+    assert source.table(10) == given
+    assert source.table(5).read_text() == "".join(given.read_text().splitlines(True)[:6])
+    assert len(list(islice(source.rows(), 25))) == 25
+
+
+def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.csv"
+    path.write_text("a,b\n1,2\n")
+
+    with pytest.raises(BenchmarkError, match=r"other\.csv must have the columns Package, Version"):
+        Source(tmp_path, path).available(1)
+
+
+def test_a_table_that_was_kept_is_taken_again(tmp_path: Path, few_packages: None) -> None:
+    path = Source(tmp_path).table(3)
+    path.write_text("kept")
+
+    assert Source(tmp_path).table(3).read_text() == "kept"
+
+
+# The packages -------------------------------------------------------------------------------------
+
+DUMP = """\
+Package: zsh
+Version: 5.9-4
+Source: zsh-source (5.9)
+Section: shells
+Priority: optional
+Architecture: amd64
+Size: 900
+Maintainer: Some Team <team@example.org>
+Description: A shell
+Description-md5: abc
+Filename: pool/z.deb
+
+Package: by-hand
+Version: 1
+Architecture: all
+Size: 1
+Description: Installed by hand
+"""
+LONG = """\
+Package: zsh
+Description-md5: abc
+Description-en: A shell
+ It has
+ .
+ two paragraphs.
+"""
+
+
+def test_packages_are_read_from_apt_with_their_long_descriptions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {"apt-cache": DUMP, "apt-get": "a-list\n", str(packages._HELPER): LONG}
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(packages, "_lines", lambda *command: said[command[0]].splitlines(True))
+
+    assert packages.packages() == [
+        packages.Package(
+            *("zsh", "5.9-4", "shells", "optional", "amd64", "", "900"),
+            *("Some Team <team@example.org>", "zsh-source", ""),
+            "A shell\nIt has\n\ntwo paragraphs.",
+        )
+    ]
+
+
+def test_without_apt_packages_are_made_up_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    made = packages.packages()
+    texts = [package.description for package in made]
+
+    assert made == packages.made_up()
+    assert (
+        len({(package.name, package.version, package.architecture) for package in made}) == 20_000
+    )
+    assert sum(package.name == "nginx" for package in made) == 1
+    assert 1 <= sum("chatroom" in text for text in texts) <= 5
+    assert 3_000 < sum("support" in text for text in texts) < 5_000
+    assert {"net", "admin"} < {package.section for package in made}
+
+
+# Driving ------------------------------------------------------------------------------------------
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers, and remembers what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+    asked: ClassVar[list[tuple[str, str, bytes]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        self.asked.append((self.command, self.path, body))
+        if self.path.startswith("/broken"):
+            self._answer(500, b"It is broken.")
+        elif self.headers.get("If-None-Match") == '"1"':
+            self._answer(304, b"")
+        else:
+            self._answer(200, b'{"result": {"total": 7}}')
+
+    do_GET = do_POST  # noqa: N815 - the server's names
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        if self.path != "/tagless":
+            self.send_header("ETag", '"1"')
+        if status != HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+@contextmanager
+def answering() -> Iterator[str]:
+    Handler.asked.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with answering() as address:
+        yield address
+
+
+needs_wrk = pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
+DRIVERS = [
+    pytest.param(threads.drive, 0, id="threads"),
+    pytest.param(wrk.drive, 1, id="wrk", marks=needs_wrk),
+]
+
+
+@pytest.mark.parametrize(("drive", "seconds"), DRIVERS)
+def test_calls_are_sent_in_turn_and_timed(address: str, drive: Any, seconds: float) -> None:
+    calls = [
+        Call(address, "POST", f"/{n}", {"Content-Type": "text/plain"}, f"[==[ {n}\n".encode())
+        for n in range(3)
+    ]
+
+    timing = drive(calls, connections=3, seconds=seconds)
+
+    assert timing.count >= 3
+    assert 0 < timing.median_ms <= timing.p95_ms
+    assert timing.per_second > 0
+    assert set(Handler.asked) == {("POST", call.path, call.body) for call in calls}
+
+
+@pytest.mark.parametrize(("drive", "seconds"), DRIVERS)
+def test_an_unexpected_answer_ends_the_run_with_what_was_said(
+    address: str, drive: Any, seconds: float
+) -> None:
+    calls = [Call(address, "GET", "/fine"), Call(address, "GET", "/broken")]
+
+    with pytest.raises(BenchmarkError, match=r"/broken was answered with 500.*It is broken\."):
+        drive(calls, connections=1, seconds=seconds)
+
+
+@pytest.mark.parametrize(("drive", "seconds"), DRIVERS)
+def test_a_repeated_request_is_answered_without_a_body(
+    address: str, drive: Any, seconds: float
+) -> None:
+    call = again(Call(address, "GET", "/tagged"))
+
+    assert call is not None
+    assert (call.headers["If-None-Match"], call.expects) == ('"1"', 304)
+    assert ask(call).body_bytes == 0
+    assert drive([call], connections=1, seconds=seconds).count >= 3
+
+
+def test_what_has_no_etag_cannot_be_repeated(address: str) -> None:
+    assert again(Call(address, "GET", "/tagless")) is None
+
+
+def test_no_answer_ends_the_run() -> None:
+    with answering() as address:
+        pass
+
+    with pytest.raises(BenchmarkError, match=r"No answer to GET /"):
+        ask(Call(address, "GET", "/"))
+
+
+def test_ckan_is_asked_what_the_portal_is_asked_but_the_private_and_the_dump(address: str) -> None:
+    ckan = Ckan(f"http://{address}/ckan/", "the-id")
+    calls = {request.name: ckan.call(request) for request in requests_of(1_000)}
+    (first, *_) = calls.values()
+
+    assert [name for name, call in calls.items() if call is None] == ["v_private", "w_dump"]
+    assert first is not None
+    assert (first.method, first.path) == ("POST", "/ckan/api/action/datastore_search")
+    assert json.loads(first.body) == {"resource_id": "the-id", "limit": 5}
+    assert "Authorization" not in first.headers
+    assert ckan.records() == 7
+
+
+def test_figures_of_rounds_are_their_medians() -> None:
+    rounds = [Timing.of([n / 1000, n / 1000, n / 500], elapsed=n) for n in (1, 2, 9)]
+
+    assert typical(rounds) == Timing(median_ms=2, p95_ms=4, per_second=1.5, count=9)
+
+
+# The floor ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "queries"),
+    [
+        (Statement("SELECT 1"), ["SELECT 1"]),
+        (Statement("with a as (select 1) select 'x;y' ;"), ["with a as (select 1) select 'x;y'"]),
+        (Statement("SELECT set_config('a', 'b; c', true); SELECT 2"), ["SELECT 2"]),
+        (
+            Statement("SELECT 'O''Brien; no', \"a;b\"; SELECT 3"),
+            ["SELECT 'O''Brien; no', \"a;b\"", "SELECT 3"],
+        ),
+        (Statement("SET LOCAL work_mem = '1MB'"), []),
+        (Statement("COPY (SELECT (1)) TO STDOUT (FORMAT csv)", copies=True), ["SELECT (1)"]),
+    ],
+)
+def test_the_commands_that_read_are_explained(statement: Statement, queries: list[str]) -> None:
+    assert [command for command in statement.commands if reads(command)] == queries
+
+
+@pytest.mark.django_db
+def test_the_statements_of_a_request_are_those_that_were_sent_for_it(resource: Resource) -> None:
+    call = Portal("127.0.0.1:80", "").call(
+        Request("", {"filters": {"title": "100% sure; or"}}), str(resource.pk)
+    )
+
+    sent = statements_of(call)
+
+    assert any("100% sure; or" in statement.text for statement in sent)
+    assert all("%s" not in statement.text for statement in sent)
+
+
+@pytest.mark.django_db
+def test_a_failed_request_says_why(db: None) -> None:
+    call = Portal("127.0.0.1:80", "").call(Request("", {"limit": "much"}), "none")
+
+    with pytest.raises(BenchmarkError, match=r"answered with 409, not with 200: .*limit"):
+        statements_of(call)
+
+
+#: Fails unless the setting that was made before holds.
+NEEDS_SETTING = "SELECT 1 / (current_setting('work_mem') = '12MB')::int, '100%'"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [Statement(f"SELECT set_config('work_mem', '12MB', true); {NEEDS_SETTING}")],
+        [
+            Statement("SET LOCAL work_mem = '12MB'", transacted=True),
+            Statement(NEEDS_SETTING, transacted=True),
+            Statement(f"COPY ({NEEDS_SETTING}) TO STDOUT", copies=True, transacted=True),
+        ],
+    ],
+    ids=["one text", "transaction"],
+)
+@pytest.mark.django_db
+def test_the_floor_sends_and_explains_statements_as_they_were_sent(
+    statements: list[Statement],
+) -> None:
+    with floor_connection() as bare:
+        floor = Floor(bare, statements)
+        floor.replay(0)
+        floor.explain()
+
+    assert floor.timing is not None
+    assert floor.timing.count == 3
+    assert floor.postgresql_ms is not None
+    assert floor.postgresql_ms > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_knows_whether_it_was_in_a_transaction() -> None:
+    sent: list[Statement] = []
+    with _observing(lambda *given: sent.append(_statement(*given))), connection.cursor() as cursor:
+        cursor.execute("SELECT %s", ["alone"])
+        with transaction.atomic():
+            cursor.execute("SELECT %s", ["within"])
+
+    assert sent == [Statement("SELECT 'alone'"), Statement("SELECT 'within'", transacted=True)]
+
+
+def test_what_sent_nothing_has_no_floor() -> None:
+    floor = Floor(None, [])  # type: ignore[arg-type] # never used
+    floor.replay(0)
+    floor.explain()
+
+    assert (floor.timing, floor.postgresql_ms) == (None, None)
+
+
+@pytest.mark.django_db
+def test_statements_are_counted_and_timed_past_django_too() -> None:
+    with timing_statements() as watch, connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(0.01)")
+        cursor.cursor.execute("SELECT 1")
+        with cursor.cursor.copy("COPY (SELECT 1) TO STDOUT") as rows:
+            assert len(list(rows)) == 1
+
+    assert watch.statements == 3
+    assert watch.seconds >= 0.01
+
+
+# Resources and tokens -----------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
+    tmp_path: Path, few_packages: None
+) -> None:
+    source = Source(tmp_path)
+
+    first = loaded(source, 30, reload=False)
+    second = loaded(source, 30, reload=False)
+    third = loaded(source, 30, reload=True)
+
+    described = Resource.objects.described(first.id)
+    assert {field.name: field.type for field in described.schema} == FIELDS
+    assert first.rows == 30
+    assert first.cost.table_bytes > 0 < first.cost.indexes_bytes
+    assert first.resource.current_load_id == second.resource.current_load_id
+    assert first.resource.current_load_id != third.resource.current_load_id
+
+
+@pytest.mark.django_db
+def test_small_resources_are_of_mixed_size_and_loaded_once(
+    tmp_path: Path, few_packages: None
+) -> None:
+    made = small_resources(Source(tmp_path), 3)
+    loads = [resource.current_load_id for resource in small_resources(Source(tmp_path), 3)]
+
+    assert len(set(loads)) == 3
+    assert loads == [Resource.objects.get(pk=resource.pk).current_load_id for resource in made]
+
+
+@pytest.mark.django_db
+def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> None:
+    with reading_token() as token, visible(resource, private=True):
+        call = Portal("testserver", token).call(Request("", {"limit": 1}), str(resource.pk))
+        answers = [
+            client.post(call.path, call.body, content_type="application/json", headers=headers)
+            for headers in ({"Authorization": token}, {})
+        ]
+
+    assert [answer.status_code for answer in answers] == [200, 403]
+    assert not get_token_model().objects.exists()
+    assert not Resource.objects.get(pk=resource.pk).private
+
+
+# The server ---------------------------------------------------------------------------------------
+
+
+def test_the_server_is_that_of_make_serve() -> None:
+    recipe = (ROOT / "Makefile").read_text().split("\nserve:")[1].split("\n\n")[0]
+    words = recipe.replace("\\\n", " ").partition("--workers $(WEB_CONCURRENCY)")[2].split()
+
+    assert tuple(words) == server.ARGUMENTS
+
+
+# The report ---------------------------------------------------------------------------------------
+
+TABLE = Table("On a machine.", ("request", "median"), [("a", "1.00"), ("b\\1", "20.0")])
+
+
+def test_a_table_is_written_between_its_comments_and_the_prose_stays(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Title\n\n<!-- one -->\nold\n<!-- /one -->\n\n<!-- two -->\n<!-- /two -->\nEnd\n"
+    )
+
+    for _ in range(2):  # a second time too
+        report.write_into(page, {"one": TABLE})
+
+    assert page.read_text() == (
+        "# Title\n\n<!-- one -->\n\nOn a machine.\n\n| request | median |\n| --- | ---: |\n"
+        "| a | 1.00 |\n| b\\1 | 20.0 |\n\n<!-- /one -->\n\n<!-- two -->\n<!-- /two -->\nEnd\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "<!-- one -->\n", "<!-- one -->\n<!-- /one -->\n" * 2])
+def test_a_page_without_the_comments_stays_as_it_is(tmp_path: Path, text: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+
+    with pytest.raises(BenchmarkError, match=r"<!-- one --> and <!-- /one --> once"):
+        report.write_into(page, {"one": TABLE})
+
+    assert page.read_text() == text
+
+
+def test_a_table_is_printed_with_its_columns_aligned() -> None:
+    assert TABLE.as_text() == "On a machine.\n\nrequest  median\na          1.00\nb\\1        20.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.123, "0.12"), (-0.5, "-0.50"), (12.34, "12.3"), (1234.5, "1,234")],
+)
+def test_numbers_have_the_digits_that_count(value: float | None, text: str) -> None:
+    assert report.number(value) == text
+
+
+def test_the_page_names_every_request_and_every_option() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    options = {option for action in options_of() for option in action.option_strings}
+
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
+        request.name for request in requests_of(1)
+    ]
+    assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
+
+
+# The options --------------------------------------------------------------------------------------
+
+
+def options_of() -> list[Action]:
+    return _parser()._actions
+
+
+def test_without_a_part_the_requests_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_ROWS", "500")
+
+    assert read_options([]).requests
+    assert read_options([]).sizes == [500]
+    assert not read_options(["--resources", "2"]).requests
+    assert read_options(["--resources", "2"]).sizes == []
+    assert read_options(["--growth", "90", "20", "--breakdown"]).sizes == [20, 90, 500]
+    assert read_options(["--growth", "20", "--requests"]).sizes == [20, 500]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--rows", "0"],
+        ["--rows", "many"],
+        ["--ckan", "http://localhost"],
+        ["--ckan", "https://localhost", "--ckan-resource", "a"],
+    ],
+)
+def test_options_that_cannot_be_followed_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_options(arguments)
+
+
+# The whole ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database_url(transactional_db: None) -> Iterator[str]:
+    """An empty database on the server of the tests."""
+    name = f"benchmark_{os.getpid()}"
+    known = {key: str(value) for key, value in connection.get_connection_params().items()}
+    template = connection.settings_dict["TEST"]["TEMPLATE"]
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    account = ":".join(quote(known.get(key, ""), safe="") for key in ("user", "password"))
+    place = f"{quote(known.get('host', ''), safe='')}:{known.get('port', '')}".rstrip(":")
+    yield f"postgres://{account}@{place}/{name}"
+    with connection.cursor() as cursor:
+        cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def run(database_url: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *map(str, arguments)],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database_url},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_measures_every_part_and_leaves_no_server(
+    database_url: str, tmp_path: Path, address: str
+) -> None:
+    page, out, given = tmp_path / "page.md", tmp_path / "out.json", tmp_path / "given.csv"
+    page.write_text(PAGE.read_text(encoding="utf-8"))
+    data.write_table(given, islice(data.varied(packages.made_up()), 300))
+
+    done = run(
+        database_url,
+        *("--csv", given, "--data", tmp_path, "--rows", 300, "--growth", 200, 100),
+        *("--requests", "--resources", 3, "--breakdown", "--workers", 1),
+        *("--rounds", 1, "--seconds", 0, "--out", out, "--report", page),
+        *("--ckan", f"http://{address}", "--ckan-resource", "the-id"),
+    )
+
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(out.read_text())
+    names = [request.name for request in requests_of(300)]
+    assert [cost["rows"] for cost in figures["load"]] == [100, 200, 300]
+    assert list(figures["requests"]) == list(figures["growth"]) == names
+    for name in ("a_limit5", "h_sort_size", "v_private"):
+        taken = figures["requests"][name]
+        assert taken["portal"]["together"]["median_ms"] > 0
+        assert taken["floor"]["median_ms"] > 0 < taken["postgresql_ms"]
+        assert (taken["ckan"] is None) == (name == "v_private")
+        assert len(figures["growth"][name]) == 2
+    assert figures["growth_sizes"] == [100, 200]
+    assert figures["ckan_records"] == 7
+    assert set(figures["resources"]) == {"limit 5", "one filter"}
+    assert len(figures["breakdown"]) == 8
+    text = page.read_text()
+    assert "Not measured yet" not in text
+    for row in ("| 300 | ", "| a_limit5 | ", "| limit 5 | all | ", "| rare q, private | "):
+        assert f"\n{row}" in text
+    assert "300 records; CKAN: 7; PostgreSQL " in text
+    assert "\n# breakdown\n" in done.stdout
+    with psycopg.connect(database_url, autocommit=True) as left:
+        others = left.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        assert others.fetchone() == (0,)
+
+
+def test_a_run_says_why_it_ended(database_url: str, address: str, tmp_path: Path) -> None:
+    data.write_table(tmp_path / "given.csv", islice(data.varied(BASE), 20))
+    arguments = ("--csv", tmp_path / "given.csv", "--seconds", 0, "--only")
+
+    unknown = run(database_url, *arguments, "a_limit6")
+    broken = run(
+        database_url,
+        *(*arguments, "a_limit5", "--ckan", f"http://{address}/broken"),
+        *("--ckan-resource", "the-id"),
+    )
+
+    assert unknown.returncode == broken.returncode == 1
+    assert unknown.stderr.startswith("There is no a_limit6, only a_limit5, ")
+    assert "was answered with 500" in broken.stderr
+    assert "It is broken." in broken.stderr

@@ -11,10 +11,10 @@ from django.db import connection
 
 from datastore_search.filters import AnyOf
 from datastore_search.models import Resource
-from datastore_search.search import Query, relation_of, search
-from datastore_search.search.statements import Statements
+from datastore_search.search import Query, relation_of
+from datastore_search.search.statements import Statements, Way
 
-from .builders import make_resource
+from .builders import make_resource, page_of
 
 
 @pytest.fixture(scope="module")
@@ -31,35 +31,35 @@ def refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
     return [None] * len(texts)
 
 
-def plan_of(resource: Resource, query: Query, *, few: bool) -> str:
-    statement = Statements(relation_of(resource), query, refuse_all).page(few=few)
+def plan_of(resource: Resource, query: Query, way: Way) -> str:
+    statement = Statements(relation_of(resource), query, refuse_all).page(way)
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
         return json.dumps(cursor.fetchone()[0])
 
 
 def test_few_matches_are_taken_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=100, filters=(AnyOf("kind", ("rare",)),)), few=True)
+    plan = plan_of(clustered, Query(limit=100, filters=(AnyOf("kind", ("rare",)),)), Way.SORTED)
 
     assert "_data_idx" in plan
     assert "_pkey" not in plan
 
 
 def test_many_matches_are_met_while_walking_the_key(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, filters=(AnyOf("kind", ("common",)),)), few=False)
+    plan = plan_of(clustered, Query(limit=5, filters=(AnyOf("kind", ("common",)),)), Way.WALKED)
 
     assert "_pkey" in plan
     assert '"Sort"' not in plan
 
 
 def test_a_rare_word_is_taken_from_the_index(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, q="29950"), few=True)
+    plan = plan_of(clustered, Query(limit=5, q="29950"), Way.SORTED)
 
     assert "_search_idx" in plan
 
 
 def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, offset=25_000), few=False)
+    plan = plan_of(clustered, Query(limit=5, offset=25_000), Way.WALKED)
 
     assert "Index Only Scan" in plan
     assert '"Sort"' not in plan
@@ -81,29 +81,29 @@ def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> N
 def test_every_plan_gives_the_records_in_order(
     db: None, clustered: Resource, query: Query, ids: list[int]
 ) -> None:
-    page = search(clustered, query)
+    page = page_of(clustered, query)
 
     assert [record["_id"] for record in json.loads(page.records)] == ids
 
 
 def test_the_total_is_exact(db: None, clustered: Resource) -> None:
-    assert search(clustered, Query(limit=0)).total == 30_000
-    assert search(clustered, Query(limit=0, filters=(AnyOf("kind", ("rare",)),))).total == 100
-    assert search(clustered, Query(limit=0, q="word3")).total == 4286
-    assert search(clustered, Query(limit=1, include_total=False)).total is None
+    assert page_of(clustered, Query(limit=0)).total == 30_000
+    assert page_of(clustered, Query(limit=0, filters=(AnyOf("kind", ("rare",)),))).total == 100
+    assert page_of(clustered, Query(limit=0, q="word3")).total == 4286
+    assert page_of(clustered, Query(limit=1, include_total=False)).total is None
 
 
 def test_all_digits_come_back(db: None) -> None:
     digits = "12345678901234567890.12345678901234567890", "9223372036854775807"
     resource = make_resource(f"n,i\n{digits[0]},{digits[1]}\n")
 
-    page = search(Resource.objects.described(resource.pk), Query(limit=1))
+    page = page_of(resource, Query(limit=1))
 
     assert page.records == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'
 
 
 def test_a_read_leaves_the_connection_as_it_was(db: None, clustered: Resource) -> None:
-    search(clustered, Query(limit=1))
+    page_of(clustered, Query(limit=1))
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('statement_timeout')")

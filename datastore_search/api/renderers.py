@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.renderers import BaseRenderer
+
+from ..search.spooling import MEMORY_BYTES, Spool
+from .streams import streamed
 
 #: Decimal digits before the point that every double has room for.
 _DOUBLE_DIGITS = 308
@@ -44,13 +51,54 @@ class EnvelopeRenderer(BaseRenderer):
         if not isinstance(result, Mapping):
             return _dumped(data)
         raw = {name: text for name, text in result.items() if isinstance(text, RawJson)}
+        if not raw:
+            return _dumped(data)
         rest = {name: value for name, value in result.items() if name not in raw}
-        body = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
-        spliced = [f"{json.dumps(name)}: {text}" for name, text in raw.items()]
-        if not spliced:
-            return body
-        comma = ", " if rest else ""
-        return b"%b%b}}" % (body[:-2], f"{comma}{', '.join(spliced)}".encode())
+        texts = ", ".join(f"{json.dumps(name)}: {text}" for name, text in raw.items())
+        return b"%b%b}}" % (_opened(data, rest), texts.encode())
+
+
+_END = b"}}"
+
+
+class SpooledEnvelope:
+    """An envelope whose ``result`` ends with a spool, in blocks."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        """Take an envelope; one member of its ``result`` is a ``Spool``."""
+        result = data["result"]
+        (name,) = (name for name, value in result.items() if isinstance(value, Spool))
+        self._spool: Spool = result[name]
+        rest = {other: value for other, value in result.items() if other != name}
+        self._begin = _opened(data, rest) + f"{json.dumps(name)}: ".encode()
+        self._blocks = chain([self._begin], self._spool, [_END])
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        block: bytes = next(self._blocks)
+        return block
+
+    def response(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer a request with it: at once, if that needs little memory."""
+        kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
+        if self._spool.size <= MEMORY_BYTES:
+            with closing(self):
+                return HttpResponse(b"".join(self), content_type=kind)
+        response = streamed(request, self, kind)
+        response["Content-Length"] = str(len(self._begin) + self._spool.size + len(_END))
+        return response
+
+    def close(self) -> None:
+        """Throw the spool away."""
+        self._spool.close()
+
+
+def _opened(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
+    """Write an envelope with the first members of its result, up to where the next one begins."""
+    body = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
+    return body[:-2] + (b", " if rest else b"")
 
 
 def _dumped(data: object) -> bytes:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import translation
-from django.utils.cache import (
-    add_never_cache_headers,
-    patch_cache_control,
-    patch_vary_headers,
-)
+from django.utils.cache import add_never_cache_headers
 from django.utils.module_loading import import_string
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.negotiation import BaseContentNegotiation
@@ -25,10 +21,12 @@ from rest_framework.views import APIView
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
 from ..middleware import path_language
-from .actions import Answer, actions
+from ..search import Spool
+from ..validators import Unchanged, keep
+from .actions import VARY, Answer, actions
 from .body import read_parameters
 from .envelope import exception_handler, success
-from .renderers import EnvelopeRenderer
+from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -59,9 +57,7 @@ class EnvelopeView(APIView):
             if isinstance(response, Response):
                 response = self._rendered(response)
         response["Content-Language"] = language
-        if request.method == "HEAD":
-            _empty(response)
-        return response
+        return _emptied(response) if request.method == "HEAD" else response
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Read the setting at each request."""
@@ -74,12 +70,18 @@ class EnvelopeView(APIView):
         """Let every failure leave in the envelope."""
         return exception_handler
 
+    def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override] # the stubs know REST framework's own responses only
+        """Let a client keep what it has; all else is a failure."""
+        if isinstance(exc, Unchanged):
+            return exc.response
+        return super().handle_exception(exc)
+
     def _rendered(self, response: Response) -> Response:
         """Write the answer; what repeats too deep a parameter cannot be written."""
         try:
             response.render()
         except RecursionError as error:
-            response = self.handle_exception(error)
+            response = super().handle_exception(error)
             self.finalize_response(self.request, response)
             response.render()
         return response
@@ -96,11 +98,11 @@ class ActionView(EnvelopeView):
     Reading actions answer GET and POST alike, writing ones POST alone.
     """
 
-    def get(self, request: Request, action: str) -> Response:
+    def get(self, request: Request, action: str) -> HttpResponseBase:
         """Answer an action."""
         return self.post(request, action)
 
-    def post(self, request: Request, action: str) -> Response:
+    def post(self, request: Request, action: str) -> HttpResponseBase:
         """
         Answer an action.
 
@@ -114,9 +116,16 @@ class ActionView(EnvelopeView):
         if found.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         answer = found.run(request, read_parameters(request))
-        response = Response(success(request, action, answer.result))
-        _say_how_long_to_keep(response, answer)
+        response = self._response(success(request, action, answer.result))
+        _say_how_long_to_keep(response, answer, request._request)  # noqa: SLF001 - Django's request
         return response
+
+    def _response(self, envelope: dict[str, Any]) -> HttpResponseBase:
+        """Answer at once, or block by block what is too large for memory."""
+        result = envelope["result"]
+        if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
+            return SpooledEnvelope(envelope).response(self.request._request)  # noqa: SLF001 - as above
+        return Response(envelope)
 
 
 class VersionView(EnvelopeView):
@@ -129,22 +138,23 @@ class VersionView(EnvelopeView):
         return Response({"version": 3})
 
 
-def _empty(response: HttpResponseBase) -> None:
+def _emptied(response: HttpResponseBase) -> HttpResponseBase:
     """Keep the headers of an answer, its length among them, and drop its body."""
     if isinstance(response, HttpResponse):
         length = len(response.content)
         response.content = b""
         response["Content-Length"] = str(length)
+        return response
+    if "Content-Length" not in response:  # what streams without one has seen to itself
+        return response
+    response.close()
+    return HttpResponse(status=response.status_code, headers=dict(response.items()))
 
 
-def _say_how_long_to_keep(response: Response, answer: Answer) -> None:
-    if answer.public is None:
+def _say_how_long_to_keep(response: HttpResponseBase, answer: Answer, request: HttpRequest) -> None:
+    if answer.validators:
+        answer.validators.mark(response, request)
+    elif answer.public is None:
         add_never_cache_headers(response)
-        return
-    patch_cache_control(
-        response,
-        max_age=0,
-        must_revalidate=True,
-        **{"public" if answer.public else "private": True},
-    )
-    patch_vary_headers(response, ["Authorization"])
+    else:
+        keep(response, private=not answer.public, vary=VARY)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 
 from . import values
@@ -26,6 +26,7 @@ __all__ = [
     "Json",
     "NotOfType",
     "Operators",
+    "Ordered",
     "ValueNotOfType",
     "as_json",
     "as_sent",
@@ -84,6 +85,14 @@ class Operators(Enum):
     CONTAINS = "contains"
 
 
+class Ordered(StrEnum):
+    """What people sort by: the kinds of types that are worth an index of their order."""
+
+    NUMBERS = "numbers"
+    DATES = "dates"
+    TEXTS = "texts"
+
+
 @dataclass(frozen=True, slots=True)
 class FieldType:
     """
@@ -96,7 +105,8 @@ class FieldType:
     operand and gives the canonical text that equals it, or None when no stored value can;
     ``bounds`` takes an operand to be compared with.  Each raises ``NotOfType`` when the value
     cannot be of the type at all.  ``key`` is a PostgreSQL expression over ``{v}``, a jsonb value,
-    that sorts and compares as the type does; SQL null where there is no value.
+    or ``{t}``, its text, that sorts and compares as the type does; SQL null where there is no
+    value.  ``ordered`` is its kind of order, if that is worth an index.
     """
 
     name: str
@@ -108,6 +118,7 @@ class FieldType:
     bounds: Callable[[Json], str]
     key: str
     operators: frozenset[Operators]
+    ordered: Ordered | None = None
 
     @staticmethod
     def over(template: str, text: str) -> str:
@@ -185,10 +196,11 @@ _SECONDS = ":[0-9]{2}"
 _ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _AFTER_CHRIST = " AND {v} >= '0001'"
 
-_TEXT_KEY = "({v} #>> '{{}}')"
 #: ISO's notation sorts as the moments do, whatever the collation of the database.
-_MOMENT_KEY = "({v} #>> '{{}}') COLLATE \"C\""
+_MOMENT_KEY = '{t} COLLATE "C"'
 _JSON_KEY = "nullif({v}, 'null')"
+#: Half the size of a jsonb number in an index, and compared faster.
+_INTEGER_KEY = f"{_JSON_KEY}::numeric"
 
 _SCALAR = frozenset({Operators.ORDER, Operators.TEXT})
 _LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
@@ -204,8 +216,9 @@ def _integer(name: str, cast: str, bits: int) -> FieldType:
         stores=partial(values.integer, bits=bits),
         equals=partial(values.integer_operand, bits=bits),
         bounds=partial(values.integer_bound, bits=bits),
-        key=_JSON_KEY,
+        key=_INTEGER_KEY,
         operators=_SCALAR,
+        ordered=Ordered.NUMBERS,
     )
 
 
@@ -222,6 +235,7 @@ def _moment(
         bounds=read,
         key=_MOMENT_KEY,
         operators=_SCALAR,
+        ordered=Ordered.DATES,
     )
 
 
@@ -290,8 +304,9 @@ _TYPES = (
         stores=values.numeric,
         equals=values.numeric_operand,
         bounds=values.numeric_bound,
-        key=f"{_TEXT_KEY}::numeric",
+        key="{t}::numeric",
         operators=_SCALAR,
+        ordered=Ordered.NUMBERS,
     ),
     FieldType(
         name="float8",
@@ -306,8 +321,9 @@ _TYPES = (
         stores=values.float8,
         equals=values.float8_operand,
         bounds=values.float8_bound,
-        key=f"{_TEXT_KEY}::float8",
+        key="{t}::float8",
         operators=_SCALAR,
+        ordered=Ordered.NUMBERS,
     ),
     FieldType(
         name="bool",
@@ -391,8 +407,9 @@ _TYPES = (
         stores=values.text,
         equals=values.text_operand,
         bounds=values.text_operand,
-        key=_TEXT_KEY,
+        key="{t}",
         operators=_SCALAR,
+        ordered=Ordered.TEXTS,
     ),
 )
 

@@ -5,7 +5,7 @@ What ``filters`` and ``q`` mean.
 ``questions`` a full-text query.  Names of fields and values only ever travel as parameters.
 """
 
-from .clauses import Clause, Types, all_of, meets
+from .clauses import Clause, Types, all_of, key_of_field, key_of_value, meets
 from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
 from .questions import Question, questions_of
 
@@ -19,6 +19,8 @@ __all__ = [
     "Question",
     "Types",
     "all_of",
+    "key_of_field",
+    "key_of_value",
     "meets",
     "parse_filters",
     "questions_of",

@@ -200,15 +200,24 @@ def _ordered(name: str, kind: FieldType, operator: str, value: Json, cast: Cast)
     (text,) = _read(name, kind, kind.bounds, [value], cast)
     if text == "null":
         return _NOTHING
-    key = sql.SQL(kind.key)
     return Clause(
         sql.SQL("{field} {operator} {bound}").format(
-            field=key.format(v=sql.SQL("(data -> %s)")),
+            field=key_of_field(kind),
             operator=sql.SQL(_ORDERS[operator]),
-            bound=key.format(v=sql.SQL("%s::jsonb")),
+            bound=key_of_value(kind, sql.SQL("%s::jsonb")),
         ),
         [name, text],
     )
+
+
+def key_of_field(kind: FieldType) -> sql.Composed:
+    """Say by what a field is sorted and compared; its name is the one parameter."""
+    return sql.SQL(kind.key).format(v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)"))
+
+
+def key_of_value(kind: FieldType, value: sql.Composable) -> sql.Composed:
+    """Say by what a jsonb value is sorted and compared."""
+    return sql.SQL(kind.key).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
 
 
 def _containing(name: str, kind: FieldType, value: Json) -> Clause:

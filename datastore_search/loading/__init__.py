@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from ..conf import conf
 from ..exceptions import LoadBroken, LoadFailed, LoadInterrupted, ResourceGone, UnreadableFile
 from ..field_types import FieldType, as_json
 from ..models import Field, Load, LoadState, Resource
-from .inference import count_rows, infer_types
+from .inference import count_rows, infer_types, longest_values
 from .reading import Table, read_csv
 
 logger = logging.getLogger(__name__)
@@ -31,8 +32,24 @@ logger = logging.getLogger(__name__)
 _ROWS_AT_ONCE = 2_000
 _KEYS_AT_ONCE = 500
 
+#: So few rows are copied before another connection is there, and sorted without an index.
+_ROWS_FEW = 10_000
+
+#: Values of a field whose order is indexed are as long as this at most.
+_SHORT_BYTES = 500
+
 #: Called with the records written so far and all of them.
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is read from the file, and what is made of it: the fields' types, the indexes."""
+
+    table: Table
+    kinds: tuple[FieldType, ...]
+    rows: int
+    indexes: storage.Indexes
 
 
 def load_file(
@@ -54,14 +71,19 @@ def load_file(
     """
     cleanup(resource)
     load = Load.objects.create(
-        resource=resource, source=(source or path.name)[-500:], language=resource.language
+        resource=resource,
+        source=(source or path.name)[-500:],
+        language=resource.language,
+        indexes=resource.index_kinds,
     )
     connection = connections[router.db_for_write(Load)]
     try:
         with storage.load_at_work(connection, load.pk), read_csv(path) as table:
             kinds = infer_types(table, types or {})
-            _fill(connection, load, table, kinds, progress or _nobody_watches)
-            _publish(connection, load, table, kinds)
+            rows = count_rows(table)
+            plan = _Plan(table, kinds, rows, _indexes(resource, table, kinds, rows))
+            _fill(connection, load, plan, progress or _nobody_watches)
+            _publish(connection, load, plan)
     except duckdb.Error as error:
         failure = UnreadableFile(reason=str(error).strip().split("\n", 1)[0][:200])
         _fail(connection, load, failure)
@@ -99,26 +121,38 @@ def cleanup(resource: Resource | None = None) -> int:
     return sum(storage.drop_records(connection, load_id) for load_id in stored)
 
 
+def _indexes(
+    resource: Resource, table: Table, kinds: tuple[FieldType, ...], rows: int
+) -> storage.Indexes:
+    """Say what to index: small tables are sorted in no time, and long texts are not sorted by."""
+    if rows <= _ROWS_FEW:
+        return resource.wanted_indexes({})
+    named = zip(table.names, kinds, longest_values(table), strict=True)
+    short = {name: kind.name for name, kind, longest in named if longest <= _SHORT_BYTES}
+    return resource.wanted_indexes(short)
+
+
 # The steps ----------------------------------------------------------------------------------------
 
 
-def _fill(
-    connection: BaseDatabaseWrapper,
-    load: Load,
-    table: Table,
-    kinds: tuple[FieldType, ...],
-    progress: Progress,
-) -> None:
-    total = count_rows(table)
+def _fill(connection: BaseDatabaseWrapper, load: Load, plan: _Plan, progress: Progress) -> None:
+    streams = conf.LOAD_CONNECTIONS if plan.rows > _ROWS_FEW else 1
     _enter(load, LoadState.COPYING)
     load.rows = storage.create_records(
         connection,
         load.pk,
         language=load.language,
-        batches=_watched(_batches(table, kinds), total, progress),
+        batches=_watched(_batches(plan.table, plan.kinds), plan.rows, progress),
+        streams=streams,
     )
     _enter(load, LoadState.INDEXING)
-    storage.index_records(connection, load.pk, memory_bytes=conf.LOAD_MEMORY_BYTES)
+    storage.index_records(
+        connection,
+        load.pk,
+        plan.indexes,
+        memory_bytes=conf.LOAD_MEMORY_BYTES,
+        streams=streams,
+    )
 
 
 def _batches(table: Table, kinds: tuple[FieldType, ...]) -> Iterator[list[str]]:
@@ -160,15 +194,13 @@ def _nobody_watches(_done: int, _total: int) -> None:
     pass
 
 
-def _publish(
-    connection: BaseDatabaseWrapper, load: Load, table: Table, kinds: tuple[FieldType, ...]
-) -> None:
+def _publish(connection: BaseDatabaseWrapper, load: Load, plan: _Plan) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     with transaction.atomic(using=connection.alias):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise ResourceGone
-        _describe(resource, table, kinds)
+        _describe(resource, plan)
         resource.current_load = load
         resource.primary_key = []  # a constraint of the old table
         resource.save(update_fields=["current_load", "primary_key", "modified"])
@@ -177,24 +209,26 @@ def _publish(
     load.resource = resource
 
 
-def _describe(resource: Resource, table: Table, kinds: tuple[FieldType, ...]) -> None:
+def _describe(resource: Resource, plan: _Plan) -> None:
     """Bring the dictionary up to the new fields; what people wrote about a field stays."""
     known = {field.name: field for field in resource.fields.all()}
+    table = plan.table
     resource.fields.exclude(name__in=table.names).delete()
     fields = []
     for position, (name, label, kind) in enumerate(
-        zip(table.names, table.labels, kinds, strict=True)
+        zip(table.names, table.labels, plan.kinds, strict=True)
     ):
         field = known.get(name) or Field(
             resource=resource, name=name, label=label if label != name else ""
         )
         field.position, field.type, field.sparse = position, kind.name, False
+        field.ordered = name in plan.indexes.orders
         fields.append(field)
     Field.objects.bulk_create(
         fields,
         update_conflicts=True,
         unique_fields=["resource", "name"],
-        update_fields=["position", "type", "sparse"],
+        update_fields=["position", "type", "sparse", "ordered"],
         batch_size=_KEYS_AT_ONCE,
     )
 

@@ -73,7 +73,7 @@ def rows_of(page: Page, columns: Iterable[Column]) -> list[Row]:
     """Read the JSON text of a page."""
     columns = tuple(columns)
     records = json.loads(
-        page.records, parse_int=_Number, parse_float=_Number, object_pairs_hook=_first_of_each
+        page.text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_first_of_each
     )
     return [
         Row(record["_id"], tuple(_cell(column, record[column.name]) for column in columns))

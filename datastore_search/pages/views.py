@@ -25,7 +25,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
 from ..models import Reader, Resource
-from ..search import Page, Query, answer_from, search
+from ..search import Look, Page, Query, answer_from, search
 from .addresses import Parameters, link, with_query
 from .api_example import curl
 from .failures import ANTICIPATED, failure_of
@@ -227,7 +227,8 @@ class ResourceView(PageView):
         """
         return answer_from(resource_id, self._answer)
 
-    def _answer(self, resource: Resource) -> HttpResponse:
+    def _answer(self, look: Look) -> HttpResponse:
+        resource = look.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         parameters = plain(self.request.GET)
@@ -255,7 +256,7 @@ class ResourceView(PageView):
             q=filters.q,
             filters=filters.conditions,
         )
-        found = search(resource, query)
+        found = search(look, query)
         context |= self._found(resource, query, found, parameters, number)
         return self.page("resource.html", context, private=resource.private)
 

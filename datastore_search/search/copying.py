@@ -10,6 +10,9 @@ from psycopg import ClientCursor, Copy, sql
 
 from ..filters import Clause
 
+#: The options of a COPY of JSON texts, which hold none of these characters: a text is a line.
+ONE_TEXT = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+
 
 @contextmanager
 def copied(

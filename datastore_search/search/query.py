@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..filters import Condition
+from .spooling import Spool
 
 #: The key of every record.
 ID = "_id"
+
+
+#: Pages of more records are spooled.
+_LIMIT_IN_MEMORY = 1_000
 
 
 class RecordsFormat(StrEnum):
@@ -55,6 +60,16 @@ class Query:
     include_next_page: bool = False
     records_format: RecordsFormat = RecordsFormat.OBJECTS
 
+    @property
+    def is_large(self) -> bool:
+        """Tell whether a page may be too large for memory."""
+        return self.limit is not None and self.limit > _LIMIT_IN_MEMORY
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether the records are rows of text."""
+        return self.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}
+
 
 @dataclass(frozen=True, slots=True)
 class NextPage:
@@ -69,10 +84,18 @@ class Page:
     """
     The answer: ``records`` is the text of a JSON array, or of CSV rows; ``total`` counts matches.
 
-    ``fields`` are names and types in the order of the records' members.
+    Of a page that may be large, ``records`` is a spool: JSON, the text of CSV rows too.  ``fields``
+    are names and types in the order of the records' members.
     """
 
-    records: str
+    records: str | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
+
+    @property
+    def text(self) -> str:
+        """The records of a page that is not large."""
+        if isinstance(self.records, Spool):
+            raise TypeError("A large page is read block by block.")
+        return self.records

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import LiteralString
 
 from psycopg import sql
 
@@ -33,12 +35,21 @@ class Column:
 
     name: str
     type: str
-    value: sql.Composable | None = None
+    value: LiteralString | None = None
     packed: bool = True
 
 
-def as_object(columns: Sequence[Column]) -> sql.Composable:
-    """Write a record as a JSON object, its members in the order of the columns."""
+def as_object(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
+    """
+    Write a record as a JSON object, its members in the order of the columns.
+
+    ``begin`` comes before the object.
+    """
+    return sql.SQL(_object(columns, begin))
+
+
+@lru_cache(maxsize=1_000)
+def _object(columns: tuple[Column, ...], begin: str) -> LiteralString:
     members = [
         sql.SQL("{key}, {value}").format(
             key=sql.Literal(escaped(f"{',' if place else ''}{as_json(column.name)}:")),
@@ -46,18 +57,28 @@ def as_object(columns: Sequence[Column]) -> sql.Composable:
         )
         for place, column in enumerate(columns)
     ]
-    return _unpacked(columns, _concatenated("{{", members, "}}"))
+    return _text(_unpacked(columns, _concatenated(begin + "{{", members, "}}")))
 
 
-def as_list(columns: Sequence[Column]) -> sql.Composable:
-    """Write a record as a JSON list, in the order of the columns."""
+def as_list(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
+    """Write a record as a JSON list, in the order of the columns; ``begin`` comes before it."""
+    return sql.SQL(_list(columns, begin))
+
+
+@lru_cache(maxsize=1_000)
+def _list(columns: tuple[Column, ...], begin: str) -> LiteralString:
     members = [
         sql.SQL("{comma}, {value}").format(
             comma=sql.Literal("," if place else ""), value=_json(column)
         )
         for place, column in enumerate(columns)
     ]
-    return _unpacked(columns, _concatenated("[", members, "]"))
+    return _text(_unpacked(columns, _concatenated(begin + "[", members, "]")))
+
+
+def _text(composed: sql.Composable) -> LiteralString:
+    """Compose once and for all what every request for the same fields repeats."""
+    return composed.as_string()
 
 
 def as_cells(columns: Sequence[Column]) -> tuple[sql.Composable, sql.Composable]:
@@ -111,7 +132,7 @@ def _field(column: Column, relation: str) -> sql.Composable:
 def _packed(column: Column) -> sql.Composable:
     """Give the jsonb value of a column that is not unpacked."""
     if column.value is not None:
-        return column.value
+        return sql.SQL(column.value)
     return sql.SQL("(page.data -> {})").format(sql.Literal(escaped(column.name)))
 
 

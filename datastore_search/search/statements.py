@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeVar
 
 from psycopg import sql
@@ -21,7 +22,16 @@ from ..exceptions import (
     UnsortableField,
 )
 from ..field_types import Cast, Operators, field_types
-from ..filters import Clause, Question, Types, all_of, meets, questions_of
+from ..filters import (
+    Clause,
+    Question,
+    Types,
+    all_of,
+    key_of_field,
+    key_of_value,
+    meets,
+    questions_of,
+)
 from . import records
 from .query import ID, Query, RecordsFormat, SortKey
 
@@ -29,6 +39,8 @@ Result = TypeVar("Result")
 
 _LETTERS_SHOWN = 100
 _RANK_TYPE = "float"
+#: Types whose keys are the texts that are stored.
+_TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
 _ID_TYPE = "int"
 
 
@@ -38,7 +50,8 @@ class Relation:
     What is searched: something with the columns ``_id``, ``data`` and ``search``.
 
     ``names`` maps the names of the fields to those of their types, in order; those that are
-    ``sparse`` some records lack; ``rows`` counts all records where that is known.
+    ``sparse`` some records lack, and of those that are ``ordered`` there is an index; ``rows``
+    counts all records where that is known.
     """
 
     source: Clause
@@ -46,6 +59,20 @@ class Relation:
     language: str
     rows: int | None
     sparse: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
+
+
+class Way(Enum):
+    """
+    How the first records in an order are found.
+
+    All matches are ``SORTED``, or the order is ``WALKED``, record by record, until the page is
+    full.  To walk is a disaster where matches are few or lie at the end, to sort where they are
+    many: ``docs/decisions/0014``.
+    """
+
+    SORTED = "sorted"
+    WALKED = "walked"
 
 
 class Statements:
@@ -59,7 +86,7 @@ class Statements:
         self,
         relation: Relation,
         query: Query,
-        cast: Cast,
+        read: Cast,
         faults: Iterable[InvalidParameter] = (),
     ) -> None:
         """Fit the query to the relation; ``faults`` are reported with those found here."""
@@ -83,7 +110,7 @@ class Statements:
         }
         where = _collecting(
             faults,
-            lambda: meets(query.filters, Types(relation.names, cast, relation.sparse)),
+            lambda: meets(query.filters, Types(relation.names, read, relation.sparse)),
             Clause(sql.SQL("")),
         )
         self._where = all_of([where, *(question.matches() for question in questions)])
@@ -111,6 +138,38 @@ class Statements:
         """Tell whether the records come in the order of their keys, or in the opposite one."""
         by_id = not self._keys or self._keys[0].field == ID
         return by_id and not self._distinct and not (self._questioned and not self._keys)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Tell whether the best match comes first."""
+        return self._questioned and not self._keys and not self._distinct
+
+    @property
+    def is_distinct(self) -> bool:
+        """Tell whether each combination of the asked fields is one record."""
+        return self._distinct
+
+    @property
+    def is_walkable(self) -> bool:
+        """Tell whether an index gives the order."""
+        if self.is_by_id:
+            return True
+        return (
+            not (self._distinct or self.is_ranked)
+            and len(self._keys) == 1
+            and self._keys[0].field in self._relation.ordered
+            and self._keys[0].nulls_first in {None, self._keys[0].descending}
+        )
+
+    @property
+    def is_loose(self) -> bool:
+        """Tell whether an index can be skipped through from one value to the next."""
+        return (
+            self._distinct
+            and not (self._query.filters or self._questioned)
+            and len(self.names) == 1
+            and self.names[0] in self._relation.ordered
+        )
 
     @property
     def is_descending(self) -> bool:
@@ -157,7 +216,7 @@ class Statements:
             return _ID_TYPE
         return self._relation.names.get(name, _RANK_TYPE)
 
-    # Statements -----------------------------------------------------------------------------------
+    # Counting -------------------------------------------------------------------------------------
 
     def count(self) -> Clause:
         """Count the matches."""
@@ -165,48 +224,150 @@ class Statements:
             return self._selecting(Clause(sql.SQL("count(*)")))
         return _over("SELECT count(*) FROM ({}) AS found", self._combinations())
 
-    def page(self, *, few: bool) -> Clause:
-        """Read the texts of one page's records; ``few`` says that all matches can be sorted."""
-        columns = self._columns()
-        write = (
-            records.as_list
-            if self._query.records_format is RecordsFormat.LISTS
-            else records.as_object
-        )
-        page = self._page(few=few)
-        return Clause(
-            sql.SQL("SELECT {} FROM ({}) AS page").format(write(columns), page.text),
-            page.parameters,
-        )
+    # Pages ----------------------------------------------------------------------------------------
 
-    def cells(self, *, few: bool) -> Clause:
+    def page(self, way: Way, *, begin: str = "") -> Clause:
+        """Read the texts of one page's records, each with ``begin`` before it."""
+        return self._written(self._page(way), begin)
+
+    def cells(self, way: Way) -> Clause:
         """Read the cells of one page's records."""
         cells, fields = records.as_cells(self._columns())
-        page = self._page(few=few)
+        page = self._page(way)
         return Clause(
             sql.SQL("SELECT {} FROM ({}) AS page{}").format(cells, page.text, fields),
             page.parameters,
         )
 
-    def last_id(self, *, few: bool) -> Clause:
+    def last_id(self, way: Way) -> Clause:
         """Read the ``_id`` of the page's last record."""
         last = sql.SQL("min" if self.is_descending else "max")
-        page = self._page(few=few)
+        page = self._page(way)
         return Clause(
             sql.SQL("SELECT {}(_id) FROM ({}) AS page").format(last, page.text), page.parameters
         )
 
-    def _page(self, *, few: bool) -> Clause:
+    def page_within(self, window: int) -> Clause:
+        """Read a page's texts from the first records in the order, so many as the window holds."""
+        source = self._relation.source
+        if self.is_by_id:
+            keys, order = Clause(sql.SQL("")), self._order(Way.WALKED)
+        else:
+            keys = _over(", {} AS key", self._key(self._keys[0].field))
+            order = self._walked_order(Clause(sql.SQL("key")))
+        first = Clause(
+            sql.SQL("SELECT _id, data, search{} FROM {} ORDER BY {} LIMIT %s").format(
+                keys.text, source.text, order.text
+            ),
+            [*keys.parameters, *source.parameters, *order.parameters, window],
+        )
+        kept = Clause(
+            sql.SQL("SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}").format(
+                first.text, self._where.text, order.text
+            ),
+            [*first.parameters, *self._where.parameters, *order.parameters],
+        )
+        return self._written(self._with_ranks(self._limited(kept)), "")
+
+    def ranked(self) -> Clause:
+        """Count the matches and read the page of the best of them, in one go."""
+        source = self._relation.source
+        found = self._selecting(_listed([Clause(sql.SQL("_id")), *self._rank_columns()]))
+        best = self._limited(_over("SELECT * FROM found ORDER BY {}", self._order(Way.SORTED)))
+        page = Clause(
+            sql.SQL(
+                "SELECT best.*, data FROM ({}) AS best"
+                " JOIN (SELECT _id AS record_id, data FROM {}) AS found_again"
+                " ON record_id = best._id ORDER BY {}"
+            ).format(best.text, source.text, self._rank_order("best.").text),
+            [*best.parameters, *source.parameters],
+        )
+        return self._counted(found, page, sql.SQL("page._id IS NOT NULL"))
+
+    def combined(self) -> Clause:
+        """Count the combinations and read a page of them, in one go."""
+        return self._combined(self._combinations())
+
+    def combined_loosely(self, most: int) -> Clause:
+        """
+        Do as ``combined``, of the single field's first values, so many at most.
+
+        Source: a recursive query that looks up, in the index, the next value after each.
+        """
+        name = self.names[0]
+        key = self._key(name)
+        source = self._relation.source
+        found = Clause(
+            sql.SQL(
+                "WITH RECURSIVE value (key, c0) AS ("
+                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
+                " ORDER BY {key}, _id LIMIT 1)"
+                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
+                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
+                " ORDER BY {key}, _id LIMIT 1) AS next)"
+                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
+                " UNION ALL SELECT 'null' WHERE EXISTS"
+                " (SELECT FROM {source} WHERE {key} IS NULL)"
+            ).format(key=key.text, source=source.text),
+            [
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                most, *source.parameters, *key.parameters,
+            ],
+        )  # fmt: skip
+        return self._combined(found)
+
+    def _combined(self, found: Clause) -> Clause:
+        page = self._limited(
+            _over("SELECT true AS is_there, * FROM found ORDER BY {}", self._distinct_order())
+        )
+        return self._counted(found, page, sql.SQL("page.is_there"))
+
+    def _counted(self, found: Clause, page: Clause, is_there: sql.Composable) -> Clause:
+        """Join the number of what is found to each record of a page; at least one row comes."""
+        write = self._writing("")
+        return Clause(
+            sql.SQL(
+                "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
+                " FROM (SELECT count(*) AS total FROM found) AS counted"
+                " LEFT JOIN ({}) AS page ON true"
+            ).format(found.text, is_there, write, page.text),
+            [*found.parameters, *page.parameters],
+        )
+
+    def _written(self, page: Clause, begin: str) -> Clause:
+        return Clause(
+            sql.SQL("SELECT {} FROM ({}) AS page").format(self._writing(begin), page.text),
+            page.parameters,
+        )
+
+    def _writing(self, begin: str) -> sql.Composable:
+        is_list = self._query.records_format is RecordsFormat.LISTS
+        return (records.as_list if is_list else records.as_object)(self._columns(), begin)
+
+    def _page(self, way: Way) -> Clause:
         if self._distinct:
-            return self._paged(
-                _over("SELECT * FROM ({}) AS page", self._combinations()), self._distinct_order()
-            )
+            combinations = _over("SELECT * FROM ({}) AS page", self._combinations())
+            return self._limited(_over_two("{} ORDER BY {}", combinations, self._distinct_order()))
         if self.is_by_id and self.is_whole:
             return self._walked()
-        selected = self._selecting(
-            _listed([Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()])
-        )
-        return self._paged(selected, self._order(few=few))
+        if self.is_ranked:
+            columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
+            found = self._selecting(_listed(columns))
+            return self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
+        found = self._selecting(Clause(sql.SQL("_id, data, search")))
+        if way is Way.SORTED and self.is_walkable and not self.is_by_id:
+            # The fence again, for an order that is no number.
+            found = _over("SELECT * FROM ({} OFFSET 0) AS found", found)
+        return self._with_ranks(self._limited(_over_two("{} ORDER BY {}", found, self._order(way))))
+
+    def _with_ranks(self, page: Clause) -> Clause:
+        """Rank the records of a page that has another order, if ranks are asked for."""
+        ranks = self._rank_columns()
+        if not ranks:
+            return page
+        columns = _listed([Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *ranks])
+        return _over_two("SELECT {} FROM ({}) AS record", columns, page)
 
     def _selecting(self, what: Clause) -> Clause:
         source, where = self._relation.source, self._where
@@ -215,29 +376,41 @@ class Statements:
             [*what.parameters, *source.parameters, *where.parameters],
         )
 
-    def _paged(self, selected: Clause, order: Clause) -> Clause:
-        limit, parameters = self._limit()
+    def _limited(self, ordered: Clause) -> Clause:
+        query = self._query
+        limit = [] if query.limit is None else [query.limit]
+        offset = [query.offset] if query.offset or not limit else []
+        words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
         return Clause(
-            sql.SQL("{} ORDER BY {}{}").format(selected.text, order.text, limit),
-            [*selected.parameters, *order.parameters, *parameters],
+            sql.SQL("{}{}").format(ordered.text, sql.SQL(words)),
+            [*ordered.parameters, *limit, *offset],
         )
 
-    def _limit(self) -> tuple[sql.Composable, list[int]]:
-        if self._query.limit is None:
-            return sql.SQL(" OFFSET %s"), [self._query.offset]
-        return sql.SQL(" LIMIT %s OFFSET %s"), [self._query.limit, self._query.offset]
-
     def _walked(self) -> Clause:
-        """Skip over the keys alone, in the index, and only then fetch records."""
-        source = self._relation.source
+        """
+        Walk the keys of the whole table from an offset on.
+
+        Where no number is missing the offset is a number; else the keys alone are skipped over, in
+        the index, and only then records fetched.
+        """
+        source, offset = self._relation.source, self._query.offset
         start = Clause(sql.SQL("true"))
         order = sql.SQL("_id DESC" if self.is_descending else "_id")
-        if self._query.offset:
+        if offset:
+            end, step, beyond = ("max", "-", "<=") if self.is_descending else ("min", "+", ">=")
             start = Clause(
-                sql.SQL("_id {} (SELECT _id FROM {} ORDER BY {} LIMIT 1 OFFSET %s)").format(
-                    sql.SQL("<=" if self.is_descending else ">="), source.text, order
+                sql.SQL(
+                    "_id {beyond} (SELECT CASE WHEN last - first + 1 = %s THEN {end} {step} %s ELSE"
+                    " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
+                    " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
+                ).format(
+                    beyond=sql.SQL(beyond),
+                    end=sql.SQL({"min": "first", "max": "last"}[end]),
+                    step=sql.SQL(step),
+                    source=source.text,
+                    order=order,
                 ),
-                [*source.parameters, self._query.offset],
+                [self._relation.rows, offset, *source.parameters, offset, *source.parameters],
             )
         limit = [] if self._query.limit is None else [self._query.limit]
         return Clause(
@@ -249,74 +422,106 @@ class Statements:
 
     # Order ----------------------------------------------------------------------------------------
 
-    def _order(self, *, few: bool) -> Clause:
+    def _order(self, way: Way) -> Clause:
         if self.is_by_id:
             # The fence keeps PostgreSQL from walking the whole key in search of few matches.
-            key = "_id + 0" if few else "_id"
+            key = "_id" if way is Way.WALKED else "_id + 0"
             return Clause(sql.SQL(key + (" DESC" if self.is_descending else "")))
         if not self._keys:
-            places = range(len(self._ranks))
-            return Clause(sql.SQL(", ".join([*(f"rank{n} DESC" for n in places), "_id"])))
+            return self._rank_order()
+        if way is Way.WALKED and self.is_walkable:
+            return self._walked_order(self._key(self._keys[0].field))
         keys = [_ordered(key, self._key(key.field)) for key in self._keys]
         if all(key.field != ID for key in self._keys):
-            keys.append(Clause(sql.SQL("_id")))
+            keys.append(Clause(sql.SQL("_id + 0" + (" DESC" if self._keys[-1].descending else ""))))
         return _listed(keys)
+
+    def _walked_order(self, key: Clause) -> Clause:
+        """Say the order as an index over one field has it, from one end or the other."""
+        return _over("{0} DESC, _id DESC" if self.is_descending else "{0}, _id", key)
+
+    def _rank_order(self, of: str = "") -> Clause:
+        places = range(len(self._ranks))
+        return Clause(sql.SQL(", ".join([*(f"{of}rank{n} DESC" for n in places), f"{of}_id"])))
 
     def _key(self, name: str) -> Clause:
         if name == ID:
             return Clause(sql.SQL("_id"))
-        template = sql.SQL(field_types[self._type(name)].key)
-        return Clause(template.format(v=sql.SQL("(data -> %s)")), [name])
+        return Clause(key_of_field(field_types[self._type(name)]), [name])
 
     def _distinct_order(self) -> Clause:
         keys = []
         for key in self._keys:
             column = sql.SQL(f"c{self.names.index(key.field)}")
-            template = sql.SQL(field_types[self._type(key.field)].key)
-            keys.append(_ordered(key, Clause(template.format(v=column))))
+            kind = field_types[self._type(key.field)]
+            keys.append(_ordered(key, Clause(key_of_value(kind, column))))
         keys += [Clause(sql.SQL(f"c{place}")) for place in range(len(self.names))]
         return _listed(keys)
 
     # Columns --------------------------------------------------------------------------------------
 
-    def _columns(self) -> list[records.Column]:
+    def _columns(self) -> tuple[records.Column, ...]:
         ranks = {name: place for place, name in enumerate(self._ranks)}
         columns = []
         for place, (name, kind) in enumerate(self.fields):
             value, packed = None, True
             if self._distinct:
-                value, packed = sql.SQL(f"page.c{place}"), name not in ranks
+                value, packed = f"page.c{place}", name not in ranks
             elif name == ID:
-                value, packed = sql.SQL("page._id"), False
+                value, packed = "page._id", False
             elif name in ranks:
-                value, packed = sql.SQL(f"page.rank{ranks[name]}"), False
+                value, packed = f"page.rank{ranks[name]}", False
             columns.append(records.Column(name, kind, value, packed))
-        return columns
+        return tuple(columns)
 
     def _rank_columns(self) -> list[Clause]:
         """Rank the matches, if that is asked for or decides the order."""
-        if self._keys and not any(name in self._ranks for name in self.names):
+        if not self.is_ranked and not any(name in self._ranks for name in self.names):
             return []
         return [
             _over(f"{{}} AS rank{place}", rank) for place, rank in enumerate(self._ranks.values())
         ]
 
     def _combinations(self) -> Clause:
-        """Read each combination of the asked fields once."""
-        columns = [
-            _over(f"{{}} AS c{place}", self._ranks[name])
-            if name in self._ranks
-            else Clause(sql.SQL(f"coalesce(data -> %s, 'null') AS c{place}"), [name])
-            for place, name in enumerate(self.names)
-        ]
-        listed = _listed(columns)
-        return self._selecting(
-            Clause(sql.SQL("DISTINCT {}").format(listed.text), listed.parameters)
+        """
+        Read each combination of the asked fields once.
+
+        A text is grouped by its key where that has an index: only then does PostgreSQL know how
+        many values there are, and so whether to share the work.
+        """
+        inner: list[Clause] = []
+        outer: list[sql.Composable] = []
+        for place, name in enumerate(self.names):
+            if name in self._ranks:
+                value, shown = self._ranks[name], sql.SQL("{}")
+            elif name in self._relation.ordered and self._type(name) in _TEXTS:
+                value, shown = self._key(name), sql.SQL("coalesce(to_jsonb({}), 'null')")
+            else:
+                value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
+                shown = sql.SQL("{}")
+            column = sql.SQL(f"v{place}")
+            inner.append(_over(f"{{}} AS v{place}", value))
+            outer.append(sql.SQL("{} AS {}").format(shown.format(column), sql.SQL(f"c{place}")))
+        grouped = self._selecting(_listed(inner))
+        return Clause(
+            sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
+                sql.SQL(", ").join(outer),
+                grouped.text,
+                sql.SQL(", ").join(sql.SQL(f"v{place}") for place in range(len(self.names))),
+            ),
+            grouped.parameters,
         )
 
 
 def _over(template: str, clause: Clause) -> Clause:
     return Clause(sql.SQL(template).format(clause.text), clause.parameters)
+
+
+def _over_two(template: str, first: Clause, second: Clause) -> Clause:
+    return Clause(
+        sql.SQL(template).format(first.text, second.text),
+        [*first.parameters, *second.parameters],
+    )
 
 
 def _listed(clauses: Iterable[Clause]) -> Clause:

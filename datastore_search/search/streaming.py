@@ -21,14 +21,13 @@ from .. import storage
 from ..conf import conf
 from ..filters import Clause
 from ..models import Load, Resource
-from . import anticipated, are_few, statements_of, steadily, total_of
-from .copying import copied
+from .copying import ONE_TEXT, copied
+from .looks import Look, anticipated, steadily
+from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
-from .statements import Relation
+from .statements import Relation, Way
 
-#: Rows of cells as CSV, and rows of JSON text, which holds none of these characters.
 _CSV = "FORMAT csv, DELIMITER {}"
-_ONE_TEXT = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 _CELLS = "FORMAT text"
 
 #: A block that was kept in a file.
@@ -40,21 +39,21 @@ class Reading:
     The records that a query finds, to be read in one of several forms.
 
     Each form is a context: its end, early or not, ends the statement too.  It may raise
-    ``InvalidQuestion``, ``QueryTooSlow`` and ``RecordsReplaced``.
+    ``InvalidQuestion``, ``QueryTooSlow`` and ``Outdated``.
 
     Source: PostgreSQL's ``COPY … TO STDOUT``, which sends rows as it finds them.
     """
 
-    def __init__(self, relation: Relation, query: Query) -> None:
+    def __init__(self, look: Look, relation: Relation, query: Query) -> None:
         """
         Fit the query to the relation, and read nothing yet.
 
         Raises: ``InvalidParameters``, everything that does not fit.
         """
-        self._connection = connections[router.db_for_read(Load)]
+        self._look = look
         self._relation = relation
         self._query = replace(query, records_format=RecordsFormat.LISTS)
-        self._statements = statements_of(self._connection, relation, self._query)
+        self._statements = statements_of(look.connection, relation, self._query)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -65,34 +64,34 @@ class Reading:
     def csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Read rows of cells as CSV, in the manner of PostgreSQL, each with its line's end."""
         options = sql.SQL(_CSV).format(sql.Literal(delimiter))
-        with self._copied(self._statements.cells(few=self._few()), options) as copy:
+        with self._copied(self._statements.cells(self._way()), options) as copy:
             yield map(bytes, copy)
 
     @contextmanager
     def lists(self) -> Iterator[Iterator[bytes]]:
         """Read rows as the JSON texts of lists, each with its line's end."""
-        with self._copied(self._statements.page(few=self._few()), sql.SQL(_ONE_TEXT)) as copy:
+        with self._copied(self._statements.page(self._way()), sql.SQL(ONE_TEXT)) as copy:
             yield map(bytes, copy)
 
     @contextmanager
     def cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
         """Read rows of cells as they would stand in CSV, None for null."""
-        with self._copied(self._statements.cells(few=self._few()), sql.SQL(_CELLS)) as copy:
+        with self._copied(self._statements.cells(self._way()), sql.SQL(_CELLS)) as copy:
             yield copy.rows()
 
-    def _few(self) -> bool:
+    def _way(self) -> Way:
         """Count the matches when only some are wanted; without a limit PostgreSQL plans well."""
-        if self._query.limit is None:
-            return False
+        if self._query.limit is None or not self._statements.is_walkable:
+            return Way.WALKED
         with anticipated(plain=self._query.plain):
-            total = total_of(self._connection, self._relation, self._statements, self._query)
-        return are_few(total)
+            total = total_of(self._look, self._relation, self._statements)
+        return way_to(total, self._relation, self._statements, self._query)
 
     @contextmanager
     def _copied(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
         with (
             anticipated(plain=self._query.plain),
-            copied(self._connection, statement, options) as rows,
+            copied(self._look.connection, statement, options) as rows,
         ):
             yield rows
 
@@ -109,15 +108,13 @@ class Stream(Iterator[bytes]):
     a file.
     """
 
-    def __init__(
-        self, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]
-    ) -> None:
+    def __init__(self, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> None:
         """
         Describe a resource, by its id or an alias, and begin.
 
-        ``begin`` takes the described resource and makes at least one block.
+        ``begin`` takes a look at the resource and makes at least one block.
 
-        Raises: ``UnknownResource``; ``RecordsReplaced``; whatever ``begin`` raises.
+        Raises: ``UnknownResource``; ``Outdated``; whatever ``begin`` raises.
         """
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
@@ -132,7 +129,7 @@ class Stream(Iterator[bytes]):
             self._ahead.append(self._step()[1])
 
     @classmethod
-    def opened(cls, name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]) -> Self:
+    def opened(cls, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> Self:
         """
         Open a stream, anew when the records are replaced before its first blocks are read.
 
@@ -183,12 +180,13 @@ class Stream(Iterator[bytes]):
 
 
 def _steps(
-    name: uuid.UUID | str, begin: Callable[[Resource], Generator[bytes]]
+    name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]
 ) -> Generator[tuple[Resource, bytes]]:
     connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
-    with anticipated(), storage.snapshot(connection, conf.DUMP_TIMEOUT):
+    timeout, memory = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
+    with anticipated(), storage.snapshot(connection, timeout, memory) as session:
         resource = Resource.objects.described(name)
-        with closing(begin(resource)) as blocks:
+        with closing(begin(Look(session, resource))) as blocks:
             for block in blocks:
                 yield resource, block
 

@@ -4,29 +4,39 @@ What lies in PostgreSQL: tables, sessions, locks and the server itself.
 This package knows tables and connections, no models.
 """
 
+from .filling import create_records
+from .indexes import (
+    Indexes,
+    add_orders,
+    drop_orders,
+    index_records,
+    key_value,
+    set_key,
+    take_statistics,
+)
 from .locks import is_at_work, load_at_work, lock_aliases
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
-from .sessions import snapshot
+from .sessions import Session, reading, snapshot
 from .tables import (
     FIELDS_MOST,
     Sizes,
-    create_records,
     drop_records,
-    index_records,
-    key_value,
     record_bytes,
     record_sizes,
     record_table,
     remove_fields,
-    set_key,
     stored_loads,
 )
 
 __all__ = [
     "FIELDS_MOST",
+    "Indexes",
+    "Session",
     "Sizes",
+    "add_orders",
     "cast_texts",
     "create_records",
+    "drop_orders",
     "drop_records",
     "index_records",
     "is_at_work",
@@ -35,6 +45,7 @@ __all__ = [
     "knows_letters",
     "load_at_work",
     "lock_aliases",
+    "reading",
     "record_bytes",
     "record_sizes",
     "record_table",
@@ -44,4 +55,5 @@ __all__ = [
     "snapshot",
     "stored_loads",
     "stored_sql",
+    "take_statistics",
 ]

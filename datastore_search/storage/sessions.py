@@ -1,29 +1,112 @@
-"""What a session of the database is set to while a block of statements runs."""
+"""What a session of the database is set to while statements run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
+from django.db.utils import InterfaceError, OperationalError
+from psycopg import sql
+
+#: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
+#: memory; compiling a statement takes longer than it saves; nobody reads notices.
+_FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
 
 
-@contextmanager
-def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None]:
+class Session:
     """
-    Let all statements of the block see one moment, and end each that runs longer than ``limit``.
+    A connection that reads records, each statement within its time and its memory.
+
+    Outside a transaction the settings travel in one message with the statement, which PostgreSQL
+    runs as one transaction: one way there and back.  Such a statement is sent once more when the
+    connection turns out to be dead, so nobody has to ask whether it is alive.
+    """
+
+    def __init__(self, connection: BaseDatabaseWrapper, settings: Mapping[str, str]) -> None:
+        """Wrap a connection; within a transaction the settings are somebody else's business."""
+        self.connection = connection
+        self._before = b""
+        if not connection.in_atomic_block:
+            self._before = f"{_setting_all(settings)}; ".encode()
+
+    def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement and return its rows."""
+        try:
+            return self._rows(text, parameters)
+        except (InterfaceError, OperationalError):
+            if self.connection.in_atomic_block or not _is_dead(self.connection):
+                raise
+            self.connection.close()
+            return self._rows(text, parameters)
+
+    def _rows(self, text: sql.Composable, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with _client_cursor(self.connection) as cursor:
+            statement: Any = self._before + text.as_bytes(cursor.cursor.connection)
+            cursor.execute(statement, parameters)
+            if self._before:
+                cursor.nextset()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
+    """Open a cursor that merges parameters here: only so can a message hold two statements."""
+    connection.ensure_connection()
+    cursor: Any = psycopg.ClientCursor(connection.connection)  # Django's stubs know no driver
+    if connection.queries_logged:
+        return connection.make_debug_cursor(cursor)
+    return connection.make_cursor(cursor)
+
+
+def _is_dead(connection: BaseDatabaseWrapper) -> bool:
+    return connection.connection is None or connection.connection.closed
+
+
+def _setting_all(settings: Mapping[str, str]) -> str:
+    """Set what holds no quote: names and values are ours, or PostgreSQL's own."""
+    each = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+    return f"SELECT {', '.join(each)}"
+
+
+@contextmanager
+def reading(
+    connection: BaseDatabaseWrapper, limit: timedelta, memory_bytes: int
+) -> Iterator[Session]:
+    """
+    Read within ``limit`` for each statement, and ``memory_bytes`` for each sort of it.
+
+    Statements see the moment at which each of them begins.
+    """
+    settings = _settings(limit, memory_bytes)
+    with ExitStack() as stack:
+        if connection.in_atomic_block:  # which a failure must leave usable
+            stack.enter_context(transaction.atomic(using=connection.alias))
+            cursor = stack.enter_context(connection.cursor())
+            stack.enter_context(_kept(cursor, settings))
+        yield Session(connection, settings)
+
+
+@contextmanager
+def snapshot(
+    connection: BaseDatabaseWrapper, limit: timedelta, memory_bytes: int
+) -> Iterator[Session]:
+    """
+    Read as ``reading``, and let all statements of the block see one moment.
 
     Within a transaction of the caller the moment is that transaction's business.
 
     Source: PostgreSQL's isolation level ``REPEATABLE READ``.
     """
+    settings = _settings(limit, memory_bytes)
     with ExitStack() as stack:
         is_ours = not connection.in_atomic_block
         if is_ours:
@@ -31,11 +114,19 @@ def snapshot(connection: BaseDatabaseWrapper, limit: timedelta) -> Iterator[None
             stack.enter_context(_isolated(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))
         cursor = stack.enter_context(connection.cursor())
-        if is_ours:  # the setting ends with the transaction
-            cursor.execute(_SET, ["statement_timeout", milliseconds(limit)])
+        if is_ours:  # the settings end with the transaction
+            cursor.execute(_setting_all(settings))
         else:
-            stack.enter_context(setting(cursor, "statement_timeout", milliseconds(limit)))
-        yield
+            stack.enter_context(_kept(cursor, settings))
+        yield Session(connection, settings)
+
+
+def _settings(limit: timedelta, memory_bytes: int) -> dict[str, str]:
+    return {
+        **_FOR_READING,
+        "statement_timeout": milliseconds(limit),
+        "work_mem": f"{memory_bytes // 1024}kB",
+    }
 
 
 @contextmanager
@@ -49,6 +140,18 @@ def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
     finally:
         if not driver.closed:
             driver.isolation_level = before
+
+
+@contextmanager
+def _kept(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
+    """Change settings of PostgreSQL within the current transaction, then change them back."""
+    cursor.execute(
+        "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [list(settings)]
+    )
+    before = dict(cursor.fetchall())
+    cursor.execute(_setting_all(settings))
+    yield
+    cursor.execute(_setting_all(before))
 
 
 @contextmanager

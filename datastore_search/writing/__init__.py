@@ -209,6 +209,11 @@ class Writer:
     # ----------------------------------------------------------------------------------------------
 
     @property
+    def session(self) -> storage.Session:
+        """The connection of the changes, which sees them before anybody else does."""
+        return storage.Session(self._connection, {})
+
+    @property
     def _cast(self) -> Callable[[str, Sequence[str]], Sequence[str | None]]:
         return partial(storage.cast_texts, self._connection)
 
@@ -236,10 +241,16 @@ class Writer:
             source="datastore_create",
             state=LoadState.READY,
             language=self.resource.language,
+            indexes=self.resource.index_kinds,
             finished=timezone.now(),
         )
         storage.create_records(self._connection, load.pk, language=load.language, batches=())
-        storage.index_records(self._connection, load.pk, memory_bytes=conf.LOAD_MEMORY_BYTES)
+        storage.index_records(
+            self._connection,
+            load.pk,
+            self.resource.wanted_indexes({}),
+            memory_bytes=conf.LOAD_MEMORY_BYTES,
+        )
         self.resource.fields.using(self.using).all().delete()
         self.resource.current_load = load
         self.resource.save(using=self.using, update_fields=["current_load", "modified"])

@@ -16,10 +16,20 @@ from knox.models import AuthToken
 
 from datastore_search.api.actions import actions
 from datastore_search.models import Alias, Resource
-from datastore_search.search import Query, search
+from datastore_search.search import Query
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user, result_of
+from ..builders import (
+    act,
+    ask,
+    error_of,
+    ids_of,
+    make_resource,
+    make_token,
+    make_user,
+    page_of,
+    result_of,
+)
 
 VERBS = ("view", "add", "change", "delete")
 
@@ -206,7 +216,7 @@ def all_of(resource: Resource) -> Any:
     """Give everything about a resource that a writing action could change."""
     resource = Resource.objects.described(resource.pk)
     fields = [(field.name, field.type, field.info) for field in resource.schema]
-    records = search(resource, Query(limit=None)).records
+    records = page_of(resource, Query(limit=None)).records
     aliases = list(resource.aliases.values_list("name", flat=True))
     return fields, records, aliases, resource.primary_key, resource.private
 

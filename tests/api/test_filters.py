@@ -23,9 +23,9 @@ from datastore_search.exceptions import InvalidParameter, InvalidParameters
 from datastore_search.field_types import field_types
 from datastore_search.filters import parse_filters
 from datastore_search.models import Resource
-from datastore_search.search import Query, RecordsFormat, search
+from datastore_search.search import Query, RecordsFormat
 
-from ..builders import ask, error_of, ids_of, make_resource, result_of
+from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
 from .typed import CELLS, IDS, ROWS, column, resource_of_every_type, year_first
 
 REFUSED = "refused"
@@ -257,7 +257,7 @@ def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int]
     faults: tuple[InvalidParameter, ...] = ()
     try:
         conditions = parse_filters({kind: {operator: operand}})
-        page = search(
+        page = page_of(
             resource,
             Query(limit=None, fields=("_id",), filters=conditions, records_format=LISTS),
         )
@@ -444,7 +444,7 @@ def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
     values, ids = MANY[kind]
     filters = parsed(json.dumps({kind: [*values, None]}))
 
-    page = search(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
+    page = page_of(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
 
     assert [record["_id"] for record in json.loads(page.records)] == [
         record_id for record_id in IDS if record_id in ids or record_id > len(CELLS[kind])
@@ -545,7 +545,7 @@ def test_groups_combine_as_sets_do(typed: Resource, tree: Tree) -> None:
     filters, ids = tree
     query = Query(limit=None, fields=("_id",), filters=parse_filters(filters))
 
-    assert {record["_id"] for record in json.loads(search(typed, query).records)} == ids
+    assert {record["_id"] for record in json.loads(page_of(typed, query).records)} == ids
 
 
 def find(client: Client, resource: Resource, filters: Any) -> Any:

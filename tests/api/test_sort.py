@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from datastore_search.api.names import sort_key, split_names, unquoted
 from datastore_search.exceptions import InvalidSort
 from datastore_search.models import Resource
-from datastore_search.search import Query, RecordsFormat, SortKey, search
+from datastore_search.search import Query, RecordsFormat, SortKey
 
-from ..builders import ask, error_of, ids_of, make_resource, result_of
+from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
 from .typed import CELLS, IDS, column, resource_of_every_type, year_first
 
 #: How a direction and a place of nulls are said, and what they mean.
@@ -58,7 +58,7 @@ def refusals(client: Client, resource: Resource, sort: Any) -> list[str]:
 def sorted_ids(resource: Resource, *keys: SortKey) -> list[int]:
     """Sort without HTTP."""
     query = Query(limit=None, fields=("_id",), sort=keys, records_format=RecordsFormat.LISTS)
-    return [record_id for (record_id,) in json.loads(search(resource, query).records)]
+    return [record_id for (record_id,) in json.loads(page_of(resource, query).records)]
 
 
 def in_postgresql(*keys: SortKey) -> list[int]:
@@ -69,8 +69,11 @@ def in_postgresql(*keys: SortKey) -> list[int]:
         + {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
         for key in keys
     ]
+    last = list({key.field: None for key in keys})[-1]
+    down = next(key.descending for key in keys if key.field == last)
+    order.append("id DESC" if down else "id")
     with year_first() as cursor:
-        cursor.execute(f"SELECT id FROM typed ORDER BY {', '.join([*order, 'id'])}")
+        cursor.execute(f"SELECT id FROM typed ORDER BY {', '.join(order)}")
         return [found for (found,) in cursor.fetchall()]
 
 
@@ -114,14 +117,23 @@ def test_the_words_after_a_name_say_the_direction(
     assert ids_of(find(client, typed, sort=[f' "{kind}"{ending}'])) == expected
 
 
-def test_equal_records_come_by_their_id(client: Client, db: None) -> None:
+def test_equal_records_come_by_their_id_in_the_direction_of_the_last_key(
+    client: Client, db: None
+) -> None:
     resource = make_resource("a,b\n" + "x,1\ny,2\n" * 10)
 
-    for sort in ("a", "a desc", "b nulls first", ["b desc", "a"]):
+    for sort in ("a", "a desc", "b nulls first", ["b desc", "a"], ["b", "a desc"]):
         ids = ids_of(find(client, resource, sort=sort))
         first = [record_id for record_id in ids if record_id % 2 == ids[0] % 2]
+        down = str(sort).endswith(("desc", "desc']"))
         assert ids == [*first, *(record_id for record_id in ids if record_id not in first)]
-        assert first == sorted(first)
+        assert first == sorted(first, reverse=down)
+
+
+def test_down_is_the_reverse_of_up(client: Client, typed: Resource) -> None:
+    for kind in ("text", "int4", "timestamp", "bool"):
+        up = ids_of(find(client, typed, sort=kind))
+        assert ids_of(find(client, typed, sort=f"{kind} desc")) == up[::-1]
 
 
 def test_the_id_sorts_in_both_directions(client: Client, typed: Resource) -> None:

@@ -15,7 +15,8 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from datastore_search.models import Field, Resource
-from datastore_search.search import RecordsReplaced, search
+from datastore_search.search import Look, search
+from datastore_search.search.looks import Outdated
 
 from ..builders import ids_of, make_resource, make_slow, make_token, make_user
 from .reading import table_of, text_of
@@ -481,10 +482,10 @@ def test_a_resource_that_is_being_replaced_is_read_again(
 ) -> None:
     looks = []
 
-    def once_replaced(found: Resource, query: Any) -> Any:
+    def once_replaced(found: Look, query: Any) -> Any:
         looks.append(found)
         if len(looks) == 1:
-            raise RecordsReplaced
+            raise Outdated
         return search(found, query)
 
     monkeypatch.setattr("datastore_search.pages.views.search", once_replaced)
@@ -496,7 +497,7 @@ def test_a_resource_that_is_being_replaced_is_read_again(
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (RecordsReplaced(), "The resource is being replaced over and over."),
+        (Outdated(), "The resource is being replaced over and over."),
         (OperationalError("secret of the server"), "The database cannot be reached."),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Sequence
@@ -56,8 +57,8 @@ class Table:
     def result(self, action: str, /, **parameters: Any) -> dict[str, Any]:
         """Call an action, which must succeed."""
         response = self.call(action, **parameters)
-        assert response.status_code == 200, response.content
-        result: dict[str, Any] = response.json()["result"]
+        assert response.status_code == 200, response.getvalue()
+        result: dict[str, Any] = json.loads(response.getvalue())["result"]  # large ones stream
         return result
 
     def refusal(self, action: str, /, **parameters: Any) -> dict[str, Any]:

@@ -482,7 +482,7 @@ def test_readers_wait_no_longer_than_the_call_that_replaces_a_key(
 def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage.tables, "_PATIENCE", timedelta(milliseconds=200))
+    monkeypatch.setattr(storage.indexes, "PATIENCE", timedelta(milliseconds=200))
     made(table)
     table.insert({"key": 1})
     before = table.everything()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import about, describing, searching, writing
-from .action import Action, Answer
+from .action import VARY, Action, Answer
 
-__all__ = ["Action", "Answer", "actions"]
+__all__ = ["VARY", "Action", "Answer", "actions"]
 
 actions: Mapping[str, Action] = {
     action.name: action

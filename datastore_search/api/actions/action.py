@@ -9,7 +9,11 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
+from ...validators import Validators
 from ..parameters import ActionParameters
+
+#: What the answers of actions depend on, beside address and body.
+VARY = ("Authorization",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +21,13 @@ class Answer:
     """
     The result of an action.
 
-    ``public`` tells whether everybody would get the same; None where it must not be kept at all.
+    ``validators`` say how a client may keep it.  Where there are none, ``public`` tells whether
+    everybody would get the same; None where it must not be kept at all.
     """
 
     result: Any
     public: bool | None = None
+    validators: Validators | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,23 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
-from ...models import Field, Load, Resource
-from ...search import answer_from
+from ...models import Field, IndexKind, Load, Resource
+from ...search import Look, answer_from
+from ...validators import Validators
 from ..parameters import InfoParameters
 from ..permissions import check_may_read
-from .action import Action, Answer
+from .action import VARY, Action, Answer
 
 
 def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = InfoParameters.read(sent)
 
-    def answer(resource: Resource) -> Answer:
+    def answer(look: Look) -> Answer:
+        resource = look.resource
         check_may_read(request, resource)
+        http = request._request  # noqa: SLF001 - Django's request
+        validators = Validators.of(resource, http, sent, vary=VARY)
+        validators.check(http)
         fields = [
             _described(field, resource, with_schema=given.get("include_fields_schema", True))
             for field in resource.schema
@@ -33,7 +38,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         result: dict[str, Any] = {"fields": fields}
         if given.get("include_meta", True):
             result["meta"] = _meta(resource)
-        return Answer(result, public=not resource.private)
+        return Answer(result, validators=validators)
 
     return answer_from(InfoParameters.name_in(given), answer)
 
@@ -51,12 +56,14 @@ def _described(field: Field, resource: Resource, *, with_schema: bool) -> dict[s
     described = {"id": field.name, "type": field.type, **info}
     if with_schema:
         is_key = field.name in resource.primary_key
+        load = resource.current_load
+        # One index answers the equality of any field.
+        is_filtered = load is None or IndexKind.FILTERS in load.indexes
         described["schema"] = {
             "native_type": field.type,
             "notnull": False,
             "index_name": "primary_key" if is_key else "",
-            # Equality is answered by one index over all fields.
-            "is_index": True,
+            "is_index": field.ordered or is_filtered,
             "uniquekey": resource.primary_key == [field.name],
         }
     return described

@@ -15,14 +15,23 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...field_types import as_sent
-from ...models import Resource
-from ...search import Page, Query, RecordsFormat, answer_from, at_one_moment, read_page, search
+from ...search import (
+    Look,
+    Page,
+    Query,
+    Spool,
+    answer_from,
+    at_one_moment,
+    read_page,
+    search,
+)
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import relation_of_names
+from ...validators import Validators
 from ..parameters import SearchParameters, query_of
 from ..permissions import check_may_read
 from ..renderers import RawJson
-from .action import Action, Answer
+from .action import VARY, Action, Answer
 
 #: What an answer repeats of the parameters that were given.
 _ECHOED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
@@ -54,19 +63,24 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
-        with at_one_moment():
-            page = read_page(relation_of_names(request.user), asked.query)
+        with at_one_moment() as session:
+            page = read_page(Look(session, None), relation_of_names(request.user), asked.query)
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not request.user.is_authenticated)
 
-    def answer(resource: Resource) -> Answer:
+    def answer(look: Look) -> Answer:
+        resource = look.resource
         check_may_read(request, resource)
-        page = search(resource, asked.query)
+        http = request._request  # noqa: SLF001 - Django's request
+        validators = Validators.of(resource, http, sent, asked.query.limit, vary=VARY)
+        validators.check(http)
+        page = search(look, asked.query)
         info = {field.name: field.info for field in resource.schema}
         result = _result(asked, str(resource.pk), info, page)
-        return Answer(result, public=not resource.private)
+        return Answer(result, validators=validators)
 
-    return answer_from(asked.name, answer)
+    as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
+    return answer_from(asked.name, answer, as_snapshot=as_snapshot)
 
 
 datastore_search = Action(
@@ -100,10 +114,10 @@ def _result(
     }
 
 
-def _records(query: Query, page: Page) -> RawJson | str:
-    if query.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}:
+def _records(query: Query, page: Page) -> RawJson | Spool | str:
+    if isinstance(page.records, Spool) or query.is_text:
         return page.records
-    return RawJson(page.records)
+    return RawJson(page.text)
 
 
 def _next_page(page: Page) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from ...exceptions import (
 from ...field_types import field_types
 from ...filters import AnyOf, Condition, parse_filters
 from ...models import Field, Resource, ResourceQuerySet, as_id
-from ...search import ID, Query, read_page, relation_of
+from ...search import ID, Look, Query, read_page, relation_of
 from ...writing import GivenField, Method, Writer, writing_to
 from ..parameters import (
     CreateParameters,
@@ -281,8 +281,9 @@ def _records(writer: Writer, ids: Sequence[int]) -> RawJson:
 
 def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    found = read_page(relation_of(writer.resource), query, using=writer.using)
-    return RawJson(found.records)
+    look = Look(writer.session, writer.resource)
+    found = read_page(look, relation_of(writer.resource), query)
+    return RawJson(found.text)
 
 
 def _action(

@@ -6,13 +6,10 @@ from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import AbstractBaseUser
-from django.core.handlers.asgi import ASGIRequest
 from django.db import connections, transaction
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.decorators import method_decorator
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -20,19 +17,23 @@ from rest_framework.response import Response
 
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
-from ...models import Resource
-from ...search import Query, relation_of
+from ...search import Look, Query, relation_of
 from ...search.streaming import Reading, Stream
+from ...validators import Validators
 from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import printable, query_of
 from ..permissions import check_may_read
+from ..streams import streamed
 from ..views import EnvelopeView
 from .files import content_disposition
 from .formats import DEFAULT, formats
 from .parameters import DumpParameters, of_all_fields, without_page
 
 _PATH = "/datastore/dump/"
+
+#: What a dump depends on, beside its address.
+_VARY = ("Authorization", "Cookie")
 
 
 class SessionAuthentication(BaseAuthentication):
@@ -48,27 +49,6 @@ class SessionAuthentication(BaseAuthentication):
         return (user, "session") if user is not None and user.is_authenticated else None
 
 
-class AsyncBlocks:
-    """A stream as an ASGI server takes it: each block is read in the thread of the request."""
-
-    def __init__(self, stream: Stream) -> None:
-        """Wrap a stream."""
-        self._stream = stream
-        self.close = stream.close
-
-    def __aiter__(self) -> AsyncBlocks:
-        return self
-
-    async def __anext__(self) -> bytes:
-        block = await sync_to_async(self._block)()
-        if not block:
-            raise StopAsyncIteration
-        return block
-
-    def _block(self) -> bytes:
-        return next(self._stream, b"")
-
-
 def outside_transactions(view: Callable[..., Any]) -> Callable[..., Any]:
     """Keep Django's ``ATOMIC_REQUESTS`` away: the transaction outlives the view."""
     for alias in connections:
@@ -81,6 +61,9 @@ class DumpView(EnvelopeView):
     """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
 
     http_method_names = ("get", "head", "options")
+
+    #: Those of the dump, once its resource is known.
+    _validators: Validators
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Take a token, or else the session of whoever clicked on a link."""
@@ -105,12 +88,15 @@ class DumpView(EnvelopeView):
             stream.close()
         return self._file(stream, given.get("format", DEFAULT))
 
-    def _blocks(
-        self, given: Mapping[str, Any], query: Query, resource: Resource
-    ) -> Generator[bytes]:
+    def _blocks(self, given: Mapping[str, Any], query: Query, look: Look) -> Generator[bytes]:
+        resource = look.resource
         check_may_read(self.request, resource)
+        http = self.request._request  # noqa: SLF001 - as above
+        validators = Validators.of(resource, http, vary=_VARY)
+        validators.check(http)
+        self._validators = validators
         relation = relation_of(resource)
-        reading = Reading(relation, of_all_fields(query, relation))
+        reading = Reading(look, relation, of_all_fields(query, relation))
         if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
             return _nothing()
         info = {field.name: field.info for field in resource.schema}
@@ -118,20 +104,10 @@ class DumpView(EnvelopeView):
         return form.blocks(reading, info, bom=given.get("bom", False))
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
-        is_async = isinstance(self.request._request, ASGIRequest)  # noqa: SLF001 - as above
-        response = StreamingHttpResponse(
-            AsyncBlocks(stream) if is_async else stream, content_type=formats[kind].content_type
-        )
+        response = streamed(self.request._request, stream, formats[kind].content_type)  # noqa: SLF001 - as above
         response["Content-Disposition"] = content_disposition(stream.resource, kind)
         response["X-Content-Type-Options"] = "nosniff"
-        private = stream.resource.private
-        patch_cache_control(
-            response,
-            max_age=0,
-            must_revalidate=True,
-            **{"private" if private else "public": True},
-        )
-        patch_vary_headers(response, ["Authorization", "Cookie"])
+        self._validators.mark(response, self.request._request)  # noqa: SLF001 - as above
         return response
 
 

@@ -1,0 +1,65 @@
+"""Where the requests are sent: the portal, and CKAN beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode, urlsplit
+
+from .calls import Call, ask
+from .requests import Request
+
+_JSON = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Portal:
+    """The portal, asked with a valid token."""
+
+    server: str
+    token: str
+
+    def call(self, request: Request, resource_id: str) -> Call:
+        """Make the call of a request, as it is sent the first time."""
+        headers = {"Authorization": self.token, **request.headers}
+        if request.dump:
+            return Call(self.server, "GET", f"/en/datastore/dump/{resource_id}", headers)
+        return _search(self.server, "/en/api/3/action", request, resource_id, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Ckan:
+    """A CKAN at some URL with a public resource."""
+
+    url: str
+    resource_id: str
+
+    def records(self) -> int:
+        """
+        Ask how many records the resource has.
+
+        Raises: ``BenchmarkError`` when CKAN does not answer that.
+        """
+        answer = ask(self._search(Request("records", {"limit": 0})))
+        return int(json.loads(answer.begin)["result"]["total"])
+
+    def call(self, request: Request) -> Call | None:
+        """Make the call of a request; None for what only the portal is asked."""
+        return None if request.dump or request.private else self._search(request)
+
+    def _search(self, request: Request) -> Call:
+        place = urlsplit(self.url)
+        root = f"{place.path.rstrip('/')}/api/action"
+        call = _search(place.netloc, root, request, self.resource_id, request.headers)
+        return replace(call, lasting=False)
+
+
+def _search(
+    server: str, root: str, request: Request, resource_id: str, headers: Mapping[str, str]
+) -> Call:
+    parameters = {"resource_id": resource_id, **request.parameters}
+    path = f"{root}/datastore_search"
+    if request.get:
+        return Call(server, "GET", f"{path}?{urlencode(parameters)}", headers)
+    return Call(server, "POST", path, {**headers, **_JSON}, json.dumps(parameters).encode())

@@ -1,0 +1,116 @@
+"""One HTTP request, ready to be sent, and its answer."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
+
+from .failures import BenchmarkError
+
+_PATIENCE_SECONDS = 600
+_BLOCK_BYTES = 2**20
+_BEGIN_BYTES = 2**16
+_SAID_LETTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """
+    What is sent to ``server`` (host and port), and the status that the answer must have.
+
+    A server that is not ``lasting`` may hang up after each answer, without saying so.
+    """
+
+    server: str
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    expects: HTTPStatus = HTTPStatus.OK
+    lasting: bool = True
+
+    def check(self, status: int, body: bytes) -> None:
+        """
+        Look at an answer's status.
+
+        Raises: ``BenchmarkError``, with what the server said, when it is not the expected one.
+        """
+        if status != self.expects:
+            raise BenchmarkError(
+                f"{self.method} {self.path} was answered with {status}, not with {self.expects}:"
+                f" {body.decode(errors='replace')[:_SAID_LETTERS]}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back; of the body only its beginning."""
+
+    headers: Mapping[str, str]
+    begin: bytes
+    body_bytes: int
+    seconds: float
+
+
+class Caller:
+    """A connection that is kept open from call to call."""
+
+    def __init__(self, server: str) -> None:
+        """Connect with the first call."""
+        self._connection = http.client.HTTPConnection(server, timeout=_PATIENCE_SECONDS)
+        self._block = bytearray(_BLOCK_BYTES)
+
+    def ask(self, call: Call) -> Answer:
+        """
+        Send a call, read the answer and throw all but its beginning away.
+
+        Raises: ``BenchmarkError``, with what the server said, when it is not the expected one.
+        """
+        begin = time.perf_counter()
+        try:
+            self._connection.request(call.method, call.path, call.body or None, dict(call.headers))
+            response = self._connection.getresponse()
+            size = response.readinto(self._block)
+            first = bytes(self._block[: min(size, _BEGIN_BYTES)])
+            while read := response.readinto(self._block):
+                size += read
+        except (OSError, http.client.HTTPException) as error:
+            raise BenchmarkError(f"No answer to {call.method} {call.path}: {error!r}") from error
+        seconds = time.perf_counter() - begin
+        if not call.lasting:
+            self.close()
+        call.check(response.status, first)
+        return Answer(dict(response.getheaders()), first, size, seconds)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+def ask(call: Call) -> Answer:
+    """
+    Send a call over a connection of its own.
+
+    Raises: as ``Caller.ask``.
+    """
+    caller = Caller(call.server)
+    try:
+        return caller.ask(call)
+    finally:
+        caller.close()
+
+
+def again(call: Call) -> Call | None:
+    """
+    Send a call, and make the one that asks whether its answer is still right; None without ETag.
+
+    Raises: as ``Caller.ask``.
+    """
+    tag = ask(call).headers.get("ETag")
+    if tag is None:
+        return None
+    headers = {**call.headers, "If-None-Match": tag}
+    return replace(call, headers=headers, expects=HTTPStatus.NOT_MODIFIED)

@@ -1,0 +1,92 @@
+"""Each request to the portal, to the floor and to CKAN, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import Connection
+
+from .access import visible
+from .addresses import Ckan, Portal
+from .calls import again
+from .floor import Floor
+from .requests import Request
+from .resources import Loaded
+from .statements import statements_of
+from .subject import TOGETHER, Pace, Served, Subject
+from .timing import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """
+    What one request took.
+
+    ``floor`` and ``postgresql_ms`` are None where the portal sent no statement, ``ckan`` where
+    CKAN was not asked.
+    """
+
+    answer_bytes: int
+    statements: int
+    portal: Served
+    postgresql_ms: float | None
+    floor: Timing | None
+    ckan: Served | None
+
+
+@contextmanager
+def asking(portal: Portal, request: Request, target: Loaded) -> Iterator[Subject | None]:
+    """Prepare a request to the portal; None for a repeated one when the portal sends no ETag."""
+    with visible(target.resource, private=request.private):
+        call = portal.call(request, target.id)
+        sent = again(call) if request.repeated else call
+        yield None if sent is None else Subject([sent])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Who is timed in turn, and at what pace."""
+
+    pace: Pace
+    portal: Portal
+    floor: Connection[Any]
+    ckan: Ckan | None
+
+    def figures(self, request: Request, target: Loaded) -> Figures | None:
+        """
+        Time a request to each of them, round by round; None for one that cannot be made.
+
+        Raises: ``BenchmarkError`` when an answer is not the expected one.
+        """
+        with asking(self.portal, request, target) as ours:
+            if ours is None:
+                return None
+            sent = statements_of(ours.calls[0])
+            floor = Floor(self.floor, sent)
+            theirs = self._ckan(request)
+            for _ in range(self.pace.rounds):
+                self._round(ours, floor, theirs)
+        return Figures(
+            answer_bytes=ours.answer_bytes,
+            statements=len(sent),
+            portal=ours.served,
+            postgresql_ms=floor.postgresql_ms,
+            floor=floor.timing,
+            ckan=theirs.served if theirs else None,
+        )
+
+    def _ckan(self, request: Request) -> Subject | None:
+        call = self.ckan.call(request) if self.ckan else None
+        return Subject([call]) if call else None
+
+    def _round(self, ours: Subject, floor: Floor, theirs: Subject | None) -> None:
+        servers = [ours, theirs] if theirs else [ours]
+        for connections in (1, TOGETHER):
+            for server in servers:
+                server.time(connections, self.pace.seconds)
+                if server is ours and connections == 1:
+                    floor.replay(self.pace.seconds)
+        floor.explain()

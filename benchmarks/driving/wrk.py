@@ -1,0 +1,67 @@
+"""Driving by ``wrk``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..calls import Call, ask
+from ..failures import BenchmarkError
+from ..timing import Timing
+
+#: It counts whole seconds.
+LEAST_SECONDS = 1
+
+_SCRIPT = Path(__file__).with_name("calls.lua")
+
+
+def is_installed() -> bool:
+    """Tell whether this machine has it."""
+    return shutil.which("wrk") is not None
+
+
+def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
+    """
+    Send calls in turn for some seconds.
+
+    Raises: ``BenchmarkError`` when an answer is not the expected one.
+    """
+    with tempfile.NamedTemporaryFile() as file:
+        for call in calls:
+            message = _message(call)
+            file.write(b"%d\n%b" % (len(message), message))
+        file.flush()
+        done = subprocess.run(  # noqa: S603 - our own arguments
+            [
+                *("wrk", "--threads", "1", "--connections", str(connections)),
+                *("--duration", str(round(seconds)), "--timeout", "600", "--script", str(_SCRIPT)),
+                *(f"http://{calls[0].server}/", file.name),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode or not done.stdout:
+        raise BenchmarkError(f"wrk failed: {done.stderr or done.stdout}")
+    figures = json.loads(done.stdout.splitlines()[-1])
+    failed, hung_up = figures.pop("failed"), figures.pop("hung_up")
+    if calls[0].lasting:
+        failed += hung_up
+    if failed or not figures["count"]:
+        for call in calls:
+            ask(call)  # one that fails again says why
+        raise BenchmarkError(f"{failed} answers to {calls[0].path} failed.")
+    return Timing(**figures)
+
+
+def _message(call: Call) -> bytes:
+    headers = {"Host": call.server, **call.headers}
+    if call.body:
+        headers["Content-Length"] = str(len(call.body))
+    lines = [f"{call.method} {call.path} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + call.body

@@ -1,0 +1,128 @@
+"""
+The floor: the very statements that the portal sent, by psycopg alone.
+
+They go over a connection of their own with the portal's settings, in transactions where the portal
+sent them so, and what comes back is fetched and thrown away.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain, groupby
+from typing import Any
+
+from django.db import connections, router
+from psycopg import ClientCursor, Connection
+
+from datastore_search.models import Load
+
+from .statements import Statement, reads, sets
+from .timing import LEAST, Timing, typical
+
+#: So many answers of a round are enough.
+_MOST = 1_000
+_EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY) "
+_TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
+
+
+@contextmanager
+def floor_connection() -> Iterator[Connection[Any]]:
+    """Connect to the portal's database with the settings that the portal has."""
+    wrapper = connections.create_connection(router.db_for_read(Load))
+    wrapper.ensure_connection()
+    try:
+        yield wrapper.connection
+    finally:
+        wrapper.close()
+
+
+class Floor:
+    """The statements of one request, timed again and again."""
+
+    def __init__(self, connection: Connection[Any], statements: Sequence[Statement]) -> None:
+        """Send nothing yet."""
+        self._connection = connection
+        self._transactions = _transactions(statements)
+        self._timings: list[Timing] = []
+        self._explained: list[float] = []
+
+    def replay(self, seconds: float) -> None:
+        """Send them for some seconds, or until there are answers enough."""
+        if not self._transactions:
+            return
+        taken: list[float] = []
+        begin = now = time.perf_counter()
+        while len(taken) < LEAST or (now - begin < seconds and len(taken) < _MOST):
+            self._send()
+            then, now = now, time.perf_counter()
+            taken.append(now - then)
+        self._timings.append(Timing.of(taken, now - begin))
+
+    def explain(self) -> None:
+        """Let PostgreSQL say how long it plans and executes what they read."""
+        if self._transactions:
+            for _ in range(LEAST):
+                self._explained.append(sum(map(self._time_of, self._transactions)))
+
+    @property
+    def timing(self) -> Timing | None:
+        """What they took, over all rounds; None where there are none."""
+        return typical(self._timings) if self._timings else None
+
+    @property
+    def postgresql_ms(self) -> float | None:
+        """What PostgreSQL says, over all rounds; None where there are none."""
+        return statistics.median(self._explained) if self._explained else None
+
+    def _send(self) -> None:
+        for statements in self._transactions:
+            is_open = statements[0].transacted
+            with self._connection.transaction() if is_open else nullcontext():
+                for statement in statements:
+                    with ClientCursor(self._connection) as cursor:
+                        (_copy if statement.copies else _fetch)(cursor, statement.text)
+
+    def _time_of(self, statements: Sequence[Statement]) -> float:
+        """Explain what a transaction reads, under the settings that it has made until then."""
+        taken = 0.0
+        with self._connection.transaction(), ClientCursor(self._connection) as cursor:
+            for command in chain.from_iterable(statement.commands for statement in statements):
+                if sets(command):
+                    cursor.execute(command.encode())
+                elif reads(command):
+                    taken += _explained(cursor, command)
+        return taken
+
+
+def _transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """Part the statements into transactions; what was not in one is one by itself."""
+    parted: list[list[Statement]] = []
+    for transacted, found in groupby(statements, key=lambda statement: statement.transacted):
+        group = list(found)
+        parted += [group] if transacted else [[statement] for statement in group]
+    return parted
+
+
+def _explained(cursor: ClientCursor[Any], query: str) -> float:
+    cursor.execute((_EXPLAIN + query).encode())
+    plan = "\n".join(line for (line,) in cursor.fetchall())
+    return sum(map(float, _TIMES.findall(plan)))
+
+
+def _copy(cursor: ClientCursor[Any], text: str) -> None:
+    with cursor.copy(text.encode()) as blocks:
+        for _block in blocks:
+            pass
+
+
+def _fetch(cursor: ClientCursor[Any], text: str) -> None:
+    cursor.execute(text.encode())
+    has_more: bool | None = True
+    while has_more:
+        if cursor.description is not None:
+            cursor.fetchall()
+        has_more = cursor.nextset()

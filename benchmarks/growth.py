@@ -1,0 +1,32 @@
+"""The same request to resources of growing size, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from .addresses import Portal
+from .comparison import asking
+from .requests import Request
+from .resources import Loaded
+from .subject import Pace
+from .timing import Timing
+
+
+def grow(
+    pace: Pace, steps: Sequence[tuple[Request, Loaded]], portal: Portal
+) -> list[Timing] | None:
+    """
+    Time a request, in its form for each resource; None for one that cannot be made.
+
+    Raises: ``BenchmarkError`` when an answer is not the expected one.
+    """
+    with ExitStack() as stack:
+        prepared = [stack.enter_context(asking(portal, *step)) for step in steps]
+        subjects = [subject for subject in prepared if subject is not None]
+        if len(subjects) < len(steps):
+            return None
+        for _ in range(pace.rounds):
+            for subject in subjects:
+                subject.time(1, pace.seconds)
+    return [subject.alone for subject in subjects]

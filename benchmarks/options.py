@@ -1,0 +1,125 @@
+"""What a run is told by its command line and its environment."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_DESCRIPTION = (
+    "Time each kind of request to the portal and, in turn with it, the bare statements that it"
+    " needs. --growth, --resources and --breakdown measure something else instead; name several"
+    " parts, --requests among them, to have them all."
+)
+
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """
+    What to measure, and how.
+
+    ``rows`` counts the records of the resource that is asked; ``seconds`` is how long each subject
+    is timed within a round.
+    """
+
+    rows: int
+    csv: Path | None
+    data: Path | None
+    reload: bool
+    workers: int
+    rounds: int
+    seconds: float
+    only: tuple[str, ...]
+    ckan: str
+    ckan_resource: str
+    requests: bool
+    growth: tuple[int, ...]
+    resources: int
+    breakdown: bool
+    out: Path | None
+    report: Path | None
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many records each of the resources must have, the smallest first."""
+        rows = {self.rows} if self.requests or self.breakdown else set()
+        return sorted(rows | set(self.growth))
+
+
+def read_options(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line; without any part the requests are timed."""
+    parser = _parser()
+    given = vars(parser.parse_args(arguments))
+    if bool(given["ckan"]) != bool(given["ckan_resource"]):
+        parser.error("--ckan and --ckan-resource go together.")
+    if given["ckan"] and urlsplit(given["ckan"]).scheme != "http":
+        parser.error("--ckan takes the URL of a server beside this one: http://host:port")
+    parts = (given["growth"], given["resources"], given["breakdown"])
+    given["requests"] = given["requests"] or not any(parts)
+    return Options(**{**given, "growth": tuple(given["growth"]), "only": tuple(given["only"])})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=_DESCRIPTION)
+    _add_data(parser.add_argument_group("the data"))
+    _add_parts(parser.add_argument_group("the parts"))
+    _add_timing(parser.add_argument_group("the timing"))
+    _add_results(parser.add_argument_group("the results"))
+    return parser
+
+
+def _add_data(group: argparse._ArgumentGroup) -> None:
+    rows = int(os.environ.get("BENCH_ROWS", "100000"))
+    group.add_argument("--rows", type=_natural, default=rows, help="records (%(default)s)")
+    group.add_argument("--csv", type=Path, help="load this file, its first rows if it has more")
+    group.add_argument("--data", type=Path, help="keep the files that are made in this folder")
+    group.add_argument("--reload", action="store_true", help="load again what is loaded already")
+
+
+def _add_parts(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--requests", action="store_true", help="each request of the list")
+    group.add_argument(
+        "--growth", type=_natural, nargs="+", default=(), metavar="ROWS", help="by size of resource"
+    )
+    group.add_argument(
+        "--resources", type=_natural, default=0, metavar="N", help="spread over small resources"
+    )
+    group.add_argument("--breakdown", action="store_true", help="where the time goes")
+
+
+def _add_timing(group: argparse._ArgumentGroup) -> None:
+    workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+    group.add_argument(
+        "--workers", type=_natural, default=workers, help="of gunicorn (%(default)s)"
+    )
+    group.add_argument("--rounds", type=_natural, default=3, help="(%(default)s)")
+    group.add_argument(
+        "--seconds", type=float, default=3.0, help="of each subject in a round (%(default)s)"
+    )
+    group.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these requests alone")
+    group.add_argument("--ckan", default="", metavar="URL", help="time this CKAN in turn too")
+    group.add_argument("--ckan-resource", default="", metavar="ID", help="its resource")
+
+
+def _add_results(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--out", type=Path, metavar="FILE.json", help="save the figures")
+    group.add_argument(
+        "--report",
+        type=Path,
+        nargs="?",
+        const=PAGE,
+        metavar="PAGE.md",
+        help="write the tables into a page, docs/performance.md if none is named",
+    )
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a whole number from 1")
+    return int(text)

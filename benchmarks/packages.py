@@ -1,0 +1,154 @@
+"""The packages that the tables are made of: those of this Debian, or made up where it is none."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_HELPER = Path("/usr/lib/apt/apt-helper")
+#: How a paragraph of a description ends.
+_EMPTY_LINE = re.compile(r"^\.$", re.MULTILINE)
+_ENGLISH = ("-o", "Acquire::Languages=en")
+
+
+class Package(NamedTuple):
+    """One package, its fields in the words of Debian and all of them texts."""
+
+    name: str
+    version: str
+    section: str
+    priority: str
+    architecture: str
+    installed_size: str
+    size: str
+    maintainer: str
+    source: str
+    homepage: str
+    description: str
+
+
+def packages() -> list[Package]:
+    """List the packages of this Debian release; on another system, made-up ones."""
+    return _of_debian() if shutil.which("apt-cache") else made_up()
+
+
+# Debian's -----------------------------------------------------------------------------------------
+
+
+def _of_debian() -> list[Package]:
+    long = _long_descriptions()
+    found = {
+        _package(stanza, long)
+        for stanza in _stanzas(_lines("apt-cache", "dumpavail"))
+        if "Filename" in stanza  # what was installed by hand differs from machine to machine
+    }
+    return sorted(found) or made_up()
+
+
+def _package(stanza: dict[str, str], long: dict[str, str]) -> Package:
+    name = stanza["Package"]
+    return Package(
+        name=name,
+        version=stanza["Version"],
+        section=stanza.get("Section", ""),
+        priority=stanza.get("Priority", ""),
+        architecture=stanza["Architecture"],
+        installed_size=stanza.get("Installed-Size", ""),
+        size=stanza["Size"],
+        maintainer=stanza.get("Maintainer", ""),
+        source=stanza.get("Source", name).partition(" ")[0],
+        homepage=stanza.get("Homepage", ""),
+        description=long.get(stanza.get("Description-md5", ""), stanza.get("Description", "")),
+    )
+
+
+def _long_descriptions() -> dict[str, str]:
+    """Read the English descriptions that apt has fetched, by their checksums."""
+    names = _lines(
+        *("apt-get", *_ENGLISH, "indextargets"),
+        *("--format", "$(FILENAME)", "Created-By: Translations"),
+    )
+    return {
+        stanza["Description-md5"]: _EMPTY_LINE.sub("", stanza.get("Description-en", ""))
+        for name in names
+        for stanza in _stanzas(_lines(str(_HELPER), "cat-file", name.strip()))
+    }
+
+
+def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Read paragraphs of ``Name: value``, where a line that begins with a blank goes on."""
+    stanza: dict[str, str] = {}
+    name = ""
+    for line in lines:
+        text = line.rstrip("\n")
+        if text.startswith((" ", "\t")):
+            stanza[name] += f"\n{text[1:]}"
+        elif text:
+            name, _, value = text.partition(":")
+            stanza[name] = value.strip()
+        elif stanza:
+            yield stanza
+            stanza = {}
+    if stanza:
+        yield stanza
+
+
+def _lines(*command: str) -> Iterator[str]:
+    with subprocess.Popen(  # noqa: S603 - our own arguments
+        command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
+    ) as process:
+        yield from process.stdout or ()
+
+
+# Made up ------------------------------------------------------------------------------------------
+
+_MADE_UP = 20_000
+_SYLLABLES = (
+    *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "za"),
+    *("kre", "sto", "pli", "dra", "bel", "nor", "tam"),
+)
+#: As common as in Debian, as far as the requests of the benchmark ask for them.
+_SECTIONS = {"libs": 18, "python": 14, "doc": 14, "perl": 13, "utils": 7, "net": 3, "admin": 2}
+_PRIORITIES = {"optional": 995, "extra": 4, "required": 1}
+_COMMON_SHARE, _RARE_EVERY, _HOMELESS_SHARE = 0.2, 7_000, 0.07
+
+
+def made_up() -> list[Package]:
+    """Make up packages, the same on every machine, with rare and common words and values."""
+    chance = random.Random(20261121)  # noqa: S311 - data, not secrets
+    words = sorted({"".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)})
+    made = [_made_up(chance, words, number) for number in range(_MADE_UP - 1)]
+    return sorted([*made, _made_up(chance, words, _MADE_UP)._replace(name="nginx")])
+
+
+def _made_up(chance: random.Random, words: list[str], number: int) -> Package:
+    name = f"{chance.choice(words)}-{chance.choice(words)}{number}"
+    size = int(chance.lognormvariate(11, 2)) + 500
+    text = chance.choices(words, k=55)
+    if chance.random() < _COMMON_SHARE:
+        text.insert(chance.randrange(50), "support")
+    if number % _RARE_EVERY == 1:
+        text.insert(chance.randrange(50), "chatroom")
+    return Package(
+        name=name,
+        version=f"{chance.randrange(9)}.{chance.randrange(30)}-{chance.randrange(1, 5)}",
+        section=_weighted(chance, _SECTIONS),
+        priority=_weighted(chance, _PRIORITIES),
+        architecture=chance.choice(("amd64", "all")),
+        installed_size=str(size // 300 + 1),
+        size=str(size),
+        maintainer=f"{chance.choice(words[:2_000]).title()} Team <team@example.org>",
+        source=name.partition("-")[0],
+        homepage="" if chance.random() < _HOMELESS_SHARE else f"https://{name}.example.org/",
+        description=f"{' '.join(text[:7])}\n{' '.join(text[7:])}",
+    )
+
+
+def _weighted(chance: random.Random, weights: dict[str, int]) -> str:
+    (value,) = chance.choices(list(weights), list(weights.values()))
+    return value

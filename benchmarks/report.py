@@ -1,0 +1,74 @@
+"""Tables of figures, for a terminal and for a page of the documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .failures import BenchmarkError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells below a header and a caption; the first column is text, the others are numbers."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def as_text(self) -> str:
+        """Write the table with its columns aligned."""
+        lines = [self.header, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join([self.caption, "", *(_aligned(line, widths) for line in lines)])
+
+    def as_markdown(self) -> str:
+        """Write the table as Markdown."""
+        rule = ["---", *("---:" for _ in self.header[1:])]
+        lines = [self.header, rule, *self.rows]
+        return "\n".join([self.caption, "", *(f"| {' | '.join(line)} |" for line in lines)])
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    name, width = first
+    return "  ".join([name.ljust(width), *(cell.rjust(wide) for cell, wide in others)]).rstrip()
+
+
+def write_into(page: Path, tables: Mapping[str, Table]) -> None:
+    """
+    Write each table between the page's comments ``<!-- name -->`` and ``<!-- /name -->``.
+
+    Raises: ``BenchmarkError`` when the page lacks them; it is left as it was.
+    """
+    text = page.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        text = _replaced(text, name, table.as_markdown())
+    page.write_text(text, encoding="utf-8")
+
+
+def _replaced(text: str, name: str, block: str) -> str:
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    between = re.compile(f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", re.DOTALL)
+    text, found = between.subn(lambda _: f"\n{block}\n\n", text)
+    if found != 1:
+        raise BenchmarkError(f"The page must have {begin} and {end} once.")
+    return text
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Write a number with three digits that count, or a dash where there is none."""
+    if value is None:
+        return "–"
+    digits = next((digits for digits, most in ((2, 10), (1, 100)) if abs(value) < most), 0)
+    return f"{value:,.{digits}f}{unit}"
+
+
+def ratio(above: float | None, below: float | None) -> str:
+    """Write how many times one number is another."""
+    return number(above / below, "×") if above is not None and below else "–"

@@ -1,0 +1,99 @@
+"""The resources that are asked: made once, then kept for the next run."""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from django.db import connections, router
+from tqdm import tqdm
+
+from datastore_search import storage
+from datastore_search.loading import load_file
+from datastore_search.models import Load, Resource
+
+from .access import set_private
+from .data import FIELDS, Source, write_table
+from .failures import BenchmarkError
+
+#: How many records a small resource has, at least and at most.
+_SMALL = (10, 2_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a load took, in time and in room."""
+
+    rows: int
+    seconds: float
+    table_bytes: int
+    indexes_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A resource that is served, and what its load took."""
+
+    resource: Resource
+    cost: Cost
+
+    @property
+    def rows(self) -> int:
+        """How many records it has."""
+        return self.cost.rows
+
+    @property
+    def id(self) -> str:
+        """The id of the resource."""
+        return str(self.resource.pk)
+
+
+def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
+    """Load the first so many rows, unless they are served already."""
+    resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
+    set_private(resource, False)  # a run that was cut off may have left it so
+    if reload or resource.current_load_id is None:
+        load_file(resource, source.table(rows), types=FIELDS)
+        resource.refresh_from_db()
+    return _measured(resource)
+
+
+def _measured(resource: Resource) -> Loaded:
+    load = resource.current_load
+    if load is None or load.finished is None:
+        raise BenchmarkError(f"The resource {resource.name} is not loaded.")
+    sizes = storage.record_sizes(connections[router.db_for_read(Load)], load.pk)
+    seconds = (load.finished - load.started).total_seconds()
+    return Loaded(resource, Cost(load.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
+
+
+def small_resources(source: Source, number: int) -> list[Resource]:
+    """Load so many resources of mixed size, as far as they are not served already."""
+    rows = source.rows()
+    known = {found.name: found for found in Resource.objects.filter(name__startswith=_small(""))}
+    made = []
+    with tempfile.TemporaryDirectory() as folder:
+        for place in tqdm(range(number), desc="small resources", disable=None):
+            table = list(islice(rows, _small_size(place)))
+            resource = known.get(_small(place)) or Resource.objects.create(name=_small(place))
+            if resource.current_load_id is None:
+                path = Path(folder) / "table.csv"
+                write_table(path, table)
+                load_file(resource, path, types=FIELDS)
+            made.append(resource)
+    return made
+
+
+def _small(place: object) -> str:
+    return f"benchmark-small-{place}"
+
+
+def _small_size(place: int) -> int:
+    """Choose a size by the place: small ones are more common than large ones."""
+    least, most = _SMALL
+    chance = random.Random(place).random()  # noqa: S311 - sizes, not secrets
+    return round(least * math.pow(most / least, chance))

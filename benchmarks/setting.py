@@ -1,0 +1,30 @@
+"""On what was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+
+import django
+from django.db import connections, router
+
+from datastore_search.models import Load
+
+from .driving import by_wrk
+from .options import Options
+
+
+def setting(options: Options) -> list[str]:
+    """Name the versions, the machine's cores, the workers, the driver and the day."""
+    connection = connections[router.db_for_read(Load)]
+    release, patch = connection.get_database_version()
+    return [
+        f"PostgreSQL {release}.{patch}",
+        f"Python {platform.python_version()}",
+        f"Django {django.get_version()}",
+        f"workers: {options.workers}",
+        f"cores: {os.cpu_count()}",
+        f"driven by {'wrk' if by_wrk(options.seconds) else 'threads'}",
+        f"{datetime.now(UTC):%Y-%m-%d}",
+    ]

@@ -1,0 +1,54 @@
+"""Requests spread over many small resources, next to the same to one of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datastore_search.models import Resource
+
+from .addresses import Portal
+from .calls import Call, ask
+from .requests import Request
+from .subject import TOGETHER, Pace, Served, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a request took: to one resource, and spread over all."""
+
+    one: Served
+    all: Served
+
+
+def spread(pace: Pace, resources: Sequence[Resource], portal: Portal) -> dict[str, Spread]:
+    """
+    Time a few records and one filter.
+
+    Raises: ``BenchmarkError`` when an answer is not the expected one.
+    """
+    ids = [str(resource.pk) for resource in resources]
+    few = [_search(portal, {"limit": 5}, resource_id) for resource_id in ids]
+    one = [_search(portal, _filter(portal, resource_id), resource_id) for resource_id in ids]
+    return {"limit 5": _timed(pace, few), "one filter": _timed(pace, one)}
+
+
+def _filter(portal: Portal, resource_id: str) -> dict[str, object]:
+    """Ask for a package that the resource has."""
+    call = _search(portal, {"limit": 1, "fields": ["Package"]}, resource_id)
+    (record,) = json.loads(ask(call).begin)["result"]["records"]
+    return {"filters": record}
+
+
+def _search(portal: Portal, parameters: dict[str, object], resource_id: str) -> Call:
+    return portal.call(Request("spread", parameters), resource_id)
+
+
+def _timed(pace: Pace, calls: Sequence[Call]) -> Spread:
+    one, all_ = Subject([calls[len(calls) // 2]]), Subject(calls)
+    for _ in range(pace.rounds):
+        for connections in (1, TOGETHER):
+            for subject in (one, all_):
+                subject.time(connections, pace.seconds)
+    return Spread(one=one.served, all=all_.served)

@@ -1,0 +1,163 @@
+"""What goes from this process to PostgreSQL: by psycopg, whether through Django or past it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+from django.test import Client
+from psycopg import ClientCursor, Connection, Cursor, sql
+
+from .calls import Call
+
+#: The pieces of a text: string literals and quoted names, which may hold anything, and the rest.
+_PIECES = re.compile(r"""'[^']*'|"[^"]*"|;|[^;'"]+""")
+_READS = re.compile(r"(?:SELECT|WITH)\b", re.IGNORECASE)
+_SETS = re.compile(r"SET\b|SELECT\s+(?:pg_catalog\.)?set_config\s*\(", re.IGNORECASE)
+_COPIES = re.compile(r"COPY\s*\((.*)\)\s*TO\s+STDOUT\b", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """
+    A text that was sent, its parameters merged into it.
+
+    It ``copies`` where it began a COPY; it is ``transacted`` where it was a part of a transaction
+    and not one by itself.
+    """
+
+    text: str
+    copies: bool = False
+    transacted: bool = False
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands in it; of a COPY, what it reads."""
+        if not self.copies:
+            return _commands(self.text)
+        found = _COPIES.match(self.text.strip())
+        return [found[1]] if found else []
+
+
+def sets(command: str) -> bool:
+    """Tell whether a command does nothing but change settings."""
+    return _SETS.match(command) is not None
+
+
+def reads(command: str) -> bool:
+    """Tell whether a command reads something."""
+    return _READS.match(command) is not None and not sets(command)
+
+
+def _commands(text: str) -> list[str]:
+    commands = [""]
+    for piece in _PIECES.findall(text):
+        if piece == ";":
+            commands.append("")
+        else:
+            commands[-1] += piece
+    return [command.strip() for command in commands if command.strip()]
+
+
+def statements_of(call: Call) -> list[Statement]:
+    """
+    Answer a call within this process, the second time too, and give what that one sent.
+
+    Raises: ``BenchmarkError`` when the answer is not the expected one.
+    """
+    answer_here(call)
+    sent: list[Statement] = []
+    with _observing(lambda cursor, *given: sent.append(_statement(cursor, *given))):
+        answer_here(call)
+    return sent
+
+
+def answer_here(call: Call) -> None:
+    """
+    Answer a call within this process, to the last block.
+
+    Raises: ``BenchmarkError`` when the answer is not the expected one.
+    """
+    headers = {"Host": call.server, **call.headers}
+    response = Client().generic(
+        call.method,
+        call.path,
+        call.body,
+        content_type=headers.pop("Content-Type", "application/octet-stream"),
+        headers=headers,
+    )
+    blocks = iter(response)
+    begin = next(blocks, b"")
+    for _block in blocks:
+        pass
+    call.check(response.status_code, begin)
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """The seconds that went by within psycopg, and how many statements it sent."""
+
+    seconds: float = 0.0
+    statements: int = 0
+
+
+@contextmanager
+def timing_statements() -> Iterator[Stopwatch]:
+    """Time all that psycopg does for this process within the block, but reading rows."""
+    watch = Stopwatch()
+
+    def count(*_given: object) -> None:
+        watch.statements += 1
+
+    with ExitStack() as stack:
+        stack.enter_context(_observing(count))
+        for owner, name in ((Cursor, "execute"), (Connection, "commit"), (Connection, "rollback")):
+            stack.enter_context(_timed(owner, name, watch))
+        yield watch
+
+
+@contextmanager
+def _observing(observe: Callable[..., None]) -> Iterator[None]:
+    """Call ``observe`` with the cursor, the text and the parameters of each statement."""
+    execute, copy = Cursor.execute, Cursor.copy
+
+    def executed(cursor: Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
+        observe(cursor, query, params, False)
+        return execute(cursor, query, params, **options)
+
+    def copied(cursor: Cursor[Any], statement: Any, params: Any = None, **options: Any) -> Any:
+        observe(cursor, statement, params, True)
+        return copy(cursor, statement, params, **options)
+
+    with mock.patch.object(Cursor, "execute", executed), mock.patch.object(Cursor, "copy", copied):
+        yield
+
+
+@contextmanager
+def _timed(owner: type, name: str, watch: Stopwatch) -> Iterator[None]:
+    method = getattr(owner, name)
+
+    def timed(*args: Any, **options: Any) -> Any:
+        begin = time.perf_counter()
+        try:
+            return method(*args, **options)
+        finally:
+            watch.seconds += time.perf_counter() - begin
+
+    with mock.patch.object(owner, name, timed):
+        yield
+
+
+def _statement(cursor: Cursor[Any], query: Any, params: Any, copies: bool) -> Statement:
+    if params is not None:
+        text = ClientCursor(cursor.connection).mogrify(query, params)
+    elif isinstance(query, sql.Composable):
+        text = query.as_string(cursor)
+    else:
+        text = query.decode() if isinstance(query, bytes) else query
+    return Statement(text, copies, transacted=not cursor.connection.autocommit)

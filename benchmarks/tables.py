@@ -1,0 +1,134 @@
+"""A table of each part that is measured; times are in milliseconds unless the header says more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .breakdown import Shares
+from .comparison import Figures
+from .report import Table, number, ratio
+from .resources import Cost
+from .spread import Spread
+from .subject import TOGETHER, Served
+from .timing import Timing
+
+_MEBIBYTE = 2**20
+_KIBIBYTE = 2**10
+_SERVED = ("median", "p95", f"median of {TOGETHER}", f"of {TOGETHER}, per s")
+_CKAN = ("CKAN", "CKAN ÷ portal", f"CKAN of {TOGETHER}, per s", "portal ÷ CKAN")
+_MISSING = "–"
+
+
+def load(caption: str, costs: Sequence[Cost]) -> Table:
+    """Show what the loads took."""
+    header = ("records", "s", "records per s", "table MiB", "indexes MiB", "bytes per record")
+    return Table(caption, header, [_load(cost) for cost in costs])
+
+
+def _load(cost: Cost) -> tuple[str, ...]:
+    return (
+        f"{cost.rows:,}",
+        number(cost.seconds),
+        number(cost.rows / cost.seconds),
+        number(cost.table_bytes / _MEBIBYTE),
+        number(cost.indexes_bytes / _MEBIBYTE),
+        number((cost.table_bytes + cost.indexes_bytes) / cost.rows),
+    )
+
+
+def requests(caption: str, figures: Mapping[str, Figures | None]) -> Table:
+    """Show what each request took; beside CKAN if it was asked."""
+    has_ckan = any(taken and taken.ckan for taken in figures.values())
+    header = (
+        *("request", "KiB", *_SERVED, "PostgreSQL", "floor", "÷ floor", "own time"),
+        *(_CKAN if has_ckan else ()),
+    )
+    rows = [
+        (name, *(_request(taken, has_ckan=has_ckan) if taken else [_MISSING] * (len(header) - 1)))
+        for name, taken in figures.items()
+    ]
+    return Table(caption, header, rows)
+
+
+def _request(taken: Figures, *, has_ckan: bool) -> tuple[str, ...]:
+    median = taken.portal.alone.median_ms
+    floor = taken.floor.median_ms if taken.floor else None
+    return (
+        number(taken.answer_bytes / _KIBIBYTE),
+        *_served(taken.portal),
+        number(taken.postgresql_ms),
+        number(floor),
+        ratio(median, floor),
+        number(None if floor is None else median - floor),
+        *(_ckan(taken) if has_ckan else ()),
+    )
+
+
+def _ckan(taken: Figures) -> tuple[str, ...]:
+    portal, ckan = taken.portal, taken.ckan
+    if ckan is None:
+        return (_MISSING,) * len(_CKAN)
+    return (
+        number(ckan.alone.median_ms),
+        ratio(ckan.alone.median_ms, portal.alone.median_ms),
+        number(ckan.together.per_second),
+        ratio(portal.together.per_second, ckan.together.per_second),
+    )
+
+
+def _served(served: Served) -> tuple[str, ...]:
+    return (
+        number(served.alone.median_ms),
+        number(served.alone.p95_ms),
+        number(served.together.median_ms),
+        number(served.together.per_second),
+    )
+
+
+def growth(
+    caption: str, sizes: Sequence[int], timings: Mapping[str, Sequence[Timing] | None]
+) -> Table:
+    """Show the median of each request by the size of the resource."""
+    header = ("request", *(f"{rows:,}" for rows in sizes), "largest ÷ smallest")
+    rows = [
+        (name, *(_growth(taken) if taken else [_MISSING] * (len(header) - 1)))
+        for name, taken in timings.items()
+    ]
+    return Table(caption, header, rows)
+
+
+def _growth(timings: Sequence[Timing]) -> tuple[str, ...]:
+    medians = [timing.median_ms for timing in timings]
+    return (*map(number, medians), ratio(medians[-1], medians[0]))
+
+
+def resources(caption: str, spreads: Mapping[str, Spread]) -> Table:
+    """Show what requests took that were spread over many resources."""
+    header = ("request", "to", *_SERVED, "all ÷ one")
+    rows = []
+    for name, taken in spreads.items():
+        rows.append((name, "one", *_served(taken.one), ""))
+        slower = ratio(taken.all.alone.median_ms, taken.one.alone.median_ms)
+        rows.append((name, "all", *_served(taken.all), slower))
+    return Table(caption, header, rows)
+
+
+def breakdown(caption: str, parts: Mapping[str, Shares]) -> Table:
+    """Show where the time of requests goes."""
+    header = (
+        *("request", "median", "HTTP server, socket", "Django, REST framework"),
+        *("psycopg, PostgreSQL", "own code", "statements"),
+    )
+    rows = [
+        (
+            name,
+            number(shares.total_ms),
+            number(shares.server_ms),
+            number(shares.framework_ms),
+            number(shares.database_ms),
+            number(shares.own_ms),
+            str(shares.statements),
+        )
+        for name, shares in parts.items()
+    ]
+    return Table(caption, header, rows)

@@ -1,0 +1,256 @@
+"""
+Looks at a resource: statements that all see it at one moment.
+
+A resource's description is kept in the process, under its version, and each statement says which
+version it has seen.  So an answer usually takes one statement, without a transaction, and nothing
+is described twice; only when somebody changes the resource between two statements is it looked at
+again (``docs/decisions/0014``).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import psycopg
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import DatabaseError
+from psycopg import errors, sql
+
+from .. import storage
+from ..conf import conf
+from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
+from ..filters import Clause
+from ..models import Load, Resource, as_id
+
+#: How often a resource is read again that is changed between two looks; the last look is a
+#: snapshot, which only the replacement of the whole table disturbs.
+_LOOKS = 5
+
+#: Descriptions that are kept in the process.
+_KEPT = 1_000
+
+
+class Outdated(Exception):
+    """The resource was changed, or its records replaced, between two looks; look again."""
+
+
+class Look:
+    """
+    One look at a resource, by statements that see it as it is described.
+
+    Without a ``version`` the session itself must show one moment.
+    """
+
+    def __init__(
+        self, session: storage.Session, resource: Resource | None, version: Clause | None = None
+    ) -> None:
+        """Begin to look; what the look finds counts only if ``verify`` has agreed."""
+        self._session = session
+        self._resource = resource
+        self._version = version
+        self._verified = version is None
+
+    @property
+    def connection(self) -> BaseDatabaseWrapper:
+        """The connection to read by."""
+        return self._session.connection
+
+    @property
+    def resource(self) -> Resource:
+        """The resource that is looked at."""
+        if self._resource is None:
+            raise TypeError("This look is at no resource.")
+        return self._resource
+
+    def rows(self, statement: Clause) -> list[tuple[Any, ...]]:
+        """
+        Run a statement and return its rows.
+
+        Raises: ``Outdated`` when it has seen another version.
+        """
+        if self._version is None:
+            return self._session.rows(statement.text, statement.parameters)
+        rows = self._session.rows(
+            sql.SQL("SELECT ({}), answer.* FROM ({}) AS answer").format(
+                self._version.text, statement.text
+            ),
+            [*self._version.parameters, *statement.parameters],
+        )
+        self._compare(rows[0][0] if rows else self._read())
+        return [row[1:] for row in rows]
+
+    def verify(self) -> None:
+        """
+        Make sure that the resource is still what its description says.
+
+        Raises: ``Outdated``.
+        """
+        if not self._verified:
+            self._compare(self._read())
+
+    def _read(self) -> str | None:
+        if self._version is None:
+            return None
+        ((found,),) = self._session.rows(
+            sql.SQL("SELECT ({})").format(self._version.text), self._version.parameters
+        )
+        return str(found)
+
+    def _compare(self, found: str | None) -> None:
+        if found != self.resource.version:
+            raise Outdated
+        self._verified = True
+
+
+# Answers ------------------------------------------------------------------------------------------
+
+Answer = TypeVar("Answer")
+
+
+def answer_from(
+    name: uuid.UUID | str, answer: Callable[[Look], Answer], *, as_snapshot: bool = False
+) -> Answer:
+    """
+    Answer from a resource as it is at one moment.
+
+    ``name`` is the resource's id or an alias.  ``answer`` takes a look at it, and is called anew
+    when the resource is changed meanwhile.  ``as_snapshot`` is for what cannot say which version it
+    has seen, such as a COPY.
+
+    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
+    """
+    for look in range(_LOOKS):
+        try:
+            if as_snapshot or look == _LOOKS - 1:
+                with at_one_moment() as session:
+                    return answer(Look(session, Resource.objects.described(name)))
+            with anticipated(), storage.reading(_connection(), *_limits()) as session:
+                return _answered(str(name), answer, session)
+        except Outdated:
+            continue
+    raise UnsteadyResource
+
+
+def _answered(name: str, answer: Callable[[Look], Answer], session: storage.Session) -> Answer:
+    kept = _kept(session.connection.alias, name)
+    if not kept:
+        kept.append(Resource.objects.using(session.connection.alias).described(name))
+    look = Look(session, kept[0], _version_of(name))
+    try:
+        answered = answer(look)
+        look.verify()
+    except Outdated:
+        kept.clear()
+        raise
+    except Exception as error:
+        if not _is_of_database(error):  # which has seen for itself what went wrong
+            _verify(look, kept)
+        raise
+    return answered
+
+
+def _is_of_database(error: BaseException) -> bool:
+    kinds = (DatabaseError, psycopg.Error)
+    return isinstance(error, kinds) or isinstance(error.__cause__, kinds)
+
+
+def _verify(look: Look, kept: list[Resource]) -> None:
+    """Let nobody be told of a fault in what is no longer so."""
+    try:
+        look.verify()
+    except Outdated:
+        kept.clear()
+        raise
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept(_alias: str, _name: str) -> list[Resource]:
+    """Give the place where the description of a resource is kept, if there is one yet."""
+    return []
+
+
+@lru_cache(maxsize=_KEPT)
+def _version_of(name: str) -> Clause:
+    resource_id = as_id(name)
+    wanted = (
+        "%s::uuid"
+        if resource_id
+        else "(SELECT resource_id FROM datastore_search_alias WHERE name = %s)"
+    )
+    return Clause(
+        sql.SQL(
+            "SELECT versioned.xmin::text || versioned.ctid::text"
+            " FROM datastore_search_resource AS versioned WHERE versioned.id = {}"
+        ).format(sql.SQL(wanted)),
+        [str(resource_id) if resource_id else name],
+    )
+
+
+@contextmanager
+def at_one_moment() -> Iterator[storage.Session]:
+    """
+    Read all records of the block from one snapshot, each statement within its time.
+
+    Raises: ``QueryTooSlow``; ``Outdated`` when a resource must be read again.
+    """
+    with anticipated(), storage.snapshot(_connection(), *_limits()) as session:
+        yield session
+
+
+def _connection() -> BaseDatabaseWrapper:
+    connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
+    return connection
+
+
+def _limits() -> tuple[Any, int]:
+    return conf.STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
+
+
+def steadily(look: Callable[[], Answer]) -> Answer:
+    """
+    Look, and look again when the records are replaced meanwhile.
+
+    Raises: ``UnsteadyResource``; whatever ``look`` raises.
+    """
+    for _look in range(_LOOKS):
+        try:
+            return look()
+        except Outdated:
+            continue
+    raise UnsteadyResource
+
+
+# What PostgreSQL may say --------------------------------------------------------------------------
+
+
+@contextmanager
+def anticipated(*, plain: bool = True) -> Iterator[None]:
+    """Turn what PostgreSQL may say into our own failures."""
+    try:
+        yield
+    except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
+        cause = error if isinstance(error, psycopg.Error) else error.__cause__
+        if isinstance(cause, errors.UndefinedTable):
+            raise Outdated from error
+        if isinstance(cause, errors.QueryCanceled):
+            raise QueryTooSlow from error
+        if not plain and _is_of_question(cause):
+            raise InvalidQuestion from error
+        raise
+
+
+def _is_of_question(cause: object) -> bool:
+    """Tell whether PostgreSQL stumbled over a query in its own query language."""
+    return isinstance(
+        cause,
+        errors.SyntaxError
+        | errors.DataError
+        | errors.ProgramLimitExceeded
+        | errors.StatementTooComplex
+        | errors.InternalError_,  # "tsquery stack too small"
+    )

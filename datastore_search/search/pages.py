@@ -1,0 +1,215 @@
+"""
+Pages: which statements find the records of a query, and what they give.
+
+How many match decides the way to a page (``docs/decisions/0014``): all matches are taken from the
+index and sorted while they are few; when they are many, the order is walked, within a window that
+should hold a full page, so that nobody walks a million records in vain.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from .. import storage
+from ..exceptions import InvalidParameter, UnknownLanguage, UnknownResource
+from ..filters import Clause
+from ..models import Resource
+from .copying import ONE_TEXT, copied
+from .looks import Look, anticipated
+from .query import NextPage, Page, Query, RecordsFormat
+from .spooling import Spool
+from .statements import Relation, Statements, Way
+
+#: Matches up to this many are taken from the index and sorted.
+_SORTED_MATCHES = 20_000
+
+#: A window holds so many times the records that should fill the page, if the matches lie evenly.
+_WINDOW_TIMES = 4
+
+#: Where nobody has counted the matches, one record in so many is taken for a match.
+_SCARCITY = 20
+
+#: A window holds so many records more.
+_WINDOW_MORE = 1_000
+
+#: Values that an index is skipped through for at most: each costs as much as twenty rows read.
+_LOOSE_VALUES = 1_000
+
+_DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
+
+
+def relation_of(resource: Resource) -> Relation:
+    """Give what is searched: the record table of a described resource."""
+    load = resource.current_load
+    if load is None:
+        raise UnknownResource(resource=resource.pk)
+    return Relation(
+        source=Clause(storage.record_table(load.pk)),
+        names={field.name: field.type for field in resource.schema},
+        language=load.language,
+        rows=load.rows,
+        sparse=frozenset(field.name for field in resource.schema if field.sparse),
+        ordered=frozenset(field.name for field in resource.schema if field.ordered),
+    )
+
+
+def statements_of(connection: BaseDatabaseWrapper, relation: Relation, query: Query) -> Statements:
+    """
+    Fit a query to a relation.
+
+    Raises: ``InvalidParameters``, everything that does not fit.
+    """
+    cast = partial(storage.cast_texts, connection)
+    return Statements(relation, query, cast, _faults_of_language(connection, query))
+
+
+def _faults_of_language(connection: BaseDatabaseWrapper, query: Query) -> list[InvalidParameter]:
+    asked = query.language if query.q or query.q_fields else ""
+    if not asked or asked in storage.search_languages(connection):
+        return []
+    return [UnknownLanguage(language=asked[:100])]
+
+
+def way_to(total: int | None, relation: Relation, statements: Statements, query: Query) -> Way:
+    """Choose between sorting all matches and walking through the order until the page is full."""
+    if statements.is_whole or total is None:
+        return Way.WALKED
+    return Way.SORTED if _window(total, relation, query) is None else Way.WALKED
+
+
+def _window(total: int | None, relation: Relation, query: Query) -> int | None:
+    """Say within how many records of the order a page should be full; None: sort all matches."""
+    if query.limit is None:
+        return None
+    wanted = query.offset + query.limit
+    if total is None or relation.rows is None:
+        return wanted * _SCARCITY + _WINDOW_MORE
+    if total <= _SORTED_MATCHES:
+        return None
+    window = wanted * relation.rows * _WINDOW_TIMES // total + _WINDOW_MORE
+    return window if window < total else None
+
+
+def total_of(look: Look, relation: Relation, statements: Statements) -> int:
+    """Count the matches."""
+    if statements.is_whole and relation.rows is not None:
+        return relation.rows
+    ((total,),) = look.rows(statements.count())
+    return int(total)
+
+
+def read_page(look: Look, relation: Relation, query: Query) -> Page:
+    """
+    Find the records of a relation that match a query.
+
+    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``; ``Outdated``
+    when the resource must be read again.
+    """
+    with anticipated(plain=query.plain):
+        statements = statements_of(look.connection, relation, query)
+        return _Reader(look, relation, statements, query).page()
+
+
+class _Reader:
+    """Reads one page."""
+
+    def __init__(
+        self, look: Look, relation: Relation, statements: Statements, query: Query
+    ) -> None:
+        self._look = look
+        self._relation = relation
+        self._statements = statements
+        self._query = query
+
+    def page(self) -> Page:
+        statements, query = self._statements, self._query
+        as_rows = query.is_text or query.is_large
+        if not as_rows and query.limit and (statements.is_ranked or statements.is_distinct):
+            count, texts = self._counted()
+            return self._answer(f"[{','.join(texts)}]", count)
+        total = self._total()
+        empty = query.limit == 0 or (total is not None and query.offset >= total)
+        if empty:
+            return self._answer("" if query.is_text else "[]", total)
+        if as_rows:
+            way = way_to(self._counted_total(total), self._relation, statements, query)
+            return self._answer(self._copied(way), total, self._last(way))
+        way, texts = self._texts(total)
+        return self._answer(f"[{','.join(texts)}]", total, self._last(way))
+
+    def _answer(self, records: str | Spool, total: int | None, last_id: int | None = None) -> Page:
+        operator = "lt" if self._statements.is_descending else "gt"
+        return Page(
+            records=records,
+            total=total if self._query.include_total else None,
+            fields=self._statements.fields,
+            next_page=None if last_id is None else NextPage(operator, last_id),
+        )
+
+    def _total(self) -> int | None:
+        known = self._statements.is_whole and self._relation.rows is not None
+        if known or self._query.include_total:
+            return total_of(self._look, self._relation, self._statements)
+        return None
+
+    def _counted_total(self, total: int | None) -> int | None:
+        """Count the matches where only their number can choose the way."""
+        if total is None and self._statements.is_walkable:
+            return total_of(self._look, self._relation, self._statements)
+        return total
+
+    def _counted(self) -> tuple[int, list[str]]:
+        """Find all matches once, count them and read the page of the best."""
+        statements = self._statements
+        if statements.is_ranked:
+            return _first_and_rest(self._look.rows(statements.ranked()))
+        if statements.is_loose:
+            found = _first_and_rest(self._look.rows(statements.combined_loosely(_LOOSE_VALUES + 1)))
+            if found[0] <= _LOOSE_VALUES:
+                return found
+        return _first_and_rest(self._look.rows(statements.combined()))
+
+    def _texts(self, total: int | None) -> tuple[Way, list[str]]:
+        statements, query = self._statements, self._query
+        if statements.is_whole or not statements.is_walkable:
+            return Way.WALKED, self._all(statements.page(Way.WALKED))
+        window = _window(total, self._relation, query)
+        if window is not None:
+            texts = self._all(statements.page_within(window))
+            if len(texts) == query.limit or window >= (self._relation.rows or window + 1):
+                return Way.WALKED, texts
+        return Way.SORTED, self._all(statements.page(Way.SORTED))
+
+    def _all(self, statement: Clause) -> list[str]:
+        return [text for (text,) in self._look.rows(statement)]
+
+    def _copied(self, way: Way) -> str | Spool:
+        """Copy the records out, row by row; the look must be at a snapshot."""
+        query, connection = self._query, self._look.connection
+        if not query.is_text:
+            statement = self._statements.page(way, begin=",")
+            with copied(connection, statement, sql.SQL(ONE_TEXT)) as rows:
+                return Spool.of_list(map(bytes, rows))
+        options = sql.SQL("FORMAT csv, DELIMITER {}").format(
+            sql.Literal(_DELIMITERS[query.records_format])
+        )
+        with copied(connection, self._statements.cells(way), options) as rows:
+            if query.is_large:
+                return Spool.of_text(map(bytes, rows))
+            return b"".join(rows).decode()
+
+    def _last(self, way: Way) -> int | None:
+        """Read the last ``_id`` of the page, if somebody wants to go on from it."""
+        if not (self._query.include_next_page and self._statements.is_by_id):
+            return None
+        ((last_id,),) = self._look.rows(self._statements.last_id(way))
+        return None if last_id is None else int(last_id)
+
+
+def _first_and_rest(rows: list[tuple[Any, ...]]) -> tuple[int, list[str]]:
+    """Part the total, which stands in every row, from the records, of which there may be none."""
+    return int(rows[0][0]), [text for _total, text in rows if text is not None]

@@ -1,0 +1,9 @@
+DROP TRIGGER datastore_search_modified ON datastore_search_resource;
+DROP TRIGGER datastore_search_inserted ON datastore_search_field;
+DROP TRIGGER datastore_search_updated ON datastore_search_field;
+DROP TRIGGER datastore_search_deleted ON datastore_search_field;
+DROP TRIGGER datastore_search_inserted ON datastore_search_alias;
+DROP TRIGGER datastore_search_updated ON datastore_search_alias;
+DROP TRIGGER datastore_search_deleted ON datastore_search_alias;
+DROP FUNCTION datastore_search_modified();
+DROP FUNCTION datastore_search_touch();

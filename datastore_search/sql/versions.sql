@@ -1,0 +1,38 @@
+-- What an answer depends on besides the records: every change of it changes the resource's row.
+
+CREATE FUNCTION datastore_search_modified() RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+    NEW.modified := clock_timestamp();
+    RETURN NEW;
+END
+$function$;
+
+-- A change of fields or aliases is a change of their resource.
+CREATE FUNCTION datastore_search_touch() RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+    UPDATE datastore_search_resource SET modified = clock_timestamp()
+    WHERE id IN (SELECT resource_id FROM changed);
+    RETURN NULL;
+END
+$function$;
+
+CREATE TRIGGER datastore_search_modified BEFORE UPDATE ON datastore_search_resource
+FOR EACH ROW EXECUTE FUNCTION datastore_search_modified();
+
+CREATE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_field
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+CREATE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_field
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+CREATE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_field
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+
+CREATE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_alias
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+CREATE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_alias
+REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+CREATE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_alias
+REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();

@@ -1,0 +1,191 @@
+"""
+The indexes of a table, and its statistics.
+
+A record is found by its key, by the value of any field (``filters``), by its words, and, where a
+field has an index of its own, in the order of that field.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from django.db import connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from .sessions import milliseconds, setting
+from .tables import PATIENCE, record_table, table_name
+
+
+@dataclass(frozen=True, slots=True)
+class Indexes:
+    """
+    Which indexes a table has beside that of its key.
+
+    ``orders`` maps the names of the fields to sort by to the expressions of their types: templates
+    over ``{v}``, the field's value, or ``{t}``, its text.
+    """
+
+    filters: bool = True
+    words: bool = True
+    orders: Mapping[str, str] = field(default_factory=dict)
+
+
+def index_records(
+    connection: BaseDatabaseWrapper,
+    load_id: int,
+    indexes: Indexes,
+    *,
+    memory_bytes: int,
+    streams: int = 1,
+) -> None:
+    """
+    Index the table of a load and take its statistics.
+
+    ``memory_bytes`` is the memory of the server for each of the ``streams`` connections; within a
+    transaction of the caller there is only that one.
+    """
+    table = record_table(load_id)
+    alone = streams < 2 or connection.in_atomic_block  # noqa: PLR2004 - one is no several
+    _run(connection, memory_bytes, sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(table))
+    if alone:
+        for statement in _statements(load_id, indexes):
+            _run(connection, memory_bytes, statement)
+    else:
+        with ThreadPoolExecutor(streams) as pool:
+            run = partial(_run_apart, connection.alias, memory_bytes)
+            list(pool.map(run, _statements(load_id, indexes)))
+    take_statistics(connection, load_id)
+    if not connection.in_atomic_block and not alone:
+        _settle(connection, load_id)
+
+
+def _statements(load_id: int, indexes: Indexes) -> list[sql.Composable]:
+    """List the statements, the longest first."""
+    table = record_table(load_id)
+    statements: list[sql.Composable] = []
+    if indexes.words:
+        statements.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
+    if indexes.filters:
+        statements.append(
+            sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
+        )
+    statements += [_order(load_id, name, key) for name, key in indexes.orders.items()]
+    return statements
+
+
+def _order(load_id: int, name: str, key: str) -> sql.Composable:
+    field_name = sql.Literal(name.replace("%", "%%"))
+    return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
+        index=_order_index(load_id, name),
+        table=record_table(load_id),
+        key=sql.SQL(key).format(
+            v=sql.SQL("(data -> {})").format(field_name),
+            t=sql.SQL("(data ->> {})").format(field_name),
+        ),
+    )
+
+
+def _order_index(load_id: int, name: str) -> sql.Identifier:
+    """Name the index of a field after a digest of its name, which may be of any length."""
+    digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
+    return sql.Identifier(f"{table_name(load_id)}_by_{digest}")
+
+
+def _run(connection: BaseDatabaseWrapper, memory_bytes: int, statement: sql.Composable) -> None:
+    with (
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+        setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
+    ):
+        cursor.execute(statement, [])
+
+
+def _run_apart(alias: str, memory_bytes: int, statement: sql.Composable) -> None:
+    connection = connections.create_connection(alias)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('maintenance_work_mem', %s, false)",
+                [f"{memory_bytes // 1024}kB"],
+            )
+            cursor.execute(statement, [])
+    finally:
+        connection.close()
+
+
+def take_statistics(connection: BaseDatabaseWrapper, load_id: int) -> None:
+    """Let the planner know the values, those of ``data`` in detail."""
+    table = record_table(load_id)
+    with connection.cursor() as cursor:
+        for statement in ("ALTER TABLE {} ALTER COLUMN data SET STATISTICS 500", "ANALYZE {}"):
+            cursor.execute(sql.SQL(statement).format(table))
+
+
+def _settle(connection: BaseDatabaseWrapper, load_id: int) -> None:
+    """Mark all records as visible to everybody, for good: the index alone then counts keys."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
+                record_table(load_id)
+            )
+        )
+
+
+# Changing them ------------------------------------------------------------------------------------
+
+
+def add_orders(connection: BaseDatabaseWrapper, load_id: int, orders: Mapping[str, str]) -> None:
+    """Index some fields by their order; see ``Indexes``."""
+    with connection.cursor() as cursor:
+        for name, key in orders.items():
+            cursor.execute(_order(load_id, name, key), [])
+
+
+def drop_orders(connection: BaseDatabaseWrapper, load_id: int, names: Iterable[str]) -> None:
+    """
+    Drop the indexes of some fields, as far as there are any.
+
+    Raises: Django's ``OperationalError`` while somebody reads the table for long.
+    """
+    with (
+        connection.cursor() as cursor,
+        setting(cursor, "lock_timeout", milliseconds(PATIENCE)),
+    ):
+        for name in names:
+            index = _order_index(load_id, name)
+            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
+
+
+def set_key(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
+    """
+    Let no two records of a load have the same values in some fields; nulls differ from each other.
+
+    Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
+    or when a key cannot be replaced since somebody reads the table.
+    """
+    key = sql.Identifier(f"{table_name(load_id)}_key")
+    with connection.cursor() as cursor:
+        with setting(cursor, "lock_timeout", milliseconds(PATIENCE)):
+            cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
+        if names:
+            cursor.execute(
+                sql.SQL("CREATE UNIQUE INDEX {key} ON {table} ({values})").format(
+                    key=key,
+                    table=record_table(load_id),
+                    values=sql.SQL(", ").join(key_value("data", name) for name in names),
+                ),
+                [],
+            )
+            cursor.execute(sql.SQL("ANALYZE {table}").format(table=record_table(load_id)))
+
+
+def key_value(data: str, name: str) -> sql.Composable:
+    """Give a field's value within a key: jsonb, or SQL null."""
+    return sql.SQL("(nullif({data} -> {name}, 'null'))").format(
+        data=sql.SQL(data), name=sql.Literal(name.replace("%", "%%"))
+    )
