@@ -28,7 +28,7 @@ from . import storage
 from .conf import conf
 from .exceptions import LoadFailed
 from .loading import load_file
-from .models import Alias, Field, Load, LoadState, Resource
+from .models import Alias, Field, IndexKind, Load, LoadState, Resource
 from .tokens import issue_token
 
 AuthToken = get_token_model()
@@ -49,7 +49,7 @@ class ResourceForm(forms.ModelForm):
 
     class Meta:
         model = Resource
-        fields = ("title", "name", "description", "private", "language")
+        fields = ("title", "name", "description", "private", "language", "indexes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the languages that PostgreSQL knows."""
@@ -57,6 +57,19 @@ class ResourceForm(forms.ModelForm):
         if "language" in self.fields:
             languages = storage.search_languages(connections[router.db_for_read(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
+        if "indexes" in self.fields:
+            asked = self.fields["indexes"]
+            self.fields["indexes"] = forms.MultipleChoiceField(
+                label=asked.label,
+                help_text=asked.help_text,
+                required=False,
+                choices=IndexKind.choices,
+                widget=forms.CheckboxSelectMultiple,
+            )
+
+    def clean_indexes(self) -> list[str] | None:
+        """Take no choice for the portal's own."""
+        return self.cleaned_data["indexes"] or None
 
     def clean_file(self) -> UploadedFile | None:
         """Refuse a file that is too large."""
@@ -154,12 +167,13 @@ class ResourceAdmin(admin.ModelAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show what a resource has only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
+        indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         load = (_("Load a file"), {"fields": ["file"]})
         known = (
             _("Address"),
             {"fields": ["id", "api_address", "shown_key", "created", "modified"]},
         )
-        return [about, load, known] if obj else [about, load]
+        return [about, load, indexes, known] if obj else [about, load, indexes]
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None

@@ -12,8 +12,9 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 
 from . import storage
+from .conf import conf
 from .middleware import LocaleMiddleware
-from .models import Load
+from .models import IndexKind, Load
 
 
 @register(Tags.translation)
@@ -29,6 +30,21 @@ def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) ->
             hint="Put datastore_search.middleware.LocaleMiddleware in the place of"
             " django.middleware.locale.LocaleMiddleware in MIDDLEWARE.",
             id="datastore_search.W001",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Ask for indexes that there are."""
+    unknown = [str(kind) for kind in conf.INDEXES if kind not in IndexKind.values]
+    if not unknown:
+        return []
+    return [
+        Error(
+            f"DATASTORE_SEARCH_INDEXES names what is no index: {', '.join(unknown)}.",
+            hint=f"There are: {', '.join(IndexKind.values)}.",
+            id="datastore_search.E003",
         )
     ]
 

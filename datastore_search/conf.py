@@ -48,6 +48,15 @@ class Settings:
         )
 
     @property
+    def PAGES_VERSION(self) -> str:
+        """
+        Version of the portal's templates and all that its pages show besides records.
+
+        With one, a page that somebody has already is not made anew.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
+
+    @property
     def AUTHENTICATION_CLASSES(self) -> Sequence[str]:
         """Dotted paths of the API's authentication classes."""
         return cast(

@@ -329,6 +329,11 @@ class UnknownIndexField(UnknownField):
     parameter = "indexes"
 
 
+class IndexTooLong(InvalidParameter):
+    parameter = "indexes"
+    message = _("A value is too long for an index of its field.")
+
+
 class KeyNotUnique(InvalidParameter):
     parameter = "primary_key"
     message = _("Some records have the same values in the fields of the primary key.")

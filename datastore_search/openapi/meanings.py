@@ -87,7 +87,7 @@ _MEANINGS: Mapping[type[ActionParameters], Mapping[str, str]] = {
         f" `type` it is guessed from the records. Types are {_TYPES}.",
         "records": "Records to add: field → value.",
         "primary_key": "Names of the fields that no two records may have the same values in.",
-        "indexes": "Names of fields; each field is indexed anyway.",
+        "indexes": "Names of fields whose order is indexed; equality is for every field.",
         "aliases": "Other names of the resource, in place of those that it has.",
         "delete_fields": "Remove the fields that `fields` does not name.",
         "include_records": "Give the stored records back.",

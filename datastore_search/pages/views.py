@@ -16,16 +16,18 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import translation
-from django.utils.cache import add_never_cache_headers, patch_cache_control, patch_vary_headers
+from django.utils.cache import add_never_cache_headers
 from django.utils.decorators import method_decorator
 from django.utils.formats import number_format
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
+from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
 from ..models import Reader, Resource
 from ..search import Look, Page, Query, answer_from, search
+from ..validators import Unchanged, Validators, keep
 from .addresses import Parameters, link, with_query
 from .api_example import curl
 from .failures import ANTICIPATED, failure_of
@@ -34,6 +36,9 @@ from .records import columns_of, rows_of
 
 RESOURCES_A_PAGE = 20
 RECORDS_A_PAGE = 25
+
+#: What pages depend on, beside their address.
+_VARY = ("Cookie",)
 
 _PAGE = re.compile(r"[1-9][0-9]{0,15}")
 
@@ -50,6 +55,8 @@ class PageView(View):
         with translation.override(language):
             try:
                 response = super().dispatch(request, *args, **kwargs)
+            except Unchanged as unchanged:
+                response = unchanged.response
             except ANTICIPATED as error:
                 response = self._failure(error)
         response["Content-Language"] = language
@@ -65,13 +72,7 @@ class PageView(View):
     ) -> HttpResponse:
         """Render a page; ``private`` when not everybody may see it."""
         response = self._rendered(template, context, status)
-        patch_cache_control(
-            response,
-            max_age=0,
-            must_revalidate=True,
-            **{"private" if private else "public": True},
-        )
-        patch_vary_headers(response, ["Cookie"])
+        keep(response, private=private, vary=_VARY)
         return response
 
     def _failure(self, error: Exception) -> HttpResponse:
@@ -231,6 +232,7 @@ class ResourceView(PageView):
         resource = look.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
+        validators = self._validators(resource)
         parameters = plain(self.request.GET)
         address = with_query(self.request.path, parameters)
         if address != with_query(self.request.path, _pairs(self.request)):
@@ -258,7 +260,24 @@ class ResourceView(PageView):
         )
         found = search(look, query)
         context |= self._found(resource, query, found, parameters, number)
-        return self.page("resource.html", context, private=resource.private)
+        response = self.page("resource.html", context, private=resource.private)
+        if validators:
+            validators.mark(response, self.request)
+        return response
+
+    def _validators(self, resource: Resource) -> Validators | None:
+        """
+        Make the validators of the page, if the portal says by which version of itself it is made.
+
+        What else the portal's templates show may depend on who is signed in.
+
+        Raises: ``Unchanged``.
+        """
+        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
+            return None
+        validators = Validators.of(resource, self.request, conf.PAGES_VERSION, vary=_VARY)
+        validators.check(self.request)
+        return validators
 
     def _found(
         self, resource: Resource, query: Query, found: Page, parameters: Parameters, number: int

@@ -10,7 +10,7 @@ every change, and the search vector is a generated column, so neither can be wro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -26,19 +26,22 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import (
     DuplicateKeys,
+    IndexTooLong,
     KeyNotUnique,
     KeyTooLong,
     KeyTooWide,
     ReadOnlyResource,
     ResourceBusy,
+    UnknownIndexField,
     UnknownKeyField,
     UnknownResource,
 )
+from ..field_types import field_types
 from ..filters import Condition, Types, meets
 from ..models import Load, LoadState, Origin, Resource, drop_on_commit
 from . import rows
 from .aliases import set_aliases
-from .records import Method, read_records
+from .records import Method, Record, read_records
 from .schema import GivenField, change_fields
 
 __all__ = [
@@ -50,6 +53,9 @@ __all__ = [
 
 #: Fields of an index at most, a limit of PostgreSQL.
 _KEYS_MOST = 32
+
+#: An index takes 2,700 bytes of a value, and a letter may have four.
+_ORDERED_LETTERS = 650
 
 
 @contextmanager
@@ -149,6 +155,47 @@ class Writer:
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(primary_key=unique)
         self.resource.primary_key = unique
 
+    def order(self, names: Sequence[str]) -> None:
+        """
+        Index the order of some fields, as far as their types have one.
+
+        Raises: ``UnknownIndexField``; ``IndexTooLong``.
+        """
+        types = {field.name: field.type for field in self.resource.schema}
+        for name in names:
+            if name not in types:
+                raise UnknownIndexField(field=name[:100])
+        orders = {
+            name: field_types[types[name]].key for name in names if field_types[types[name]].ordered
+        }
+        try:
+            storage.add_orders(self._connection, self._load.pk, orders)
+        except OperationalError as error:
+            if isinstance(error.__cause__, errors.ProgramLimitExceeded):
+                raise IndexTooLong from error
+            raise
+        self._note_orders(orders, ordered=True)
+
+    def _forget_orders(self, records: Sequence[Record]) -> None:
+        """Drop the index of a field's order when a value is too long for it."""
+        ordered = {field.name for field in self.resource.schema if field.ordered}
+        long = {
+            name
+            for record in records
+            for name, text in record.members.items()
+            if name in ordered and len(text) > _ORDERED_LETTERS
+        }
+        if long:
+            storage.drop_orders(self._connection, self._load.pk, long)
+            self._note_orders(long, ordered=False)
+
+    def _note_orders(self, names: Collection[str], *, ordered: bool) -> None:
+        fields = self.resource.fields.using(self.using)
+        fields.filter(name__in=names).update(ordered=ordered)
+        for field in self.resource.schema:
+            if field.name in names:
+                field.ordered = ordered
+
     def set_aliases(self, names: Sequence[str]) -> None:
         """
         Give the resource these aliases, and no others.
@@ -170,6 +217,7 @@ class Writer:
         """
         load_id = self._load.pk
         read = read_records(self.resource, records, method, self._cast)
+        self._forget_orders(read)
         try:
             changes = rows.plan(self._connection, self.resource, self._load.pk, read, method)
             rows.run(self._connection, self.resource, load_id, changes, for_good=for_good)

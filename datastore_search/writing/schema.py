@@ -67,6 +67,7 @@ def change_fields(
         raise TypeError("The resource has no table.")
     if delete_others and given and gone:
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
+        storage.drop_orders(connection, load.pk, [name for name in gone if known[name].ordered])
         storage.remove_fields(connection, load.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:

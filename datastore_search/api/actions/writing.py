@@ -22,7 +22,6 @@ from ...exceptions import (
     InvalidResource,
     ResourceAndId,
     UnknownFieldType,
-    UnknownIndexField,
     UnknownResource,
 )
 from ...field_types import field_types
@@ -71,10 +70,7 @@ def _created(writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenFie
     """Bring the table up to what was sent, in CKAN's order: fields, keys, aliases, records."""
     records = given.get("records") or []
     writer.create(fields, records, delete_others=given.get("delete_fields", False))
-    names = {field.name for field in writer.resource.schema}
-    for name in given.get("indexes", ()):  # every field is indexed; a slip is still a slip
-        if name not in names:
-            raise UnknownIndexField(field=name[:100])
+    writer.order(given.get("indexes", ()))
     if "primary_key" in given:
         writer.set_key(given["primary_key"])
     if "aliases" in given:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from datastore_search.exceptions import LoadFailed
 from datastore_search.loading import load_file
-from datastore_search.models import Resource
+from datastore_search.models import IndexKind, Resource
 
 
 class Command(BaseCommand):
@@ -41,12 +41,22 @@ class Command(BaseCommand):
             help=_("choose a field’s type instead of inferring it; may be repeated"),
         )
 
+        parser.add_argument(
+            "--index",
+            action="append",
+            choices=IndexKind.values,
+            help=_("what the resource is indexed by, from now on; may be repeated"),
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Load the file and say what came of it."""
         path: Path = options["path"]
         if not path.is_file():
             raise CommandError(_("There is no file “%(path)s”.") % {"path": path})
         resource, created = self._resource(path, options)
+        if options["index"]:
+            resource.indexes = options["index"]
+            resource.save(update_fields=["indexes", "modified"])
         try:
             load = self._load(resource, path, options)
         except LoadFailed as error:
