@@ -384,6 +384,8 @@ class Load(models.Model):
     rows = models.BigIntegerField(_("records"), default=0)
     #: What the table is indexed by.
     indexes = models.JSONField(default=list, editable=False)
+    #: How many records have the common values of some fields, by field and value as JSON text.
+    common = models.JSONField(default=dict, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)

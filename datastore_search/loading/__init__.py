@@ -35,6 +35,9 @@ _KEYS_AT_ONCE = 500
 #: So few rows are copied before another connection is there, and sorted without an index.
 _ROWS_FEW = 10_000
 
+#: Of values that so many records have the number is kept.
+_COMMON = 10_000
+
 #: Values of a field whose order is indexed are as long as this at most.
 _SHORT_BYTES = 500
 
@@ -153,6 +156,18 @@ def _fill(connection: BaseDatabaseWrapper, load: Load, plan: _Plan, progress: Pr
         memory_bytes=conf.LOAD_MEMORY_BYTES,
         streams=streams,
     )
+    load.common = _common(connection, load, plan)
+
+
+def _common(connection: BaseDatabaseWrapper, load: Load, plan: _Plan) -> dict[str, dict[str, int]]:
+    """Count the values that would take long to count each time they are asked for."""
+    kinds = dict(zip(plan.table.names, plan.kinds, strict=True))
+    texts = [name for name in plan.indexes.orders if kinds[name].is_text]
+    found = storage.count_common(connection, load.pk, texts, least=_COMMON)
+    return {
+        name: {as_json(value): count for value, count in counts.items()}
+        for name, counts in found.items()
+    }
 
 
 def _batches(table: Table, kinds: tuple[FieldType, ...]) -> Iterator[list[str]]:
@@ -236,7 +251,7 @@ def _describe(resource: Resource, plan: _Plan) -> None:
 def _enter(load: Load, state: LoadState) -> None:
     load.state = state
     updated = Load.objects.filter(pk=load.pk).update(
-        state=state, rows=load.rows, finished=load.finished
+        state=state, rows=load.rows, common=load.common, finished=load.finished
     )
     if not updated:
         raise ResourceGone

@@ -41,6 +41,11 @@ class Migration(migrations.Migration):
             name="indexes",
             field=models.JSONField(default=list, editable=False),
         ),
+        migrations.AddField(
+            model_name="load",
+            name="common",
+            field=models.JSONField(default=dict, editable=False),
+        ),
         migrations.RunPython(note_indexes, migrations.RunPython.noop),
         migrations.RunSQL(stored_sql("functions.sql"), migrations.RunSQL.noop),
         migrations.RunSQL(stored_sql("versions.sql"), stored_sql("drop_versions.sql")),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -137,19 +138,21 @@ def answer_from(
 
 
 def _answered(name: str, answer: Callable[[Look], Answer], session: storage.Session) -> Answer:
-    kept = _kept(session.connection.alias, name)
-    if not kept:
-        kept.append(Resource.objects.using(session.connection.alias).described(name))
-    look = Look(session, kept[0], _version_of(name))
+    place = _place_of(session.connection.alias, name)
+    resource = place.resource
+    if resource is None:
+        resource = Resource.objects.using(session.connection.alias).described(name)
+        place.resource = resource
+    look = Look(session, resource, _version_of(name))
     try:
         answered = answer(look)
         look.verify()
     except Outdated:
-        kept.clear()
+        place.resource = None
         raise
     except Exception as error:
         if not _is_of_database(error):  # which has seen for itself what went wrong
-            _verify(look, kept)
+            _verify(look, place)
         raise
     return answered
 
@@ -159,19 +162,25 @@ def _is_of_database(error: BaseException) -> bool:
     return isinstance(error, kinds) or isinstance(error.__cause__, kinds)
 
 
-def _verify(look: Look, kept: list[Resource]) -> None:
+def _verify(look: Look, place: _Place) -> None:
     """Let nobody be told of a fault in what is no longer so."""
     try:
         look.verify()
     except Outdated:
-        kept.clear()
+        place.resource = None
         raise
 
 
+@dataclass(slots=True)
+class _Place:
+    """Where the description of a resource is kept, once there is one."""
+
+    resource: Resource | None = None
+
+
 @lru_cache(maxsize=_KEPT)
-def _kept(_alias: str, _name: str) -> list[Resource]:
-    """Give the place where the description of a resource is kept, if there is one yet."""
-    return []
+def _place_of(_alias: str, _name: str) -> _Place:
+    return _Place()
 
 
 @lru_cache(maxsize=_KEPT)

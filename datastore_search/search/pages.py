@@ -54,6 +54,7 @@ def relation_of(resource: Resource) -> Relation:
         rows=load.rows,
         sparse=frozenset(field.name for field in resource.schema if field.sparse),
         ordered=frozenset(field.name for field in resource.schema if field.ordered),
+        common=load.common,
     )
 
 
@@ -94,10 +95,10 @@ def _window(total: int | None, relation: Relation, query: Query) -> int | None:
     return window if window < total else None
 
 
-def total_of(look: Look, relation: Relation, statements: Statements) -> int:
-    """Count the matches."""
-    if statements.is_whole and relation.rows is not None:
-        return relation.rows
+def total_of(look: Look, statements: Statements) -> int:
+    """Count the matches, if their number is not known."""
+    if statements.known_total is not None:
+        return statements.known_total
     ((total,),) = look.rows(statements.count())
     return int(total)
 
@@ -151,15 +152,14 @@ class _Reader:
         )
 
     def _total(self) -> int | None:
-        known = self._statements.is_whole and self._relation.rows is not None
-        if known or self._query.include_total:
-            return total_of(self._look, self._relation, self._statements)
-        return None
+        if self._query.include_total:
+            return total_of(self._look, self._statements)
+        return self._statements.known_total
 
     def _counted_total(self, total: int | None) -> int | None:
         """Count the matches where only their number can choose the way."""
         if total is None and self._statements.is_walkable:
-            return total_of(self._look, self._relation, self._statements)
+            return total_of(self._look, self._statements)
         return total
 
     def _counted(self) -> tuple[int, list[str]]:

@@ -7,7 +7,7 @@ Which of them is run, and how a page is read, ``search`` decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
@@ -23,6 +23,7 @@ from ..exceptions import (
 )
 from ..field_types import Cast, Operators, field_types
 from ..filters import (
+    AnyOf,
     Clause,
     Question,
     Types,
@@ -51,7 +52,8 @@ class Relation:
 
     ``names`` maps the names of the fields to those of their types, in order; those that are
     ``sparse`` some records lack, and of those that are ``ordered`` there is an index; ``rows``
-    counts all records where that is known.
+    counts all records where that is known, and ``common`` those of some values, by field and JSON
+    text.
     """
 
     source: Clause
@@ -60,6 +62,7 @@ class Relation:
     rows: int | None
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
+    common: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Way(Enum):
@@ -132,6 +135,24 @@ class Statements:
     def is_whole(self) -> bool:
         """Tell whether every record matches."""
         return not (self._query.filters or self._questioned or self._distinct)
+
+    @property
+    def known_total(self) -> int | None:
+        """The number of matches, where that has been kept."""
+        if self.is_whole:
+            return self._relation.rows
+        query, common = self._query, self._relation.common
+        if self._questioned or self._distinct or len(query.filters) != 1:
+            return None
+        (condition,) = query.filters
+        if not isinstance(condition, AnyOf) or condition.field not in common:
+            return None
+        # The fields are of text, which every value can be.
+        kind = field_types[self._type(condition.field)]
+        counts = common[condition.field]
+        texts = {"null" if value is None else kind.equals(value) for value in condition.values}
+        found = [counts.get(text) for text in texts if text is not None]
+        return None if None in found else sum(count for count in found if count is not None)
 
     @property
     def is_by_id(self) -> bool:

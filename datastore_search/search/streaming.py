@@ -84,7 +84,7 @@ class Reading:
         if self._query.limit is None or not self._statements.is_walkable:
             return Way.WALKED
         with anticipated(plain=self._query.plain):
-            total = total_of(self._look, self._relation, self._statements)
+            total = total_of(self._look, self._statements)
         return way_to(total, self._relation, self._statements, self._query)
 
     @contextmanager

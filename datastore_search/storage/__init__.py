@@ -8,6 +8,7 @@ from .filling import create_records
 from .indexes import (
     Indexes,
     add_orders,
+    count_common,
     drop_orders,
     index_records,
     key_value,
@@ -35,6 +36,7 @@ __all__ = [
     "Sizes",
     "add_orders",
     "cast_texts",
+    "count_common",
     "create_records",
     "drop_orders",
     "drop_records",

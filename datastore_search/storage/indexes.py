@@ -81,7 +81,7 @@ def _statements(load_id: int, indexes: Indexes) -> list[sql.Composable]:
 def _order(load_id: int, name: str, key: str) -> sql.Composable:
     field_name = sql.Literal(name.replace("%", "%%"))
     return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
-        index=_order_index(load_id, name),
+        index=sql.Identifier(_order_name(load_id, name)),
         table=record_table(load_id),
         key=sql.SQL(key).format(
             v=sql.SQL("(data -> {})").format(field_name),
@@ -90,10 +90,10 @@ def _order(load_id: int, name: str, key: str) -> sql.Composable:
     )
 
 
-def _order_index(load_id: int, name: str) -> sql.Identifier:
+def _order_name(load_id: int, name: str) -> str:
     """Name the index of a field after a digest of its name, which may be of any length."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
-    return sql.Identifier(f"{table_name(load_id)}_by_{digest}")
+    return f"{table_name(load_id)}_by_{digest}"
 
 
 def _run(connection: BaseDatabaseWrapper, memory_bytes: int, statement: sql.Composable) -> None:
@@ -124,6 +124,34 @@ def take_statistics(connection: BaseDatabaseWrapper, load_id: int) -> None:
     with connection.cursor() as cursor:
         for statement in ("ALTER TABLE {} ALTER COLUMN data SET STATISTICS 500", "ANALYZE {}"):
             cursor.execute(sql.SQL(statement).format(table))
+
+
+def count_common(
+    connection: BaseDatabaseWrapper, load_id: int, names: Iterable[str], *, least: int
+) -> dict[str, dict[str | None, int]]:
+    """
+    Count the values that at least so many records have, of some fields.
+
+    ``names`` are fields of text whose order is indexed; of those with more than a thousand values,
+    as far as PostgreSQL's statistics know, nothing is counted.
+    """
+    table = record_table(load_id)
+    found = {}
+    with connection.cursor() as cursor:
+        for name in names:
+            cursor.execute(
+                "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
+                " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
+                [_order_name(load_id, name)],
+            )
+            if cursor.fetchone() is None:
+                continue
+            cursor.execute(
+                sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
+                .format(table), [name, least],
+            )  # fmt: skip
+            found[name] = dict(cursor.fetchall())
+    return found
 
 
 def _settle(connection: BaseDatabaseWrapper, load_id: int) -> None:
@@ -157,7 +185,7 @@ def drop_orders(connection: BaseDatabaseWrapper, load_id: int, names: Iterable[s
         setting(cursor, "lock_timeout", milliseconds(PATIENCE)),
     ):
         for name in names:
-            index = _order_index(load_id, name)
+            index = sql.Identifier(_order_name(load_id, name))
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
 
 

@@ -124,6 +124,7 @@ class Writer:
         if self.resource.current_load is None:
             self._make_table()
         change_fields(self._connection, self.resource, fields, records, delete_others=delete_others)
+        self._count(0)
         self.resource = self._read()
         names = {field.name for field in self.resource.schema}
         if not names.issuperset(self.resource.primary_key):
@@ -305,7 +306,8 @@ class Writer:
 
     def _count(self, more: int) -> None:
         """Keep the number of records, and when they changed last."""
-        Load.objects.using(self.using).filter(pk=self._load.pk).update(rows=F("rows") + more)
+        loads = Load.objects.using(self.using).filter(pk=self._load.pk)
+        loads.update(rows=F("rows") + more, common={})
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             modified=timezone.now()
         )
