@@ -110,7 +110,7 @@ class UnsteadyResource(DatastoreError):
 
 
 class ResourceBusy(DatastoreError):
-    message = _("The resource is being read, and its primary key cannot change now. Try again.")
+    message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 
 class InvalidParameter(DatastoreError):

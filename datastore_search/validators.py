@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import blake2b
+from http import HTTPStatus
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -83,7 +84,8 @@ class Validators:
             return
         modified = None if self.modified is None else int(self.modified.timestamp())
         response = get_conditional_response(request, etag=self.etag, last_modified=modified)
-        if response is not None:
+        # Of the conditions only those of caches count: no answer is to be changed by its reader.
+        if response is not None and response.status_code == HTTPStatus.NOT_MODIFIED:
             self.mark(response, request)
             raise Unchanged(response)
 

@@ -114,7 +114,8 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # a resource of 1,600 fields has so many
 CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
-CORS_ALLOW_HEADERS = ("authorization", "content-type")
+CORS_ALLOW_HEADERS = ("authorization", "content-type", "if-none-match")
+CORS_EXPOSE_HEADERS = ("etag", "last-modified")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 

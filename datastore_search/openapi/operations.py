@@ -113,7 +113,16 @@ class ActionSchema(AutoSchema):
             str(code): failures.response(code, _answers(examples, code))
             for code in failures.of_method(method)
         }
-        return {"200": found, **failed}
+        kept = _UNCHANGED if method == "GET" and self._action.name in _KEPT else {}
+        return {"200": found, **kept, **failed}
+
+
+#: Actions whose answers have an ``ETag``.
+_KEPT = frozenset({"datastore_search", "datastore_info"})
+
+_UNCHANGED: Schema = {
+    "304": {"description": "Nothing has changed since the answer whose `ETag` was sent."}
+}
 
 
 class DumpSchema(AutoSchema):
@@ -143,6 +152,7 @@ class DumpSchema(AutoSchema):
             "security": [{}, *self.get_auth()],
             "responses": {
                 "200": results.dump(example),
+                **_UNCHANGED,
                 **{str(code): failures.response(code, {}) for code in failures.of_method(method)},
             },
         }

@@ -8,8 +8,9 @@ should hold a full page, so that nobody walks a million records in vain.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, LiteralString
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
@@ -39,7 +40,10 @@ _WINDOW_MORE = 1_000
 #: Values that an index is skipped through for at most: each costs as much as twenty rows read.
 _LOOSE_VALUES = 1_000
 
-_DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
+_DELIMITERS: Mapping[RecordsFormat, LiteralString] = {
+    RecordsFormat.CSV: ",",
+    RecordsFormat.TSV: "\t",
+}
 
 
 def relation_of(resource: Resource) -> Relation:
@@ -86,12 +90,13 @@ def _window(total: int | None, relation: Relation, query: Query) -> int | None:
     """Say within how many records of the order a page should be full; None: sort all matches."""
     if query.limit is None:
         return None
-    wanted = query.offset + query.limit
-    if total is None or relation.rows is None:
-        return wanted * _SCARCITY + _WINDOW_MORE
+    wanted, rows = query.offset + query.limit, relation.rows
+    if total is None or rows is None:
+        window = wanted * _SCARCITY + _WINDOW_MORE
+        return window if rows is None or window < rows else None
     if total <= _SORTED_MATCHES:
         return None
-    window = wanted * relation.rows * _WINDOW_TIMES // total + _WINDOW_MORE
+    window = wanted * rows * _WINDOW_TIMES // total + _WINDOW_MORE
     return window if window < total else None
 
 
@@ -136,11 +141,17 @@ class _Reader:
         empty = query.limit == 0 or (total is not None and query.offset >= total)
         if empty:
             return self._answer("" if query.is_text else "[]", total)
-        if as_rows:
-            way = way_to(self._counted_total(total), self._relation, statements, query)
-            return self._answer(self._copied(way), total, self._last(way))
-        way, texts = self._texts(total)
-        return self._answer(f"[{','.join(texts)}]", total, self._last(way))
+        *tries, last = self._ways(total)
+        for way, window in tries:
+            records, count = self._read(way, window)
+            if count == query.limit:
+                break
+            if isinstance(records, Spool):
+                records.close()
+        else:
+            way, window = last
+            records, _count = self._read(way, window)
+        return self._answer(records, total, self._last(way))
 
     def _answer(self, records: str | Spool, total: int | None, last_id: int | None = None) -> Page:
         operator = "lt" if self._statements.is_descending else "gt"
@@ -156,12 +167,6 @@ class _Reader:
             return total_of(self._look, self._statements)
         return self._statements.known_total
 
-    def _counted_total(self, total: int | None) -> int | None:
-        """Count the matches where only their number can choose the way."""
-        if total is None and self._statements.is_walkable:
-            return total_of(self._look, self._statements)
-        return total
-
     def _counted(self) -> tuple[int, list[str]]:
         """Find all matches once, count them and read the page of the best."""
         statements = self._statements
@@ -173,34 +178,34 @@ class _Reader:
                 return found
         return _first_and_rest(self._look.rows(statements.combined()))
 
-    def _texts(self, total: int | None) -> tuple[Way, list[str]]:
-        statements, query = self._statements, self._query
+    def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
+        """List the ways to try, each with its window; the last one finds whatever there is."""
+        statements = self._statements
         if statements.is_whole or not statements.is_walkable:
-            return Way.WALKED, self._all(statements.page(Way.WALKED))
-        window = _window(total, self._relation, query)
-        if window is not None:
-            texts = self._all(statements.page_within(window))
-            if len(texts) == query.limit or window >= (self._relation.rows or window + 1):
-                return Way.WALKED, texts
-        return Way.SORTED, self._all(statements.page(Way.SORTED))
+            return [(Way.WALKED, None)]
+        window = _window(total, self._relation, self._query)
+        tries = [] if window is None else [(Way.WALKED, window)]
+        return [*tries, (Way.SORTED, None)]
+
+    def _read(self, way: Way, window: int | None) -> tuple[str | Spool, int]:
+        """Read the records, and say how many there are; what is copied needs a snapshot."""
+        query, statements = self._query, self._statements
+        if query.is_text:
+            options = f"FORMAT csv, DELIMITER '{_DELIMITERS[query.records_format]}'"
+            statement = statements.cells(way, window)
+        elif query.is_large:
+            options, statement = ONE_TEXT, statements.page(way, window, begin=",")
+        else:
+            texts = self._all(statements.page(way, window))
+            return f"[{','.join(texts)}]", len(texts)
+        with copied(self._look.connection, statement, sql.SQL(options)) as copy:
+            rows = _Counting(map(bytes, copy))
+            if not query.is_large:
+                return b"".join(rows).decode(), rows.count
+            return (Spool.of_text if query.is_text else Spool.of_list)(rows), rows.count
 
     def _all(self, statement: Clause) -> list[str]:
         return [text for (text,) in self._look.rows(statement)]
-
-    def _copied(self, way: Way) -> str | Spool:
-        """Copy the records out, row by row; the look must be at a snapshot."""
-        query, connection = self._query, self._look.connection
-        if not query.is_text:
-            statement = self._statements.page(way, begin=",")
-            with copied(connection, statement, sql.SQL(ONE_TEXT)) as rows:
-                return Spool.of_list(map(bytes, rows))
-        options = sql.SQL("FORMAT csv, DELIMITER {}").format(
-            sql.Literal(_DELIMITERS[query.records_format])
-        )
-        with copied(connection, self._statements.cells(way), options) as rows:
-            if query.is_large:
-                return Spool.of_text(map(bytes, rows))
-            return b"".join(rows).decode()
 
     def _last(self, way: Way) -> int | None:
         """Read the last ``_id`` of the page, if somebody wants to go on from it."""
@@ -208,6 +213,19 @@ class _Reader:
             return None
         ((last_id,),) = self._look.rows(self._statements.last_id(way))
         return None if last_id is None else int(last_id)
+
+
+class _Counting(Iterator[bytes]):
+    """Rows that are counted as they pass."""
+
+    def __init__(self, rows: Iterator[bytes]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __next__(self) -> bytes:
+        row = next(self._rows)
+        self.count += 1
+        return row
 
 
 def _first_and_rest(rows: list[tuple[Any, ...]]) -> tuple[int, list[str]]:

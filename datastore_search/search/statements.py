@@ -247,14 +247,18 @@ class Statements:
 
     # Pages ----------------------------------------------------------------------------------------
 
-    def page(self, way: Way, *, begin: str = "") -> Clause:
-        """Read the texts of one page's records, each with ``begin`` before it."""
-        return self._written(self._page(way), begin)
+    def page(self, way: Way, window: int | None = None, *, begin: str = "") -> Clause:
+        """
+        Read the texts of one page's records, each with ``begin`` before it.
 
-    def cells(self, way: Way) -> Clause:
-        """Read the cells of one page's records."""
+        With a ``window``, only so many records from the beginning of the order are looked at.
+        """
+        return self._written(self._page(way, window), begin)
+
+    def cells(self, way: Way, window: int | None = None) -> Clause:
+        """Read the cells of one page's records; see ``page``."""
         cells, fields = records.as_cells(self._columns())
-        page = self._page(way)
+        page = self._page(way, window)
         return Clause(
             sql.SQL("SELECT {} FROM ({}) AS page{}").format(cells, page.text, fields),
             page.parameters,
@@ -268,8 +272,8 @@ class Statements:
             sql.SQL("SELECT {}(_id) FROM ({}) AS page").format(last, page.text), page.parameters
         )
 
-    def page_within(self, window: int) -> Clause:
-        """Read a page's texts from the first records in the order, so many as the window holds."""
+    def _within(self, window: int) -> Clause:
+        """Find a page among the first records in the order, so many as the window holds."""
         source = self._relation.source
         if self.is_by_id:
             keys, order = Clause(sql.SQL("")), self._order(Way.WALKED)
@@ -288,7 +292,7 @@ class Statements:
             ),
             [*first.parameters, *self._where.parameters, *order.parameters],
         )
-        return self._written(self._with_ranks(self._limited(kept)), "")
+        return self._with_ranks(self._limited(kept))
 
     def ranked(self) -> Clause:
         """Count the matches and read the page of the best of them, in one go."""
@@ -366,7 +370,9 @@ class Statements:
         is_list = self._query.records_format is RecordsFormat.LISTS
         return (records.as_list if is_list else records.as_object)(self._columns(), begin)
 
-    def _page(self, way: Way) -> Clause:
+    def _page(self, way: Way, window: int | None = None) -> Clause:
+        if window is not None:
+            return self._within(window)
         if self._distinct:
             combinations = _over("SELECT * FROM ({}) AS page", self._combinations())
             return self._limited(_over_two("{} ORDER BY {}", combinations, self._distinct_order()))
