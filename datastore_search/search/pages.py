@@ -40,6 +40,10 @@ _WINDOW_MORE = 1_000
 #: Values that an index is skipped through for at most: each costs as much as twenty rows read.
 _LOOSE_VALUES = 1_000
 
+#: To step from record to record in the order of a field may cost so many times what it costs to
+#: read them as they lie, and to sort them.
+_STEPS = 5
+
 _DELIMITERS: Mapping[RecordsFormat, LiteralString] = {
     RecordsFormat.CSV: ",",
     RecordsFormat.TSV: "\t",
@@ -180,9 +184,11 @@ class _Reader:
 
     def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
         """List the ways to try, each with its window; the last one finds whatever there is."""
-        statements = self._statements
+        statements, query = self._statements, self._query
         if statements.is_whole or not statements.is_walkable:
-            return [(Way.WALKED, None)]
+            wanted = query.offset + (query.limit or 0)
+            is_far = not statements.is_by_id and wanted * _STEPS > (self._relation.rows or 0)
+            return [(Way.SORTED if is_far else Way.WALKED, None)]
         window = _window(total, self._relation, self._query)
         tries = [] if window is None else [(Way.WALKED, window)]
         return [*tries, (Way.SORTED, None)]

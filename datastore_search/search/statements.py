@@ -39,6 +39,9 @@ from .query import ID, Query, RecordsFormat, SortKey
 Result = TypeVar("Result")
 
 _LETTERS_SHOWN = 100
+
+#: So many whole records are sorted at once; of more, the keys alone.
+_RECORDS_SORTED = 1_000
 _RANK_TYPE = "float"
 #: Types whose keys are the texts that are stored.
 _TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
@@ -382,11 +385,33 @@ class Statements:
             columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
             found = self._selecting(_listed(columns))
             return self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
+        if self._is_deep:
+            return self._with_ranks(self._keys_first(way))
         found = self._selecting(Clause(sql.SQL("_id, data, search")))
-        if way is Way.SORTED and self.is_walkable and not self.is_by_id:
-            # The fence again, for an order that is no number.
-            found = _over("SELECT * FROM ({} OFFSET 0) AS found", found)
         return self._with_ranks(self._limited(_over_two("{} ORDER BY {}", found, self._order(way))))
+
+    @property
+    def _is_deep(self) -> bool:
+        """Tell whether many records lie before the end of a page in the order of some fields."""
+        query = self._query
+        return (
+            not self.is_by_id
+            and query.limit is not None
+            and query.offset + query.limit > _RECORDS_SORTED
+        )
+
+    def _keys_first(self, way: Way) -> Clause:
+        """Sort keys alone, for whole records would not fit into memory, and fetch the page then."""
+        order, source = self._order(way), self._relation.source
+        keys = self._limited(
+            _over_two("{} ORDER BY {}", self._selecting(Clause(sql.SQL("_id AS key_id"))), order)
+        )
+        return Clause(
+            sql.SQL(
+                "SELECT _id, data, search FROM ({}) AS keys JOIN {} ON _id = key_id ORDER BY {}"
+            ).format(keys.text, source.text, order.text),
+            [*keys.parameters, *source.parameters, *order.parameters],
+        )
 
     def _with_ranks(self, page: Clause) -> Clause:
         """Rank the records of a page that has another order, if ranks are asked for."""
@@ -458,7 +483,9 @@ class Statements:
             return self._rank_order()
         if way is Way.WALKED and self.is_walkable:
             return self._walked_order(self._key(self._keys[0].field))
-        keys = [_ordered(key, self._key(key.field)) for key in self._keys]
+        # Another fence, for an order that is no number: the greatest of one value is that value.
+        fence = "greatest({})" if self.is_walkable else "{}"
+        keys = [_ordered(key, _over(fence, self._key(key.field))) for key in self._keys]
         if all(key.field != ID for key in self._keys):
             keys.append(Clause(sql.SQL("_id + 0" + (" DESC" if self._keys[-1].descending else ""))))
         return _listed(keys)

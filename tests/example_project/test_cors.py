@@ -59,7 +59,8 @@ def test_a_preflight_allows_a_post_with_a_token_from_anywhere(client: Client, pa
     assert response.status_code == 200
     assert response[ALLOW_ORIGIN] == "*"
     assert words_of(response["Access-Control-Allow-Methods"]) == {"get", "head", "options", "post"}
-    assert words_of(response["Access-Control-Allow-Headers"]) == {"authorization", "content-type"}
+    allowed = {"authorization", "content-type", "if-none-match"}
+    assert words_of(response["Access-Control-Allow-Headers"]) == allowed
     assert ALLOW_CREDENTIALS not in response
 
 

@@ -493,7 +493,7 @@ def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
         (response,) = at_once([lambda: table.call("create", **sent)])
 
     assert error_of(response, 503, "Service Unavailable") == {
-        "message": "The resource is being read, and its primary key cannot change now. Try again."
+        "message": "The resource is being read, and its indexes cannot change now. Try again."
     }
     assert table.everything() == before
     table.result("create", **sent)
