@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
+from datastore_search.conf import conf
 from datastore_search.models import Field, Load, LoadState, Resource
 from datastore_search.tokens import user_of
 
@@ -70,6 +72,30 @@ def test_a_resource_is_made_without_a_file(staff: Client) -> None:
 
     assert Resource.objects.get().current_load is None
     assert b"not loaded yet" in staff.get(LIST).content
+
+
+@pytest.mark.parametrize(
+    ("chosen", "kept"), [([], None), (["words"], ["words"]), (["texts", "filters"],) * 2]
+)
+def test_indexes_are_chosen_and_shown(
+    staff: Client, chosen: list[str], kept: list[str] | None
+) -> None:
+    staff.post(ADD, form(indexes=chosen, file=upload()))
+
+    resource = Resource.objects.get()
+    load = resource.current_load
+    assert load is not None
+    assert (resource.indexes, load.indexes) == (kept, kept or list(conf.INDEXES))
+    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
+    assert {*re.findall(r'name="indexes" value="(\w+)"[^>]* checked', page)} == {*chosen}
+    staff.post(f"{LIST}{resource.pk}/change/", {**form(), **inlines(resource)})
+    resource.refresh_from_db()
+    assert resource.indexes is None
+
+
+def test_an_unknown_index_is_refused(staff: Client) -> None:
+    assert b"colours" in staff.post(ADD, form(indexes=["colours"])).content
+    assert not Resource.objects.exists()
 
 
 def test_aliases_are_given_and_refused(staff: Client) -> None:

@@ -48,3 +48,16 @@ def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.Monkey
     monkeypatch.setattr(storage, "knows_letters", lambda _connection: False)
 
     assert ids(databases=["default"]) == {"datastore_search.W002"}
+
+
+def test_an_unknown_index_is_e003(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_INDEXES = ("words", "colours")
+
+    assert ids() == {"datastore_search.E003"}
+
+
+@pytest.mark.parametrize("kinds", [(), ("filters", "words", "numbers", "dates", "texts")])
+def test_every_choice_of_indexes_passes(settings: Any, kinds: tuple[str, ...]) -> None:
+    settings.DATASTORE_SEARCH_INDEXES = kinds
+
+    assert ids() == set()

@@ -83,7 +83,7 @@ def test_every_plan_gives_the_records_in_order(
 ) -> None:
     page = page_of(clustered, query)
 
-    assert [record["_id"] for record in json.loads(page.records)] == ids
+    assert [record["_id"] for record in json.loads(page.text)] == ids
 
 
 def test_the_total_is_exact(db: None, clustered: Resource) -> None:

@@ -126,49 +126,49 @@ def answer_from(
     Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
     """
     for look in range(_LOOKS):
+        place = _place_of(_connection().alias, str(name))
         try:
             if as_snapshot or look == _LOOKS - 1:
                 with at_one_moment() as session:
                     return answer(Look(session, Resource.objects.described(name)))
             with anticipated(), storage.reading(_connection(), *_limits()) as session:
-                return _answered(str(name), answer, session)
+                return _answered(str(name), place, answer, session)
         except Outdated:
-            continue
+            place.resource = None
+        except Exception:
+            # Nobody is told of a fault in what is no longer so.
+            if not _is_outdated(str(name), place):
+                raise
+            place.resource = None
     raise UnsteadyResource
 
 
-def _answered(name: str, answer: Callable[[Look], Answer], session: storage.Session) -> Answer:
-    place = _place_of(session.connection.alias, name)
+def _answered(
+    name: str, place: _Place, answer: Callable[[Look], Answer], session: storage.Session
+) -> Answer:
     resource = place.resource
     if resource is None:
         resource = Resource.objects.using(session.connection.alias).described(name)
         place.resource = resource
     look = Look(session, resource, _version_of(name))
-    try:
-        answered = answer(look)
-        look.verify()
-    except Outdated:
-        place.resource = None
-        raise
-    except Exception as error:
-        if not _is_of_database(error):  # which has seen for itself what went wrong
-            _verify(look, place)
-        raise
+    answered = answer(look)
+    look.verify()
     return answered
 
 
-def _is_of_database(error: BaseException) -> bool:
-    kinds = (DatabaseError, psycopg.Error)
-    return isinstance(error, kinds) or isinstance(error.__cause__, kinds)
-
-
-def _verify(look: Look, place: _Place) -> None:
-    """Let nobody be told of a fault in what is no longer so."""
+def _is_outdated(name: str, place: _Place) -> bool:
+    """Tell whether a resource has another version than its description, if it has one."""
+    resource = place.resource
+    if resource is None:
+        return False
     try:
-        look.verify()
+        with storage.reading(_connection(), *_limits()) as session:
+            Look(session, resource, _version_of(name)).verify()
     except Outdated:
-        place.resource = None
-        raise
+        return True
+    except DatabaseError:  # what went wrong before is what the caller must see
+        return False
+    return False
 
 
 @dataclass(slots=True)

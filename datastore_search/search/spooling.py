@@ -26,7 +26,8 @@ class Spool:
         self._file = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115 - closed by ``close``
         try:
             self._file.write(begin)
-            self._file.writelines(pieces)
+            for piece in pieces:  # ``writelines`` would keep all of them in memory
+                self._file.write(piece)
             self._file.write(end)
         except BaseException:
             self._file.close()

@@ -334,13 +334,13 @@ class Statements:
                 " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
                 " ORDER BY {key}, _id LIMIT 1) AS next)"
                 " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
-                " UNION ALL SELECT 'null' WHERE EXISTS"
-                " (SELECT FROM {source} WHERE {key} IS NULL)"
+                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
+                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
             ).format(key=key.text, source=source.text),
             [
                 *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
                 *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                most, *source.parameters, *key.parameters,
+                most, *key.parameters, *source.parameters, *key.parameters,
             ],
         )  # fmt: skip
         return self._combined(found)

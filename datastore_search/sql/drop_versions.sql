@@ -7,3 +7,4 @@ DROP TRIGGER datastore_search_updated ON datastore_search_alias;
 DROP TRIGGER datastore_search_deleted ON datastore_search_alias;
 DROP FUNCTION datastore_search_modified();
 DROP FUNCTION datastore_search_touch();
+DROP FUNCTION datastore_search_touch_both();

@@ -20,19 +20,32 @@ BEGIN
 END
 $function$;
 
+-- Of rows that were moved from one resource to another, both are changed.
+CREATE FUNCTION datastore_search_touch_both() RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+    UPDATE datastore_search_resource SET modified = clock_timestamp()
+    WHERE id IN (SELECT resource_id FROM before UNION SELECT resource_id FROM changed);
+    RETURN NULL;
+END
+$function$;
+
 CREATE TRIGGER datastore_search_modified BEFORE UPDATE ON datastore_search_resource
 FOR EACH ROW EXECUTE FUNCTION datastore_search_modified();
 
 CREATE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_field
 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
 CREATE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_field
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING OLD TABLE AS before NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both();
 CREATE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_field
 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
 
 CREATE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_alias
 REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
 CREATE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_alias
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING OLD TABLE AS before NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both();
 CREATE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_alias
 REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();

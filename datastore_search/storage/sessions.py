@@ -110,6 +110,7 @@ def snapshot(
     with ExitStack() as stack:
         is_ours = not connection.in_atomic_block
         if is_ours:
+            connection.close_if_health_check_failed()  # before, lest another one takes its place
             connection.ensure_connection()
             stack.enter_context(_isolated(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))

@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F
-from django.db.utils import IntegrityError, OperationalError
+from django.db.utils import DataError, IntegrityError, OperationalError
 from django.utils import timezone
 from psycopg import errors
 
@@ -160,7 +160,7 @@ class Writer:
         """
         Index the order of some fields, as far as their types have one.
 
-        Raises: ``UnknownIndexField``; ``IndexTooLong``.
+        Raises: ``UnknownIndexField``; ``IndexTooLong``; ``ResourceBusy``.
         """
         types = {field.name: field.type for field in self.resource.schema}
         for name in names:
@@ -171,6 +171,8 @@ class Writer:
         }
         try:
             storage.add_orders(self._connection, self._load.pk, orders)
+        except DataError as error:  # of a record of another type, which somebody may still read
+            raise ResourceBusy from error
         except OperationalError as error:
             if isinstance(error.__cause__, errors.ProgramLimitExceeded):
                 raise IndexTooLong from error

@@ -266,7 +266,7 @@ def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int]
     if faults:
         assert {fault.parameter for fault in faults} == {"filters"}
         return REFUSED
-    return [record_id for (record_id,) in json.loads(page.records)]
+    return [record_id for (record_id,) in json.loads(page.text)]
 
 
 def parsed(value: str) -> Any:
@@ -446,7 +446,7 @@ def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
 
     page = page_of(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
 
-    assert [record["_id"] for record in json.loads(page.records)] == [
+    assert [record["_id"] for record in json.loads(page.text)] == [
         record_id for record_id in IDS if record_id in ids or record_id > len(CELLS[kind])
     ]
 
@@ -545,7 +545,7 @@ def test_groups_combine_as_sets_do(typed: Resource, tree: Tree) -> None:
     filters, ids = tree
     query = Query(limit=None, fields=("_id",), filters=parse_filters(filters))
 
-    assert {record["_id"] for record in json.loads(page_of(typed, query).records)} == ids
+    assert {record["_id"] for record in json.loads(page_of(typed, query).text)} == ids
 
 
 def find(client: Client, resource: Resource, filters: Any) -> Any:

@@ -58,7 +58,7 @@ def refusals(client: Client, resource: Resource, sort: Any) -> list[str]:
 def sorted_ids(resource: Resource, *keys: SortKey) -> list[int]:
     """Sort without HTTP."""
     query = Query(limit=None, fields=("_id",), sort=keys, records_format=RecordsFormat.LISTS)
-    return [record_id for (record_id,) in json.loads(page_of(resource, query).records)]
+    return [record_id for (record_id,) in json.loads(page_of(resource, query).text)]
 
 
 def in_postgresql(*keys: SortKey) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 
 from datastore_search.exceptions import LoadFailed, UnfitValue, UnknownType, UnknownTypeField
 from datastore_search.field_types import field_types
-from datastore_search.loading import _batches
+from datastore_search.loading import _batches, inference
 from datastore_search.loading.inference import infer_types
 from datastore_search.loading.reading import read_csv
 
@@ -101,6 +101,42 @@ def test_the_last_of_many_rows_counts(tmp_path: Path) -> None:
 
     assert kind == "text"
     assert texts[-1] == '"00"'
+
+
+MANY = 30_000
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kind"),
+    [
+        ("7", "x", "text"),
+        ("7", "007", "text"),
+        ("7", "3000000000", "int8"),
+        ("7", "7.5", "numeric"),
+        ("7.5", "1e-05", "float8"),
+        ("7", "", "int4"),
+        ("", "7", "int4"),
+        ("", "2024-02-29", "date"),
+        ("", "x", "text"),
+        ("", "", "text"),
+        ("true", "TRUE", "text"),
+        ("2024-02-29", "2024-02-30", "text"),
+        ("12:34:56", "2024-02-29", "text"),
+        ("x", "7", "text"),
+    ],
+)
+def test_what_the_first_rows_look_like_decides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str, kind: str
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
+    found = []
+    for rows in (inference._FIRST_ROWS, 10 * MANY):
+        monkeypatch.setattr(inference, "_FIRST_ROWS", rows)
+        with read_csv(path) as table:
+            found.append([each.name for each in infer_types(table, {})])
+
+    assert found == [[kind, "int4"]] * 2
 
 
 @pytest.mark.parametrize(

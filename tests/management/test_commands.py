@@ -53,6 +53,17 @@ def test_load_resource_takes_id_name_privacy_and_types(db: None, path: Path) -> 
     assert (types["amount"], types["code"]) == ("text", "int4")
 
 
+def test_load_resource_takes_the_indexes_of_this_and_all_later_loads(db: None, path: Path) -> None:
+    run("load_resource", path, "--name", "n", "--index", "words", "--index", "dates")
+    run("load_resource", path, "--name", "n")
+
+    resource = Resource.objects.get()
+    assert resource.indexes == ["words", "dates"]
+    assert [load.indexes for load in resource.loads.all()] == [["words", "dates"]] * 2
+    with pytest.raises(CommandError, match="colours"):
+        run("load_resource", path, "--name", "n", "--index", "colours")
+
+
 def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: Path) -> None:
     run("load_resource", path, "--name", "n", "--private")
     resource = Resource.objects.get()

@@ -17,7 +17,7 @@ from psycopg import sql
 
 from datastore_search.loading import cleanup
 from datastore_search.models import Alias, Field, Resource
-from datastore_search.search import at_one_moment, looks
+from datastore_search.search import at_one_moment
 from datastore_search.writing import GivenField, Method, writing_to
 
 from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
@@ -36,7 +36,7 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     cleanup()
 
 
-def run(statement: str, *parameters: object) -> None:
+def run(statement: str, *parameters: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
 
@@ -236,6 +236,35 @@ def test_what_is_rolled_back_is_forgotten(client: Client, committed: Resource) -
     assert described(ask(client, asked)) == before
 
 
+def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
+    load_csv(resource, "a,n\nx,1\n")
+    asked = {"resource_id": str(resource.pk), "sort": "n"}
+    assert ids_of(ask(client, asked)) == [1]
+
+    for fields in ([GivenField("a")], [GivenField("a"), GivenField("n", "text")]):
+        with writing_to(resource) as writer:
+            writer.create(fields, [], delete_others=True)
+    with writing_to(resource) as writer:
+        writer.write([{"n": "no number"}], Method.INSERT)
+
+    for more in ({}, {"records_format": "csv"}):
+        response = ask(client, {**asked, **more})
+        assert response.status_code == 200, response.content
+    assert ids_of(ask(client, asked)) == [2, 1]
+
+
+def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew(
+    client: Client, resource: Resource
+) -> None:
+    check_that_a_new_type_is_seen(client, resource)
+
+
+def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew_outside_transactions(
+    client: Client, committed: Resource
+) -> None:
+    check_that_a_new_type_is_seen(client, committed)
+
+
 # Privacy ------------------------------------------------------------------------------------------
 
 #: Every way to learn something of a resource.
@@ -405,20 +434,6 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
 
     assert readers.faults == []
     assert len(readers.seen) > 2
-
-
-def test_a_description_may_be_thrown_away_by_another_thread_at_any_moment(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Shared(list[Resource]):
-        def append(self, described: Resource) -> None:
-            super().append(described)
-            self.clear()  # as somebody does who has found the one before to be old
-
-    shared = Shared()
-    monkeypatch.setattr(looks, "_kept", lambda _alias, _name: shared)
-
-    assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
 
 
 # The connection -----------------------------------------------------------------------------------

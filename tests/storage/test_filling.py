@@ -1,0 +1,166 @@
+"""Filling a table over several connections: as over one, or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from datastore_search import storage
+from datastore_search.exceptions import UnstorableRecord
+from datastore_search.loading import cleanup, load_file
+from datastore_search.models import Load, LoadState, Resource
+from datastore_search.writing import Method, writing_to
+
+from ..builders import load_csv, make_resource
+
+#: More than are copied before another connection is there.
+ROWS = 12_345
+BATCH = 500
+LOAD = 987_654
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(transactional_db: None) -> Iterator[None]:
+    threads = threading.active_count()
+    yield
+    Resource.objects.all().delete()
+    storage.drop_records(connection, LOAD)
+    cleanup()
+    assert threading.active_count() == threads
+    assert storage.stored_loads(connection) == set()
+    assert others() == 0
+
+
+def others() -> int:
+    """Count the other connections to the database; those that end get some time."""
+    found = 0
+    for _wait in range(20):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+                " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+            (found,) = cursor.fetchone()
+        if not found:
+            break
+        time.sleep(0.05)
+    return found
+
+
+def batches(*bad: int, stop: BaseException | None = None, rows: int = ROWS) -> Iterator[list[str]]:
+    """Give the texts of numbered records, some of which PostgreSQL refuses."""
+    for first in range(1, rows + 1, BATCH):
+        yield [
+            '{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}'
+            for number in range(first, min(first + BATCH, rows + 1))
+        ]
+        if stop and first > rows / 2:
+            raise stop
+
+
+def fill(given: Iterator[list[str]], streams: int = 2) -> int:
+    return storage.create_records(
+        connection, LOAD, language="english", batches=given, streams=streams
+    )
+
+
+def rows_of(load_id: int) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT _id, data::text, search::text FROM datastore_search_record_{load_id}"
+            " ORDER BY _id"
+        )
+        return list(cursor.fetchall())
+
+
+@pytest.mark.parametrize("streams", [1, 2, 3])
+def test_records_are_numbered_in_their_order_over_any_number_of_connections(streams: int) -> None:
+    assert fill(batches(), streams) == ROWS
+
+    rows = rows_of(LOAD)
+
+    assert [(number, data) for number, data, _search in rows] == [
+        (number, f'{{"n": {number}}}') for number in range(1, ROWS + 1)
+    ]
+    assert rows[4_711][2] == "'4712':1"
+
+
+@pytest.mark.parametrize("streams", [1, 2])
+@pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROWS])
+def test_a_record_that_postgresql_refuses_is_named_by_its_row(streams: int, bad: int) -> None:
+    with pytest.raises(UnstorableRecord) as refusal:
+        fill(batches(bad), streams)
+
+    assert refusal.value.values == {"row": bad}
+
+
+def test_all_streams_may_fail() -> None:
+    with pytest.raises(UnstorableRecord) as refusal:
+        fill(batches(*range(1, ROWS, 2), rows=30_000))
+
+    assert refusal.value.values["row"] % 2 == 1
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), RuntimeError("the disk")])
+@pytest.mark.parametrize("streams", [1, 2])
+def test_what_ends_the_reading_ends_the_streams(streams: int, stop: BaseException) -> None:
+    with pytest.raises(type(stop)):
+        fill(batches(stop=stop), streams)
+
+    assert others() == 0
+
+
+# Whole loads --------------------------------------------------------------------------------------
+
+LINES = [f"{number},line {number} of {number % 13}" for number in range(1, ROWS + 1)]
+CSV = "n,text\n" + "\n".join(LINES) + "\n"
+
+
+@pytest.mark.parametrize("connections", [1, 2, 4])
+def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connections: int) -> None:
+    settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
+    resource = make_resource(CSV, language="simple")
+    assert resource.current_load_id
+    rows = rows_of(resource.current_load_id)
+
+    assert [data for _number, data, _search in rows] == [
+        f'{{"n": {line.split(",")[0]}, "text": "{line.split(",")[1]}"}}' for line in LINES
+    ]
+    assert [number for number, _data, _search in rows] == list(range(1, ROWS + 1))
+    assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
+    with writing_to(resource) as writer:
+        assert writer.write([{"n": 1}], Method.INSERT) == [ROWS + 1]
+
+
+@pytest.mark.parametrize(
+    "failure", [UnstorableRecord, KeyboardInterrupt], ids=["refused", "interrupted"]
+)
+def test_a_load_that_fails_midway_leaves_the_old_records_serving(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+) -> None:
+    resource = make_resource()
+    before, tables = resource.current_load_id, storage.stored_loads(connection)
+    assert before
+    path = tmp_path / "new.csv"
+    path.write_text(CSV)
+    given = batches(9_999) if failure is UnstorableRecord else batches(stop=KeyboardInterrupt())
+
+    with monkeypatch.context() as broken:
+        broken.setattr("datastore_search.loading._batches", lambda _table, _kinds: given)
+        with pytest.raises(failure):
+            load_file(resource, path)
+
+    load = Load.objects.exclude(pk=before).get()
+    resource.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert ("Row 9999" in load.error) is (failure is UnstorableRecord)
+    assert resource.current_load_id == before
+    assert storage.stored_loads(connection) == tables
+    load_csv(resource, CSV)  # and nothing is in the way of the next one
+    assert resource.current_load is not None
+    assert resource.current_load.rows == ROWS

@@ -1,0 +1,152 @@
+"""Sessions: what a search sets for itself, and that nobody else ever meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.db.utils import DatabaseError
+from django.test import Client
+from psycopg import sql
+
+from datastore_search import storage
+from datastore_search.models import Resource
+
+from ..builders import ask, error_of, make_resource, make_slow
+
+SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
+
+READING = pytest.mark.parametrize("way", [storage.reading, storage.snapshot])
+Way = Callable[..., AbstractContextManager[storage.Session]]
+
+
+def settings_of_session() -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT setting FROM pg_settings WHERE name = ANY (%s) ORDER BY name",
+            [[*SETTINGS, "transaction_isolation"]],
+        )
+        return [value for (value,) in cursor.fetchall()]
+
+
+def current(session: storage.Session, name: str) -> Any:
+    ((value,),) = session.rows(sql.SQL("SELECT current_setting(%s)"), [name])
+    return value
+
+
+def read(way: Way, failing: BaseException | None = None) -> None:
+    with way(connection, timedelta(milliseconds=1234), 5 * 2**20) as session:
+        assert current(session, "statement_timeout") == "1234ms"
+        assert current(session, "work_mem") == "5MB"
+        assert current(session, "jit") == "off"
+        if failing:
+            raise failing
+
+
+FAILURES = pytest.mark.parametrize("failure", [None, KeyError("ours"), DatabaseError("theirs")])
+
+
+@READING
+@FAILURES
+def test_settings_end_with_the_reading(
+    transactional_db: None, way: Way, failure: Exception | None
+) -> None:
+    before = settings_of_session()
+
+    with suppress(KeyError, DatabaseError):
+        read(way, failure)
+
+    assert settings_of_session() == before
+
+
+@READING
+@FAILURES
+def test_settings_do_not_stay_in_the_transaction_of_the_caller(
+    db: None, way: Way, failure: Exception | None
+) -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
+        before = settings_of_session()
+
+        with suppress(KeyError, DatabaseError):
+            read(way, failure)
+
+        assert settings_of_session() == before
+
+
+@READING
+def test_a_statement_that_takes_too_long_leaves_the_transaction_of_the_caller_usable(
+    db: None, way: Way
+) -> None:
+    before = settings_of_session()
+
+    with (
+        pytest.raises(DatabaseError),
+        way(connection, timedelta(milliseconds=50), 2**20) as session,
+    ):
+        session.rows(sql.SQL("SELECT pg_sleep(30)"))
+
+    assert settings_of_session() == before
+
+
+@pytest.fixture
+def slow(transactional_db: None) -> Iterator[Resource]:
+    resource = make_resource()
+    make_slow(resource)
+    yield resource
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP VIEW datastore_search_record_{resource.current_load_id}")
+        cursor.execute("DROP TABLE slow")
+    Resource.objects.all().delete()
+
+
+@pytest.mark.parametrize("sent", [{}, {"q": "river"}, {"records_format": "csv"}, {"limit": 2_000}])
+def test_a_search_that_takes_too_long_leaves_nothing_in_the_session(
+    client: Client, slow: Resource, settings: Any, sent: dict[str, Any]
+) -> None:
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
+    before = settings_of_session()
+
+    error = error_of(ask(client, {"resource_id": str(slow.pk), **sent}), 409, "Validation Error")
+
+    assert error == {"query": ["Search took too long"]}
+    assert settings_of_session() == before
+    assert not connection.in_atomic_block
+
+
+def test_a_parameter_is_a_value_even_where_two_statements_travel_together(
+    transactional_db: None,
+) -> None:
+    values = ["'; DROP TABLE x; --", "%s", "\\'", "a\nb", "100%", "ờ"]
+    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+        for value in values:
+            assert session.rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
+
+
+def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_their_own(
+    transactional_db: None,
+) -> None:
+    other = connection.copy("other")
+    try:
+        for way, numbers in ((storage.snapshot, [0, 0]), (storage.reading, [0, 1])):
+            seen = []
+            with way(connection, timedelta(seconds=9), 2**20) as session:
+                for _look in range(2):
+                    count = sql.SQL("SELECT count(*) FROM datastore_search_resource")
+                    seen.append(session.rows(count)[0][0])
+                    with other.cursor() as cursor:
+                        cursor.execute(
+                            "INSERT INTO datastore_search_resource (id, name, title, description,"
+                            " private, language, primary_key, created, modified) VALUES"
+                            " (gen_random_uuid(), gen_random_uuid(), '', '', false, 'english',"
+                            " '[]', now(), now())"
+                        )
+            assert seen == numbers
+            Resource.objects.all().delete()
+    finally:
+        other.close()
