@@ -96,7 +96,7 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
 def _add_timing(group: argparse._ArgumentGroup) -> None:
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
     group.add_argument(
-        "--workers", type=_natural, default=workers, help="of gunicorn (%(default)s)"
+        "--workers", type=_natural, default=workers, help="of the server (%(default)s)"
     )
     group.add_argument("--rounds", type=_natural, default=3, help="(%(default)s)")
     group.add_argument(

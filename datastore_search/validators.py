@@ -66,7 +66,10 @@ class Validators:
         Make those of an answer from a described resource.
 
         The answer may depend on the request's address and on what was ``asked``, on nothing else.
+        What is not asked for by GET or HEAD has no tag.
         """
+        if request.method not in _SAFE:
+            return cls("", None, resource.private, vary)
         parts = [__version__, resource.version, resource.modified.isoformat()]
         parts += [request.build_absolute_uri(), json.dumps(asked, sort_keys=True, default=str)]
         digest = blake2b("\n".join(parts).encode(errors="replace"), digest_size=16).hexdigest()
