@@ -407,6 +407,7 @@ def test_the_floor_sends_and_explains_statements_as_they_were_sent(
 @pytest.mark.django_db(transaction=True)
 def test_a_statement_knows_whether_it_was_in_a_transaction() -> None:
     sent: list[Statement] = []
+    connection.ensure_connection()  # which sets the time zone
     with _observing(lambda *given: sent.append(_statement(*given))), connection.cursor() as cursor:
         cursor.execute("SELECT %s", ["alone"])
         with transaction.atomic():

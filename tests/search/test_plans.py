@@ -155,14 +155,21 @@ def ids_in_order(keep: Callable[[Record], bool], key: SortKey | None = None) -> 
 def check(
     resource: Resource, query: Query, keep: Callable[[Record], bool], ways: list[set[str]]
 ) -> Answer:
-    """Compare what a search finds, and its ways, with what they should be."""
+    """
+    Compare what a search finds, and its ways, with what they should be.
+
+    Of more than half of all records, PostgreSQL may read the table rather than an index of it.
+    """
     expected = ids_in_order(keep, query.sort[0] if query.sort else None)
 
     answer = answer_of(resource, query)
 
     assert answer.ids == expected[query.offset :][: query.limit]
     assert answer.total == (len(expected) if query.include_total else None)
-    assert answer.ways == ways
+    many = len(expected) > ROWS / 2
+    assert [
+        {"values", "sorted"} if many and way == {"all", "sorted"} else way for way in answer.ways
+    ] == ways
     return answer
 
 
