@@ -166,10 +166,11 @@ def check(
 
     assert answer.ids == expected[query.offset :][: query.limit]
     assert answer.total == (len(expected) if query.include_total else None)
-    many = len(expected) > ROWS / 2
-    assert [
-        {"values", "sorted"} if many and way == {"all", "sorted"} else way for way in answer.ways
-    ] == ways
+    if len(expected) > ROWS / 2:
+        read = [{"all", "sorted"} if way == VALUES_SORTED else way for way in ways]
+        assert answer.ways in (ways, read)
+    else:
+        assert answer.ways == ways
     return answer
 
 
@@ -243,8 +244,8 @@ def asked(*filters: AnyOf, sort: SortKey | None = None, **more: Any) -> Query:
         Case(asked(MOST, include_total=False), is_most, [{"_id"}], 10),
         Case(asked(MOST, offset=3_000), is_most, [{"_id"}], 4_010),
         # Many matches, but at the end: the walk is broken off.
-        Case(asked(LATE), is_late, [{"_id"}, VALUES_SORTED], 26_000),
-        Case(asked(LATE, include_total=False), is_late, [{"_id"}, VALUES_SORTED], 26_100),
+        Case(asked(LATE), is_late, [{"_id"}, VALUES_SORTED], 42_000),
+        Case(asked(LATE, include_total=False), is_late, [{"_id"}, VALUES_SORTED], 42_000),
         Case(asked(LATE, sort=DOWN), is_late, [{"_id"}], 120),
         # Words, in the order of the keys.
         Case(asked(q="unique", sort=UP), has("unique"), [BY_WORD, WORDS_SORTED], 2),
@@ -331,7 +332,7 @@ BY_N, BY_DAY, BY_LATE = SortKey("n"), SortKey("day"), SortKey("late")
         Case(asked(MOST, sort=SortKey("n", descending=True)), is_most, [{"n"}], 500),
         Case(asked(LATE, sort=BY_DAY), is_late, [{"day"}], 20),
         Case(asked(LATE, sort=BY_DAY, offset=900), is_late, [{"day"}], 2_000),
-        Case(asked(LATE, sort=BY_LATE), is_late, [{"late"}, VALUES_SORTED], 26_000),
+        Case(asked(LATE, sort=BY_LATE), is_late, [{"late"}, VALUES_SORTED], 42_000),
         Case(asked(q="unique", sort=BY_N), has("unique"), [BY_WORD, WORDS_SORTED], 2),
         Case(
             asked(q="unique", sort=BY_N, include_total=False),
