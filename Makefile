@@ -26,9 +26,9 @@ demo: setup ## Prepare the example portal with sample data and serve it
 	$(PY) manage.py demo --port $(PORT)
 	@$(MAKE) --no-print-directory serve
 
-serve: setup ## Serve the example portal under granian (PORT, WEB_CONCURRENCY)
-	@exec $(VENV)/bin/granian example_project.wsgi:application --interface wsgi --host 127.0.0.1 --port $(PORT) \
-		--workers $(WEB_CONCURRENCY) --blocking-threads 4 --no-ws --log-level warning
+serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
+	@exec $(VENV)/bin/gunicorn example_project.wsgi --bind 127.0.0.1:$(PORT) \
+		--workers $(WEB_CONCURRENCY) --worker-class gthread --threads 4 --timeout 300 --limit-request-line 8190 --log-level warning
 
 test: setup browser ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)

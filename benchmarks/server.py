@@ -1,4 +1,4 @@
-"""The portal under granian, as ``make serve`` runs it, for as long as a block."""
+"""The portal under gunicorn, as ``make serve`` runs it, for as long as a block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from .failures import BenchmarkError
 
 #: What ``make serve`` says beside the address and the number of workers.
-ARGUMENTS = ("--blocking-threads", "4", "--no-ws", "--log-level", "warning")
+ARGUMENTS = (
+    *("--worker-class", "gthread", "--threads", "4", "--timeout", "300"),
+    *("--limit-request-line", "8190", "--log-level", "warning"),
+)
 _PATIENCE_SECONDS = 30
 
 
@@ -26,12 +29,10 @@ def serving(workers: int) -> Iterator[str]:
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    address = f"127.0.0.1:{port}"
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
     server = subprocess.Popen(  # noqa: S603 - our own arguments
         [
-            *(sys.executable, "-m", "granian", "example_project.wsgi:application"),
-            *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
+            *(sys.executable, "-m", "gunicorn", "example_project.wsgi", "--bind", address),
             *("--workers", str(workers), *ARGUMENTS),
         ]
     )
