@@ -99,7 +99,7 @@ def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def _lines(*command: str) -> Iterator[str]:
-    with subprocess.Popen(  # noqa: S603 - our own arguments
+    with subprocess.Popen(
         command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
     ) as process:
         yield from process.stdout or ()
@@ -120,7 +120,7 @@ _COMMON_SHARE, _RARE_EVERY, _HOMELESS_SHARE = 0.2, 7_000, 0.07
 
 def made_up() -> list[Package]:
     """Make up packages, the same on every machine, with rare and common words and values."""
-    chance = random.Random(20261121)  # noqa: S311 - data, not secrets
+    chance = random.Random(20261121)
     words = sorted({"".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)})
     made = [_made_up(chance, words, number) for number in range(_MADE_UP - 1)]
     return sorted([*made, _made_up(chance, words, _MADE_UP)._replace(name="nginx")])

@@ -95,5 +95,5 @@ def _small(place: object) -> str:
 def _small_size(place: int) -> int:
     """Choose a size by the place: small ones are more common than large ones."""
     least, most = _SMALL
-    chance = random.Random(place).random()  # noqa: S311 - sizes, not secrets
+    chance = random.Random(place).random()
     return round(least * math.pow(most / least, chance))

@@ -30,7 +30,7 @@ def serving(workers: int) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    server = subprocess.Popen(  # noqa: S603 - our own arguments
+    server = subprocess.Popen(
         [
             *(sys.executable, "-m", "gunicorn", "example_project.wsgi", "--bind", address),
             *("--workers", str(workers), *ARGUMENTS),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any, LiteralString, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.core.exceptions import ValidationError
@@ -64,10 +64,12 @@ class Version(models.Func):
     changes it with every record.
     """
 
-    template = (
-        "(SELECT versioned.xmin::text || versioned.ctid::text"
-        " FROM datastore_search_resource AS versioned WHERE versioned.id = %(expressions)s)"
+    #: Reads the version of the resource whose id follows.
+    read: LiteralString = (
+        "SELECT versioned.xmin::text || versioned.ctid::text"
+        " FROM datastore_search_resource AS versioned WHERE versioned.id = "
     )
+    template = f"({read}%(expressions)s)"
     output_field = models.TextField()
 
 

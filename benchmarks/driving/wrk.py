@@ -35,7 +35,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
             message = _message(call)
             file.write(b"%d\n%b" % (len(message), message))
         file.flush()
-        done = subprocess.run(  # noqa: S603 - our own arguments
+        done = subprocess.run(
             [
                 *("wrk", "--threads", "1", "--connections", str(connections)),
                 *("--duration", str(round(seconds)), "--timeout", "600", "--script", str(_SCRIPT)),

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
 
@@ -43,7 +42,7 @@ class _AsyncBlocks:
 
 def streamed(request: HttpRequest, blocks: Blocks, content_type: str) -> StreamingHttpResponse:
     """Answer with blocks, none of which is empty, under any kind of server."""
-    is_async = isinstance(request, ASGIRequest)
+    is_async = hasattr(request, "scope")  # which the requests of ASGI servers have
     return StreamingHttpResponse(
         _AsyncBlocks(blocks) if is_async else blocks, content_type=content_type
     )

@@ -70,18 +70,12 @@ class EnvelopeView(APIView):
         """Let every failure leave in the envelope."""
         return exception_handler
 
-    def handle_exception(self, exc: Exception) -> HttpResponseBase:  # type: ignore[override] # the stubs know REST framework's own responses only
-        """Let a client keep what it has; all else is a failure."""
-        if isinstance(exc, Unchanged):
-            return exc.response
-        return super().handle_exception(exc)
-
     def _rendered(self, response: Response) -> Response:
         """Write the answer; what repeats too deep a parameter cannot be written."""
         try:
             response.render()
         except RecursionError as error:
-            response = super().handle_exception(error)
+            response = self.handle_exception(error)
             self.finalize_response(self.request, response)
             response.render()
         return response
@@ -115,16 +109,19 @@ class ActionView(EnvelopeView):
         found = actions[action]
         if found.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
-        answer = found.run(request, read_parameters(request))
+        try:
+            answer = found.run(request, read_parameters(request))
+        except Unchanged as unchanged:
+            return unchanged.response
         response = self._response(success(request, action, answer.result))
-        _say_how_long_to_keep(response, answer, request._request)  # noqa: SLF001 - Django's request
+        _say_how_long_to_keep(response, answer, request)
         return response
 
     def _response(self, envelope: dict[str, Any]) -> HttpResponseBase:
         """Answer at once, or block by block what is too large for memory."""
         result = envelope["result"]
         if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
-            return SpooledEnvelope(envelope).response(self.request._request)  # noqa: SLF001 - as above
+            return SpooledEnvelope(envelope).response(self.request)
         return Response(envelope)
 
 
@@ -151,7 +148,7 @@ def _emptied(response: HttpResponseBase) -> HttpResponseBase:
     return HttpResponse(status=response.status_code, headers=dict(response.items()))
 
 
-def _say_how_long_to_keep(response: HttpResponseBase, answer: Answer, request: HttpRequest) -> None:
+def _say_how_long_to_keep(response: HttpResponseBase, answer: Answer, request: Request) -> None:
     if answer.validators:
         answer.validators.mark(response, request)
     elif answer.public is None:

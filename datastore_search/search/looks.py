@@ -26,7 +26,7 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
 from ..filters import Clause
-from ..models import Load, Resource, as_id
+from ..models import Load, Resource, Version, as_id
 
 #: How often a resource is read again that is changed between two looks; the last look is a
 #: snapshot, which only the replacement of the whole table disturbs.
@@ -192,10 +192,7 @@ def _version_of(name: str) -> Clause:
         else "(SELECT resource_id FROM datastore_search_alias WHERE name = %s)"
     )
     return Clause(
-        sql.SQL(
-            "SELECT versioned.xmin::text || versioned.ctid::text"
-            " FROM datastore_search_resource AS versioned WHERE versioned.id = {}"
-        ).format(sql.SQL(wanted)),
+        sql.SQL(Version.read + wanted),
         [str(resource_id) if resource_id else name],
     )
 

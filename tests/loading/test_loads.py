@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -24,6 +24,7 @@ from datastore_search.loading import cleanup, load_file
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
+from ..readers import ReaderThreads
 
 
 @pytest.fixture(autouse=True)
@@ -328,39 +329,23 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
 # Readers meanwhile --------------------------------------------------------------------------------
 
 
-class Readers:
+class Readers(ReaderThreads):
     """Readers that ask again and again, and note what they saw and what was wrong with it."""
 
     def __init__(self, resource: Resource) -> None:
+        super().__init__(count=4)
         self.seen: list[int] = []
-        self.faults: list[object] = []
         self._resource = resource
-        self._done = threading.Event()
-        self._threads = [threading.Thread(target=self._read) for _ in range(4)]
-
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._done.set()
-        for thread in self._threads:
-            thread.join()
 
     def wait_for(self, version: int) -> None:
         while not self.faults and self.seen[-4:] != [version] * 4:
-            self._done.wait(0.01)
+            self.done.wait(0.01)
 
-    def _read(self) -> None:
+    def look(self) -> None:
         client = Client()
-        asked: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
-        try:
-            while not self._done.is_set() and not self.faults:
-                for extra in asked:
-                    self._look(client, extra)
-        finally:
-            connection.close()
+        extras: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
+        for extra in extras:
+            self._look(client, extra)
 
     def _look(self, client: Client, extra: dict[str, Any]) -> None:
         """Each version holds its number in all its records, and 50 records more than that."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from django.db import connection, connections, transaction
@@ -21,6 +20,7 @@ from datastore_search.search import at_one_moment
 from datastore_search.writing import GivenField, Method, writing_to
 
 from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
+from ..readers import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
 INFO = "/en/api/3/action/datastore_info"
@@ -331,7 +331,7 @@ def test_a_kept_description_of_a_private_resource_is_for_those_with_the_right_al
 ROUNDS = 24
 
 
-class Readers:
+class Readers(ReaderThreads):
     """Readers who ask without a break and check each answer, which holds its version all over."""
 
     ASKED: tuple[dict[str, Any], ...] = (
@@ -346,33 +346,14 @@ class Readers:
     )
 
     def __init__(self, name: str) -> None:
-        self.faults: list[object] = []
+        super().__init__(count=3)
         self.seen: set[int] = set()
         self._name = name
-        self._done = threading.Event()
-        self._threads = [threading.Thread(target=self._read) for _reader in range(3)]
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._done.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _read(self) -> None:
+    def look(self) -> None:
         client = Client()
-        try:
-            while not (self._done.is_set() or self.faults):
-                for sent in self.ASKED:
-                    self._check(sent, ask(client, {"resource_id": self._name, **sent}))
-        except BaseException as error:
-            self.faults.append(error)
-            raise
-        finally:
-            connection.close()
+        for sent in self.ASKED:
+            self._check(sent, ask(client, {"resource_id": self._name, **sent}))
 
     def _check(self, sent: dict[str, Any], response: Any) -> None:
         if response.status_code == 403 or (response.status_code == 409 and "fields" in sent):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from django.db import connections, transaction
@@ -19,6 +19,7 @@ from datastore_search.loading import cleanup, load_file
 from datastore_search.models import Alias, Load, Resource
 
 from ..builders import error_of
+from ..readers import ReaderThreads
 from .tables import Table, token_of, token_of_writer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -350,33 +351,17 @@ def test_writers_to_a_table_that_is_dropped_write_or_find_none(table: Table) -> 
 # Readers ------------------------------------------------------------------------------------------
 
 
-class Readers:
+class Readers(ReaderThreads):
     """Readers that look again and again, and what they found that cannot be."""
 
     def __init__(self, table: Table, *, count: int = 2) -> None:
+        super().__init__(count=count)
         self.table = table
-        self.faults: list[object] = []
         self.looks = 0
-        self.done = threading.Event()
-        self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.done.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _read(self) -> None:
-        try:
-            while not self.done.is_set() and not self.faults:
-                for more in ({}, {"filters": {"by": "x"}}, {"q": "x"}, {"records_format": "csv"}):
-                    self._look(more)
-        finally:
-            connections.close_all()
+    def look(self) -> None:
+        for more in ({}, {"filters": {"by": "x"}}, {"q": "x"}, {"records_format": "csv"}):
+            self._look(more)
 
     def _look(self, more: dict[str, Any]) -> None:
         """Records come and go in threes, and each three adds up to nothing."""

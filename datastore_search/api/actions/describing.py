@@ -28,9 +28,8 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(look: Look) -> Answer:
         resource = look.resource
         check_may_read(request, resource)
-        http = request._request  # noqa: SLF001 - Django's request
-        validators = Validators.of(resource, http, sent, vary=VARY)
-        validators.check(http)
+        validators = Validators.of(resource, request, sent, vary=VARY)
+        validators.check(request)
         fields = [
             _described(field, resource, with_schema=given.get("include_fields_schema", True))
             for field in resource.schema

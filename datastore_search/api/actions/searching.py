@@ -71,9 +71,8 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(look: Look) -> Answer:
         resource = look.resource
         check_may_read(request, resource)
-        http = request._request  # noqa: SLF001 - Django's request
-        validators = Validators.of(resource, http, sent, asked.query.limit, vary=VARY)
-        validators.check(http)
+        validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
+        validators.check(request)
         page = search(look, asked.query)
         info = {field.name: field.info for field in resource.schema}
         result = _result(asked, str(resource.pk), info, page)

@@ -17,9 +17,10 @@ from rest_framework.response import Response
 
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
+from ...models import Resource
 from ...search import Look, Query, relation_of
 from ...search.streaming import Reading, Stream
-from ...validators import Validators
+from ...validators import Unchanged, Validators
 from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import printable, query_of
@@ -62,9 +63,6 @@ class DumpView(EnvelopeView):
 
     http_method_names = ("get", "head", "options")
 
-    #: Those of the dump, once its resource is known.
-    _validators: Validators
-
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Take a token, or else the session of whoever clicked on a link."""
         return [*super().get_authenticators(), SessionAuthentication()]
@@ -83,7 +81,10 @@ class DumpView(EnvelopeView):
         query = without_page(query_of(given), given)
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
-        stream = Stream.opened(name, partial(self._blocks, given, query))
+        try:
+            stream = Stream.opened(name, partial(self._blocks, given, query))
+        except Unchanged as unchanged:
+            return unchanged.response
         if request.method == "HEAD":
             stream.close()
         return self._file(stream, given.get("format", DEFAULT))
@@ -91,10 +92,7 @@ class DumpView(EnvelopeView):
     def _blocks(self, given: Mapping[str, Any], query: Query, look: Look) -> Generator[bytes]:
         resource = look.resource
         check_may_read(self.request, resource)
-        http = self.request._request  # noqa: SLF001 - as above
-        validators = Validators.of(resource, http, vary=_VARY)
-        validators.check(http)
-        self._validators = validators
+        self._validators(resource).check(self.request)
         relation = relation_of(resource)
         reading = Reading(look, relation, of_all_fields(query, relation))
         if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
@@ -104,11 +102,14 @@ class DumpView(EnvelopeView):
         return form.blocks(reading, info, bom=given.get("bom", False))
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
-        response = streamed(self.request._request, stream, formats[kind].content_type)  # noqa: SLF001 - as above
+        response = streamed(self.request, stream, formats[kind].content_type)
         response["Content-Disposition"] = content_disposition(stream.resource, kind)
         response["X-Content-Type-Options"] = "nosniff"
-        self._validators.mark(response, self.request._request)  # noqa: SLF001 - as above
+        self._validators(stream.resource).mark(response, self.request)
         return response
+
+    def _validators(self, resource: Resource) -> Validators:
+        return Validators.of(resource, self.request, vary=_VARY)
 
 
 def _nothing() -> Generator[bytes]:

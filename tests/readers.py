@@ -1,0 +1,41 @@
+"""Readers in threads of their own, while a test writes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Self
+
+from django.db import connections
+
+
+class ReaderThreads:
+    """Readers that look again and again, until one of them finds a fault or the block ends."""
+
+    def __init__(self, *, count: int) -> None:
+        self.faults: list[object] = []
+        self.done = threading.Event()
+        self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.done.set()
+        for thread in self._threads:
+            thread.join()
+
+    def look(self) -> None:
+        """Look once, and note in ``faults`` what cannot be."""
+        raise NotImplementedError
+
+    def _read(self) -> None:
+        try:
+            while not self.done.is_set() and not self.faults:
+                self.look()
+        except BaseException as error:
+            self.faults.append(error)
+            raise
+        finally:
+            connections.close_all()
