@@ -26,7 +26,7 @@ from knox.models import get_token_model
 
 from . import storage
 from .conf import conf
-from .exceptions import LoadFailed
+from .exceptions.loads import LoadFailed
 from .loading import load_file
 from .models import Alias, Field, IndexKind, Load, LoadState, Resource
 from .tokens import issue_token

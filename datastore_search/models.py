@@ -19,7 +19,8 @@ from django.utils.translation import gettext_lazy as _
 
 from . import storage
 from .conf import conf
-from .exceptions import InvalidAlias, LoadFailed, UnknownResource, UnknownSearchLanguage
+from .exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
+from .exceptions.loads import BadRow, LoadFailed, Remark
 from .field_types import field_types
 
 Reader = AbstractBaseUser | AnonymousUser
@@ -105,6 +106,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             Field.objects.using(self.db)
             .filter(_named(name, "resource__"), resource__current_load__isnull=False)
             .select_related("resource__current_load")
+            .defer(*(f"resource__current_load__{name}" for name in _NOT_ASKED))
             .annotate(version=Version(models.F("resource_id")))
             .order_by("position")
         )
@@ -126,6 +128,9 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         resource.schema = ()
         return resource
 
+
+#: What a load knows and no answer to a search says.
+_NOT_ASKED = ("options", "profiles", "remarks")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -195,6 +200,8 @@ class Resource(models.Model):
             "the portal’s settings decide. A change takes effect with the next load."
         ),
     )
+    #: How the next file is to be read, unless it is said anew: ``loading.LoadOptions`` as JSON.
+    options = models.JSONField(default=dict, blank=True, editable=False)
     created = models.DateTimeField(_("created"), auto_now_add=True)
     modified = models.DateTimeField(_("modified"), auto_now=True)
 
@@ -322,6 +329,8 @@ class Field(models.Model):
     sparse = models.BooleanField(default=False, editable=False)
     #: The table has an index of the field's order.
     ordered = models.BooleanField(default=False, editable=False)
+    #: The type that staff have chosen for this and the next loads, as ``--type`` takes it.
+    chosen = models.CharField(_("type for the next load"), max_length=100, blank=True)
     #: What else a client has said about the field.
     more = models.JSONField(default=dict, blank=True, editable=False)
 
@@ -357,11 +366,26 @@ class Field(models.Model):
 class LoadState(models.TextChoices):
     """How far a load is."""
 
+    QUEUED = "queued", _("queued")
     READING = "reading", _("reading")
     COPYING = "copying", _("copying")
     INDEXING = "indexing", _("indexing")
     READY = "ready", _("ready")
+    UNCHANGED = "unchanged", _("unchanged")
     FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+#: A load in one of these states is over.
+FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, LoadState.CANCELLED})
+
+
+class Mode(models.TextChoices):
+    """What becomes of the records that are there."""
+
+    REPLACE = "replace", _("replace the records")
+    APPEND = "append", _("add to the records")
+    UPSERT = "upsert", _("update by key, add the others")
 
 
 class Origin(models.TextChoices):
@@ -372,23 +396,49 @@ class Origin(models.TextChoices):
 
 
 class Load(models.Model):
-    """One run of loading a file into a resource, and the table that it made."""
+    """
+    One run of loading a file into a resource, and the table that it made.
+
+    What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
+    only the process that began the load knows.
+    """
 
     resource = models.ForeignKey(
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="loads"
     )
-    state = models.CharField(
-        _("state"), max_length=20, choices=LoadState, default=LoadState.READING
-    )
+    state = models.CharField(_("state"), max_length=20, choices=LoadState, default=LoadState.QUEUED)
+    mode = models.CharField(_("mode"), max_length=10, choices=Mode, default=Mode.REPLACE)
     origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     source = models.CharField(_("source"), max_length=500)
+    file = models.FileField(
+        _("file"), max_length=500, upload_to="datastore_search", blank=True, editable=False
+    )
+    url = models.TextField(_("address"), blank=True, editable=False)
+    #: SHA-256 of the file, in hexadecimal.
+    checksum = models.CharField(max_length=64, blank=True, editable=False)
+    #: How the file is to be read: ``loading.LoadOptions`` as JSON.
+    options = models.JSONField(default=dict, blank=True, editable=False)
     language = models.CharField(_("language of the search"), max_length=63)
     rows = models.BigIntegerField(_("records"), default=0)
     #: What the table is indexed by.
     indexes = models.JSONField(default=list, editable=False)
     #: How many records have the common values of some fields, by field and value as JSON text.
     common = models.JSONField(default=dict, editable=False)
+    #: Records written so far, and all there are; null while nobody knows.
+    done = models.BigIntegerField(default=0, editable=False)
+    total = models.BigIntegerField(null=True, editable=False)
+    #: When the process that runs the load was last heard of.
+    seen = models.DateTimeField(null=True, editable=False)
+    #: Somebody has asked to end the load.
+    cancelling = models.BooleanField(default=False, editable=False)
+    #: What a person should know of how the file was read: kept ``Remark``s.
+    remarks = models.JSONField(default=list, editable=False)
+    #: How many rows could not be loaded; the first of them are the load's ``bad_rows``.
+    faults = models.BigIntegerField(_("bad rows"), default=0, editable=False)
+    #: What the values of each field are like, by its name (``loading.profiles``).
+    profiles = models.JSONField(default=dict, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
+    began = models.DateTimeField(_("began"), null=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 
@@ -404,6 +454,41 @@ class Load(models.Model):
     def error(self) -> str:
         """Say why the load failed, in the reader's language; nothing if it did not."""
         return str(LoadFailed.revived(self.failure)) if self.failure else ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the load is over."""
+        return self.state in FINISHED
+
+    @property
+    def said(self) -> list[str]:
+        """Say what a person should know of how the file was read, in the reader's language."""
+        revived = (Remark.revived(remark) for remark in self.remarks)
+        return [str(remark) for remark in revived if remark]
+
+
+class BadRowReport(models.Model):
+    """A row of a file that could not be loaded, and why."""
+
+    load = models.ForeignKey(Load, models.CASCADE, related_name="bad_rows")
+    line = models.BigIntegerField(_("line"))
+    field = models.TextField(_("field"), blank=True)
+    value = models.TextField(_("value"), blank=True)
+    #: A kept ``BadRow``.
+    kept = models.JSONField()
+
+    class Meta:
+        verbose_name = _("bad row")
+        verbose_name_plural = _("bad rows")
+        ordering = ("load", "line", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """Say why the row could not be loaded, in the reader's language."""
+        return str(BadRow.revived(self.kept) or "")
 
 
 def drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:

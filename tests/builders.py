@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db import connection
 
-from datastore_search.loading import load_file
+from datastore_search.loading import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.search import Page, Query, answer_from, search
 from datastore_search.tokens import issue_token
@@ -44,7 +44,7 @@ def load_csv(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        load_file(resource, path, types=types)
+        load_file(resource, path, options=LoadOptions(types=types or {}))
     resource.refresh_from_db()
     return resource
 

@@ -137,10 +137,10 @@ def test_a_bad_file_is_explained_and_changes_nothing(staff: Client) -> None:
 
     resource.refresh_from_db()
     assert resource.current_load_id == before
-    assert any("Lines: 3" in text for text in told(response))
+    assert any("The first is line 3" in text for text in told(response))
     page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
     assert "bad.csv" in page
-    assert "as many cells as the header" in page
+    assert "The first is line 3" in page
 
 
 def test_a_file_that_is_too_large_is_refused(staff: Client, settings: Any) -> None:

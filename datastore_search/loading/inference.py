@@ -8,51 +8,56 @@ A field has a type only when every value says so and the stored value writes the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from ..exceptions import UnfitValue, UnknownType, UnknownTypeField
-from ..field_types import FieldType, field_type, field_types, inferred_types
-from .reading import Table
-
-_TEXT = field_types["text"]
+from ..exceptions.loads import Remark, UnfitValue, UnknownTypeField
+from ..field_types import FieldType
+from .forms import TEXT, Form, chosen_form, inferred_forms
+from .options import LoadOptions
+from .table import FAULTS, Table, kept_literal, literal
 
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
 
 
-def infer_types(table: Table, chosen: Mapping[str, str]) -> tuple[FieldType, ...]:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    What a field's values are read as.
+
+    ``chosen`` says that a person did; ``reason`` why, where that is worth saying.
+    """
+
+    form: Form
+    chosen: bool = False
+    reason: Remark | None = None
+
+    @property
+    def kind(self) -> FieldType:
+        """Give the type."""
+        return self.form.kind
+
+
+def decide(table: Table, options: LoadOptions) -> tuple[Decision, ...]:
     """
     Give each field its type: the chosen one, or the narrowest that holds all its values.
 
-    ``chosen`` maps names of fields to names of types.
+    Values that are not of a chosen type become faults of the table.
 
-    Raises: ``UnknownTypeField``, ``UnknownType``, ``UnfitValue`` (a value is not of the chosen
-    type).
+    Raises: ``UnknownTypeField``, ``UnknownType``.
     """
-    for name in chosen:
+    for name in options.types:
         if name not in table.names:
             raise UnknownTypeField(field=name)
-    inferred = _inferred(table)
-    types = tuple(
-        _chosen(chosen[name]) if name in chosen else inferred[place]
-        for place, name in enumerate(table.names)
+    chosen = {name: chosen_form(wanted) for name, wanted in options.types.items()}
+    decisions = tuple(
+        Decision(chosen[name], chosen=True) if name in chosen else Decision(form)
+        for name, form in zip(table.names, _inferred(table), strict=True)
     )
-    for column, name, kind in zip(table.columns, table.names, types, strict=True):
-        if name in chosen:
-            _check(table, column, name, kind)
-    return types
-
-
-def count_rows(table: Table) -> int:
-    """Count the rows below the header."""
-    found = table.connection.execute(f"SELECT count(*) FROM {table.relation}").fetchone()
-    return int(found[0]) if found else 0
-
-
-def _chosen(name: str) -> FieldType:
-    try:
-        return field_type(name)
-    except KeyError:
-        raise UnknownType(type=name, types=", ".join(field_types)) from None
+    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
+        if decision.chosen:
+            _note_misfits(table, column, name, decision.form)
+    return decisions
 
 
 def longest_values(table: Table) -> list[int]:
@@ -62,31 +67,31 @@ def longest_values(table: Table) -> list[int]:
     return [length or 0 for length in found or ()]
 
 
-def _inferred(table: Table) -> list[FieldType]:
+def _inferred(table: Table) -> list[Form]:
     """
     Try every condition on every value, in one pass over the file.
 
     The first rows are looked at before, for they refute most conditions: only where some are left
     is all of the file read.
     """
-    candidates = [(kind, condition) for kind in inferred_types for condition in kind.infers]
+    candidates = [(form, condition) for form in inferred_forms for condition in form.infers]
     every = {column: list(range(len(candidates))) for column in table.columns}
     start = f"(SELECT * FROM {table.relation} LIMIT {_FIRST_ROWS})"
     found = _surviving(table, start, candidates, every)
     undecided = {
         column: places or every[column]
         for column, places in found.items()
-        if not places or candidates[places[0]][0] is not _TEXT
+        if not places or candidates[places[0]][0] is not TEXT
     }
     if undecided:
         found |= _surviving(table, table.relation, candidates, undecided)
-    return [candidates[found[column][0]][0] if found[column] else _TEXT for column in table.columns]
+    return [candidates[found[column][0]][0] if found[column] else TEXT for column in table.columns]
 
 
 def _surviving(
     table: Table,
     relation: str,
-    candidates: Sequence[tuple[FieldType, str]],
+    candidates: Sequence[tuple[Form, str]],
     tried: Mapping[str, Sequence[int]],
 ) -> dict[str, list[int]]:
     """
@@ -113,13 +118,11 @@ def _surviving(
     }
 
 
-def _check(table: Table, column: str, name: str, kind: FieldType) -> None:
-    """Refuse the first value that is not of the type somebody chose."""
-    found = table.connection.execute(
-        f"SELECT row, value FROM (SELECT row_number() OVER () AS row, {column} AS value"
-        f" FROM {table.relation}) WHERE value <> ''"
-        f" AND NOT coalesce({FieldType.over(kind.accepts, 'value')}, false) LIMIT 1"
-    ).fetchone()
-    if found:
-        row, value = found
-        raise UnfitValue(row=row, field=name, type=kind.name, value=value[:100])
+def _note_misfits(table: Table, column: str, name: str, form: Form) -> None:
+    """Make faults of the values that are not of the type somebody chose."""
+    fault = kept_literal(UnfitValue(type=form.name).kept())
+    table.connection.execute(
+        f"INSERT INTO {FAULTS} SELECT line, {literal(name)}, {column}[:100], {fault}"
+        f" FROM {table.relation} WHERE {column} <> ''"
+        f" AND NOT coalesce({FieldType.over(form.accepts, column)}, false)"
+    )

@@ -17,7 +17,7 @@ from django.db import connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ..exceptions import UnstorableRecord
+from ..exceptions.loads import UnstorableRecord
 from .tables import create_table, record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.

@@ -8,21 +8,23 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions import LoadFailed, UnfitValue, UnknownType, UnknownTypeField
-from datastore_search.field_types import field_types
-from datastore_search.loading import _batches, inference
-from datastore_search.loading.inference import infer_types
-from datastore_search.loading.reading import read_csv
+from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, UnknownTypeField
+from datastore_search.field_types import field_type, field_types
+from datastore_search.loading import LoadOptions, inference
+from datastore_search.loading.inference import decide
+from datastore_search.loading.pipeline import _batches
+from datastore_search.loading.reading import open_table
 
 
 def understand(folder: Path, values: list[str], chosen: str | None = None) -> tuple[str, list[Any]]:
     """Read one field: its type, and the JSON texts of its values."""
     path = folder / "file.csv"
     path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
-    with read_csv(path) as table:
-        kinds = infer_types(table, {"x": chosen} if chosen else {})
-        texts = [text for batch in _batches(table, kinds) for text in batch]
-    return kinds[0].name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
+    options = LoadOptions(types={"x": chosen} if chosen else {})
+    with open_table(path, options) as table:
+        decisions = decide(table, options)
+        texts = [text for batch in _batches(table, decisions) for text in batch]
+    return decisions[0].kind.name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -133,8 +135,8 @@ def test_what_the_first_rows_look_like_decides_nothing(
     found = []
     for rows in (inference._FIRST_ROWS, 10 * MANY):
         monkeypatch.setattr(inference, "_FIRST_ROWS", rows)
-        with read_csv(path) as table:
-            found.append([each.name for each in infer_types(table, {})])
+        with open_table(path, LoadOptions()) as table:
+            found.append([each.kind.name for each in decide(table, LoadOptions())])
 
     assert found == [[kind, "int4"]] * 2
 
@@ -197,15 +199,20 @@ def test_a_chosen_type_takes_what_it_can_read(
         ("_int4", '"[""x""]"'),
     ],
 )
-def test_a_value_that_a_chosen_type_cannot_hold_is_named(
+def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
     tmp_path: Path, chosen: str, value: str
 ) -> None:
-    with pytest.raises(UnfitValue) as refusal:
-        understand(tmp_path, ["", "", value], chosen)
+    path = tmp_path / "file.csv"
+    path.write_text(f"x,last\n,.\n,.\n{value},.\n")
+    options = LoadOptions(types={"x": chosen})
+    with open_table(path, options) as table:
+        decide(table, options)
+        faults = table.connection.execute("SELECT line, field, kept FROM faults").fetchall()
 
-    assert refusal.value.values["row"] == 3
-    assert refusal.value.values["field"] == "x"
-    assert "Row 3: field “x”" in str(refusal.value)
+    assert [fault[:2] for fault in faults] == [(4, "x")]
+    assert str(BadRow.revived(json.loads(faults[0][2]))) == (
+        f"The value is not of type {field_type(chosen).name}."
+    )
 
 
 def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> None:
@@ -217,8 +224,9 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
     )
 
     for chosen, failure in failures:
-        with read_csv(path) as table, pytest.raises(failure):
-            infer_types(table, chosen)
+        options = LoadOptions(types=chosen)
+        with open_table(path, options) as table, pytest.raises(failure):
+            decide(table, options)
 
 
 def test_every_type_can_be_chosen(tmp_path: Path) -> None:

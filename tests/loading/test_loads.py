@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,15 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.utils import translation
 
-from datastore_search import loading, storage
-from datastore_search.exceptions import (
-    DatastoreError,
+from datastore_search import storage
+from datastore_search.exceptions import DatastoreError
+from datastore_search.exceptions.loads import (
     EmptyFile,
     LoadFailed,
     ResourceGone,
     UnstorableRecord,
 )
-from datastore_search.loading import cleanup, load_file
+from datastore_search.loading import LoadOptions, cleanup, jobs, load_file
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
@@ -65,17 +66,17 @@ def test_a_load_passes_through_its_states(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[LoadState] = []
-    enter = loading._enter
+    enter = jobs.enter
 
     def watched(load: Load, state: LoadState) -> None:
         seen.append(state)
         enter(load, state)
 
-    monkeypatch.setattr(loading, "_enter", watched)
+    monkeypatch.setattr(jobs, "enter", watched)
 
     load_file(Resource.objects.create(name="r"), path)
 
-    assert seen == [LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
+    assert seen == [LoadState.READING, LoadState.COPYING, LoadState.INDEXING, LoadState.READY]
 
 
 def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_a_value_that_postgresql_refuses_is_named_by_row(resource: Resource, pat
     path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
 
     with pytest.raises(UnstorableRecord) as refusal:
-        load_file(resource, path, types={"b": "json"})
+        load_file(resource, path, options=LoadOptions(types={"b": "json"}))
 
     assert str(refusal.value) == "Row 2 holds a value that PostgreSQL cannot store."
     assert records_of(resource) == before
@@ -424,10 +425,8 @@ def test_a_failure_is_told_to_each_reader_in_their_language(resource: Resource, 
 
 
 def test_every_failure_can_be_kept_and_given_back() -> None:
-    values = dict.fromkeys(
-        ("count", "lines", "reason", "most", "field", "type", "types", "row", "value"), "5"
-    )
     for kind in LoadFailed.__subclasses__():
+        values = dict.fromkeys(re.findall(r"%\((\w+)\)s", str(kind.message)), "5")
         kept = json.loads(json.dumps(kind(**values).kept()))
         assert type(LoadFailed.revived(kept)) is kind
         assert str(LoadFailed.revived(kept)) == str(kind(**values))

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from datastore_search import storage
-from datastore_search.exceptions import UnstorableRecord
+from datastore_search.exceptions.loads import UnstorableRecord
 from datastore_search.loading import cleanup, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, writing_to
@@ -151,7 +151,9 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     given = batches(9_999) if failure is UnstorableRecord else batches(stop=KeyboardInterrupt())
 
     with monkeypatch.context() as broken:
-        broken.setattr("datastore_search.loading._batches", lambda _table, _kinds: given)
+        broken.setattr(
+            "datastore_search.loading.pipeline._batches", lambda _table, _decisions: given
+        )
         with pytest.raises(failure):
             load_file(resource, path)
 

@@ -13,8 +13,8 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from tqdm import tqdm
 
-from datastore_search.exceptions import LoadFailed
-from datastore_search.loading import load_file
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading import LoadOptions, load_file
 from datastore_search.models import IndexKind, Resource
 
 
@@ -100,7 +100,9 @@ class Command(BaseCommand):
                 bar.total = total
                 bar.update(done - bar.n)
 
-            return load_file(resource, path, types=dict(options["type"]), progress=progress)
+            return load_file(
+                resource, path, options=LoadOptions(types=dict(options["type"])), progress=progress
+            )
 
 
 def _chosen_type(text: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from knox.models import get_token_model
 
-from datastore_search.loading import load_file
+from datastore_search.loading import LoadOptions, load_file
 from datastore_search.models import Field, Resource
 from datastore_search.tokens import issue_token
 
@@ -72,7 +72,9 @@ class Command(BaseCommand):
         )
         if resource.current_load_id:
             return
-        load = load_file(resource, _SAMPLES / sample["file"], types=sample.get("types"))
+        load = load_file(
+            resource, _SAMPLES / sample["file"], options=LoadOptions(types=sample.get("types", {}))
+        )
         for member, attribute in (("labels", "label"), ("notes", "notes")):
             for name, text in sample.get(member, {}).items():
                 Field.objects.filter(resource=resource, name=name).update(**{attribute: text})

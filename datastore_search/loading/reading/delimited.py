@@ -1,35 +1,33 @@
 """
-Reading a CSV file: its encoding, its dialect, its header and its shape.
+Reading a file of delimited cells: its encoding, its dialect, its header and its shape.
 
 The library decides what it can: DuckDB the delimiter, quote and first row, charset-normalizer the
-encoding where the file is no Unicode.  What comes out is a ``Table``, whose every value is a text.
+encoding where the file is no Unicode.
 """
 
 from __future__ import annotations
 
 import codecs
-import re
-import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import charset_normalizer
 import duckdb
 
-from ..conf import conf
-from ..exceptions import (
+from ...exceptions.loads import (
     BinaryFile,
     EmptyFile,
-    MalformedRows,
     TooManyFields,
     UnknownDialect,
     UnknownEncoding,
     UnreadableFile,
+    UnreadableRow,
 )
-from ..storage import FIELDS_MOST
+from ...storage import FIELDS_MOST
+from ..headers import unique_names
+from ..options import LoadOptions
+from ..table import FAULTS, STAGED, Stage, Table, literal
 
 _BLOCK_BYTES = 2**20
 _ROW_BYTES_MOST = 4 * 2**20
@@ -47,49 +45,15 @@ _ENCODINGS = [
     *(f"cp{page}" for page in (1252, 1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)),
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
 ]
-_FAULTS_SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
     """
-    A file that has been understood.
-
-    ``relation`` is a DuckDB table expression with the columns ``f0``, ``f1``, …, all texts (null
-    where the cell is empty); ``names`` are the names of the fields, unique, and ``labels`` the
-    header's own words.
-    """
-
-    connection: duckdb.DuckDBPyConnection
-    relation: str
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """Name DuckDB's columns, in the order of the file."""
-        return [f"f{position}" for position in range(len(self.names))]
-
-
-@contextmanager
-def read_csv(path: Path) -> Iterator[Table]:
-    """
-    Open a CSV file.
+    Stage a file of delimited cells.
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
-    with TemporaryDirectory(prefix="datastore_search_") as folder:
-        text = _as_utf8(path, Path(folder) / "text.csv")
-        with duckdb.connect(
-            config={
-                "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
-                "temp_directory": folder,
-                "threads": 2,
-                "autoload_known_extensions": False,
-                "autoinstall_known_extensions": False,
-            }
-        ) as connection:
-            yield _table(connection, text)
+    return _table(place, _as_utf8(path, place.folder / "text.csv"))
 
 
 # Encoding -----------------------------------------------------------------------------------------
@@ -149,22 +113,19 @@ def _is_utf8(path: Path) -> bool:
 # Dialect, header and shape ------------------------------------------------------------------------
 
 
-def _table(connection: duckdb.DuckDBPyConnection, path: Path) -> Table:
+def _table(place: Stage, path: Path) -> Table:
+    connection = place.connection
     try:
         dialect = _dialect(connection, path)
         header = _header(connection, path, dialect)
     except duckdb.Error as error:
         raise UnknownDialect from error
     try:
-        _check_shape(connection, path, dialect, len(header))
+        _stage(connection, path, dialect, len(header))
     except duckdb.Error as error:
         raise UnreadableFile(reason=_first_line(error).replace(str(path), path.name)) from error
-    names = unique_names(header)
     return Table(
-        connection=connection,
-        relation=_relation(path, dialect, len(header)),
-        names=names,
-        labels=header,
+        stage=place, names=unique_names(header), labels=header, tells=(None,) * len(header)
     )
 
 
@@ -195,7 +156,7 @@ def _header(
 ) -> tuple[str, ...]:
     """Read the first row, which names the fields."""
     relation = (
-        f"read_csv({_literal(str(path))}, header = false, all_varchar = true,"
+        f"read_csv({literal(str(path))}, header = false, all_varchar = true,"
         f" ignore_errors = true, {_dialect_options(dialect)})"
     )
     width = len(connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
@@ -207,33 +168,37 @@ def _header(
     return tuple((cell or "").strip() for cell in found)
 
 
-def _check_shape(
+def _stage(
     connection: duckdb.DuckDBPyConnection, path: Path, dialect: _Dialect, width: int
 ) -> None:
-    """Read the whole file once and refuse it when a row does not have the header's cells."""
-    connection.execute(f"SELECT count(f0) FROM {_relation(path, dialect, width, rejects=True)}")
-    connection.fetchall()
-    lines = connection.execute("SELECT DISTINCT line FROM reject_errors ORDER BY line").fetchall()
-    if lines:
-        shown = ", ".join(str(line) for (line,) in lines[:_FAULTS_SHOWN])
-        raise MalformedRows(
-            count=len(lines), lines=shown + (", …" if len(lines) > _FAULTS_SHOWN else "")
+    """Read the whole file once; a row that does not have the header's cells is a fault."""
+    cells = ", ".join(f"f{position}" for position in range(width))
+    connection.execute(
+        f"CREATE TABLE {STAGED} AS SELECT row_number() OVER () + 1 AS line, {cells}"
+        f" FROM {_relation(path, dialect, width)}"
+    )
+    for line, error, message in connection.execute(
+        "SELECT line, any_value(error_type), any_value(error_message) FROM reject_errors"
+        " GROUP BY line ORDER BY line"
+    ).fetchall():
+        connection.execute(
+            f"INSERT INTO {FAULTS} VALUES (?, '', '', ?)",
+            [line, json.dumps(UnreadableRow(reason=f"{error} {_first_line(message)}").kept())],
         )
 
 
-def _relation(path: Path, dialect: _Dialect, width: int, *, rejects: bool = False) -> str:
+def _relation(path: Path, dialect: _Dialect, width: int) -> str:
     return (
-        f"read_csv({_literal(str(path))}, auto_detect = false, header = true, all_varchar = true,"
+        f"read_csv({literal(str(path))}, auto_detect = false, header = true, all_varchar = true,"
         f" {_dialect_options(dialect)}, allow_quoted_nulls = false, columns = {_columns(width)}"
-        + (", store_rejects = true, rejects_limit = 10000" if rejects else "")
-        + ")"
+        ", store_rejects = true, rejects_limit = 0)"
     )
 
 
 def _dialect_options(dialect: _Dialect) -> str:
     return (
-        f"delim = {_literal(dialect.delimiter)}, quote = {_literal(dialect.quote)},"
-        f" escape = {_literal(dialect.escape)}, skip = {dialect.skip},"
+        f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)},"
+        f" escape = {literal(dialect.escape)}, skip = {dialect.skip},"
         f" max_line_size = {_ROW_BYTES_MOST}, buffer_size = {_BUFFER_BYTES}"
     )
 
@@ -242,33 +207,5 @@ def _columns(width: int) -> str:
     return "{" + ", ".join(f"'f{position}': 'VARCHAR'" for position in range(width)) + "}"
 
 
-def _literal(text: str) -> str:
-    """Write a text as a literal of DuckDB's SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _first_line(message: object) -> str:
     return str(message).strip().split("\n", 1)[0][:200]
-
-
-# Names of fields ----------------------------------------------------------------------------------
-
-
-def unique_names(header: tuple[str, ...]) -> tuple[str, ...]:
-    """
-    Make the names of the fields from a header: composed, without control characters, unique.
-
-    An empty one is named after its place, a repeated one gets a number, and ``_id`` is taken.
-    """
-    taken = {"_id"}
-    names = []
-    for place, label in enumerate(header, start=1):
-        name = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", unicodedata.normalize("NFC", label)).strip()
-        name = name[:200].strip() or f"field_{place}"
-        candidate, number = name, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{name}_{number}"
-        taken.add(candidate)
-        names.append(candidate)
-    return tuple(names)

@@ -1,5 +1,5 @@
 """
-Every failure that we anticipate.
+Every failure that we anticipate; those of loads are in ``exceptions.loads``.
 
 A failure names its condition in its class, carries its values as attributes and says itself in the
 reader's language: the message is translated when it is read, not when it is raised.
@@ -10,32 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-#: Letters of a value that a message repeats.
-_LETTERS_SHOWN = 300
+from ..messages import Message
 
 
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"
-
-
-class DatastoreError(Exception):
+class DatastoreError(Message, Exception):
     """The root of the tree."""
 
-    message: ClassVar[str | Promise]
-
     def __init__(self, **values: Any) -> None:
-        """Keep the values that the message names."""
-        super().__init__(values)
-        self.values = values
-
-    def __str__(self) -> str:
-        """Say what happened, in the active language, and what cannot be written as “�”."""
-        said = str(self.message) % {name: _short(value) for name, value in self.values.items()}
-        return said.encode(errors="replace").decode().replace("\0", "�")
+        """Keep the values for the message, and as what an exception is raised with."""
+        Message.__init__(self, **values)
+        Exception.__init__(self, values)
 
 
 # Requests ---------------------------------------------------------------------------------------
@@ -349,85 +335,8 @@ class TakenAlias(InvalidParameter):
     message = _("The alias “%(alias)s” is taken.")
 
 
-# Loads ------------------------------------------------------------------------------------------
-
-
-class LoadFailed(DatastoreError):
-    """
-    A file cannot be loaded; nothing has changed.
-
-    A load keeps its failure as data, so that each reader is told in their own language.
-    """
-
-    def kept(self) -> dict[str, Any]:
-        """Give the failure as what JSON can hold."""
-        return {"name": type(self).__name__, "values": self.values}
-
-    @staticmethod
-    def revived(kept: dict[str, Any]) -> LoadFailed:
-        """Give a kept failure back; one that this version no longer has is ``LoadBroken``."""
-        kinds = {kind.__name__: kind for kind in LoadFailed.__subclasses__()}
-        kind = kinds.get(kept["name"], LoadBroken)
-        return kind(**kept["values"])
-
-
-class EmptyFile(LoadFailed):
-    message = _("The file is empty.")
-
-
-class BinaryFile(LoadFailed):
-    message = _("The file is not text: it cannot be read as CSV.")
-
-
-class UnknownEncoding(LoadFailed):
-    message = _("The file's character encoding was not recognised.")
-
-
-class UnknownDialect(LoadFailed):
-    message = _(
-        "How the file separates its cells was not recognised. Is a quotation mark left open?"
-    )
-
-
-class MalformedRows(LoadFailed):
-    message = _("Rows that do not have as many cells as the header: %(count)s. Lines: %(lines)s")
-
-
-class UnreadableFile(LoadFailed):
-    message = _("The file cannot be read as CSV: %(reason)s")
-
-
-class TooManyFields(LoadFailed):
-    message = _("The file has %(count)s fields; at most %(most)s can be stored.")
-
-
-class UnknownTypeField(LoadFailed):
-    message = _("A type is given for “%(field)s”, which is not a field of the file.")
-
-
-class UnknownType(LoadFailed):
-    message = _("There is no field type “%(type)s”. Choose one of: %(types)s.")
-
-
-class UnfitValue(LoadFailed):
-    message = _("Row %(row)s: field “%(field)s” has type %(type)s and cannot hold “%(value)s”.")
-
-
-class UnstorableRecord(LoadFailed):
-    message = _("Row %(row)s holds a value that PostgreSQL cannot store.")
-
-
-class LoadInterrupted(LoadFailed):
-    message = _("The load was interrupted: the process that ran it is gone.")
-
-
-class LoadBroken(LoadFailed):
-    message = _("The load failed for an unexpected reason; the server's log says more.")
+# Resources --------------------------------------------------------------------------------------
 
 
 class UnknownSearchLanguage(DatastoreError):
     message = _("PostgreSQL has no text search configuration “%(language)s”.")
-
-
-class ResourceGone(LoadFailed):
-    message = _("The resource was deleted while the file was being loaded.")

@@ -1,0 +1,30 @@
+"""
+From a file to a ``Table``: what it is packed in, which format it has, what its cells say.
+
+Each format has a module with a function that stages the file; what formats have in common, the
+names of fields among it, is in modules of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..options import LoadOptions
+from ..table import Table, stage
+from .delimited import read_delimited
+
+
+@contextmanager
+def open_table(path: Path, options: LoadOptions, *, name: str = "") -> Iterator[Table]:
+    """
+    Open a file of any known format.
+
+    ``name`` is what the file is called, if not as its path says: its ending is one of the hints at
+    its format.
+
+    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    """
+    with stage() as place:
+        yield read_delimited(path, options, place)
