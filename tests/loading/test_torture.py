@@ -1,0 +1,53 @@
+"""Every file of the torture folder, loaded for real."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from django.test import Client
+
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading import load_file
+from datastore_search.models import Load, Resource
+
+from ..builders import ask, result_of
+from . import torture
+from .torture.cases import FILES, Case
+
+CASES: list[Case] = [
+    case
+    for module in pkgutil.iter_modules(torture.__path__)
+    for case in getattr(importlib.import_module(f"{torture.__name__}.{module.name}"), "CASES", ())
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file}: {case.trap}")
+def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -> None:
+    resource = Resource.objects.create(name="torture")
+
+    if case.refused:
+        with pytest.raises(LoadFailed) as refusal:
+            load_file(resource, case.path, options=case.options)
+        assert str(refusal.value) == case.refused
+        assert not Resource.objects.get(pk=resource.pk).current_load_id
+    else:
+        load_file(resource, case.path, options=case.options)
+        described = result_of(ask(client, {"resource_id": str(resource.pk), "limit": 1000}))
+        fields = {field["id"]: field["type"] for field in described["fields"][1:]}
+        assert fields == case.fields
+        assert list(fields) == list(case.fields)
+        records = [[record[name] for name in fields] for record in described["records"]]
+        assert records == [list(record) for record in case.records]
+        labels = {field.name: field.label for field in resource.fields.all() if field.label}
+        assert labels == case.labels
+
+    load = Load.objects.get(resource=resource)
+    assert load.said == list(case.says)
+    faults = [(row.line, row.field, row.value, row.reason) for row in load.bad_rows.all()]
+    assert faults == list(case.faults)
+
+
+def test_every_file_has_a_case() -> None:
+    assert {path.name for path in FILES.iterdir()} == {case.file for case in CASES}

@@ -1,0 +1,1 @@
+"""Small files, each with a trap, and what must come of them."""

@@ -1,0 +1,39 @@
+"""What a case says: the trap, the choices, and the exact outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from datastore_search.loading import LoadOptions
+
+FILES = Path(__file__).parent / "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """
+    One file and its outcome.
+
+    ``fields`` maps the names of the fields, in order, to their types, and ``records`` lists the
+    values of each record in that order, as ``datastore_search`` answers them; or ``refused`` is the
+    whole message, in English.  ``says`` are the load's remarks, ``faults`` its bad rows as (line,
+    field, value, reason), ``labels`` the labels that differ from the names.
+    """
+
+    file: str
+    trap: str
+    options: LoadOptions = field(default_factory=LoadOptions)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    records: Sequence[Sequence[Any]] = ()
+    refused: str = ""
+    says: Sequence[str] = ()
+    faults: Sequence[tuple[int, str, str, str]] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """Find the file."""
+        return FILES / self.file
