@@ -130,7 +130,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
 
 #: What a load knows and no answer to a search says.
-_NOT_ASKED = ("options", "profiles", "remarks")
+_NOT_ASKED = ("options", "preview", "profiles", "remarks")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -364,8 +364,13 @@ class Field(models.Model):
 
 
 class LoadState(models.TextChoices):
-    """How far a load is."""
+    """
+    How far a load is.
 
+    A draft has its file and its options, and waits for somebody to say that it be loaded.
+    """
+
+    DRAFT = "draft", _("draft")
     QUEUED = "queued", _("queued")
     READING = "reading", _("reading")
     COPYING = "copying", _("copying")
@@ -437,6 +442,8 @@ class Load(models.Model):
     faults = models.BigIntegerField(_("bad rows"), default=0, editable=False)
     #: What the values of each field are like, by its name (``loading.profiles``).
     profiles = models.JSONField(default=dict, editable=False)
+    #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
+    preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
     began = models.DateTimeField(_("began"), null=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)

@@ -74,6 +74,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="load",
+            name="preview",
+            field=models.JSONField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="load",
             name="profiles",
             field=models.JSONField(default=dict, editable=False),
         ),
@@ -107,6 +112,7 @@ class Migration(migrations.Migration):
             name="state",
             field=models.CharField(
                 choices=[
+                    ("draft", "draft"),
                     ("queued", "queued"),
                     ("reading", "reading"),
                     ("copying", "copying"),
