@@ -130,7 +130,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
 
 #: What a load knows and no answer to a search says.
-_NOT_ASKED = ("options", "preview", "profiles", "remarks")
+_NOT_ASKED = ("checksum", "fingerprint", "forms", "options", "preview", "profiles", "remarks")
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -421,6 +421,10 @@ class Load(models.Model):
     url = models.TextField(_("address"), blank=True, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
+    #: What the records were made of, as a digest; empty once anything else has changed them.
+    fingerprint = models.CharField(max_length=64, blank=True, editable=False)
+    #: The form in which the file wrote the values of each field (``loading.forms``), by its name.
+    forms = models.JSONField(default=dict, editable=False)
     #: How the file is to be read: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
     language = models.CharField(_("language of the search"), max_length=63)

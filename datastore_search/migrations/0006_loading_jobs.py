@@ -69,6 +69,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="load",
+            name="fingerprint",
+            field=models.CharField(blank=True, editable=False, max_length=64),
+        ),
+        migrations.AddField(
+            model_name="load",
+            name="forms",
+            field=models.JSONField(default=dict, editable=False),
+        ),
+        migrations.AddField(
+            model_name="load",
             name="options",
             field=models.JSONField(blank=True, default=dict, editable=False),
         ),
