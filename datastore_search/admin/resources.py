@@ -1,4 +1,4 @@
-"""The Django admin: describe resources, load files into them, watch their loads, issue tokens."""
+"""Resources in the admin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import knox.admin  # noqa: F401 - registers knox's own page for tokens, which ours replaces
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
@@ -21,17 +20,12 @@ from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from knox.crypto import hash_token
-from knox.models import get_token_model
 
-from . import storage
-from .conf import conf
-from .exceptions.loads import LoadFailed
-from .loading import load_file
-from .models import Alias, Field, IndexKind, Load, LoadState, Resource
-from .tokens import issue_token
-
-AuthToken = get_token_model()
+from .. import storage
+from ..conf import conf
+from ..exceptions.loads import LoadFailed
+from ..loading import load_file
+from ..models import Alias, Field, IndexKind, Load, LoadState, Resource
 
 
 class ResourceForm(forms.ModelForm):
@@ -286,49 +280,3 @@ def _badge(load: Load) -> str:
         tone,
         load.get_state_display(),
     )
-
-
-# Tokens -------------------------------------------------------------------------------------------
-
-admin.site.unregister(AuthToken)
-
-
-class TokenForm(forms.ModelForm):
-    """Whose the new token is, and until when."""
-
-    class Meta:
-        model = AuthToken
-        fields = ("user", "expiry")
-
-
-@admin.register(AuthToken)
-class TokenAdmin(admin.ModelAdmin):
-    """API tokens: issued here, shown once, deleted to revoke them."""
-
-    form = TokenForm
-    list_display = ("token_key", "user", "created", "expiry")
-    list_select_related = ("user",)
-    autocomplete_fields = ("user",)
-    date_hierarchy = "created"
-    search_fields = ("token_key",)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tokens are issued and revoked, never changed."""
-        return False
-
-    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Issue the token and show it."""
-        token = issue_token(obj.user, until=form.cleaned_data["expiry"])
-        obj.__dict__.update(AuthToken.objects.get(digest=hash_token(token)).__dict__)
-        messages.warning(
-            request,
-            format_html(
-                '{} <code class="datastore-token">{}</code>',
-                gettext("This is the token. Copy it now: it cannot be shown again."),
-                token,
-            ),
-        )
-
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
-        """Go back to the list; that the token was issued has been said."""
-        return self.response_post_save_add(request, obj)
