@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..options import LoadOptions
 from ..table import Table, stage
-from .delimited import read_delimited
+from .formats import reader_of
 
 
 @contextmanager
@@ -27,4 +27,4 @@ def open_table(path: Path, options: LoadOptions, *, name: str = "") -> Iterator[
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
     with stage() as place:
-        yield read_delimited(path, options, place)
+        yield reader_of(path, name or path.name)(path, options, place)

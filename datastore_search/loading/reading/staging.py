@@ -1,0 +1,167 @@
+"""
+Rows from Python on their way into the staged table.
+
+DuckDB takes rows fastest from a file: they are written as CSV, in batches, and read from there.
+Memory holds one row.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from ...exceptions.loads import BadRow, LongRow, TooManyFields, UnstorableText
+from ...storage import FIELDS_MOST
+from ..table import FAULTS, STAGED, Stage, literal
+
+#: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
+ROW_BYTES_MOST = 16 * 2**20
+_BATCH_BYTES = 64 * 2**20
+_FAULTS_AT_ONCE = 1_000
+_VALUE_LETTERS = 100
+
+#: csv writes texts in quotes and numbers without: so null and the text "0" differ.
+_NULL = 0
+
+
+class Rows:
+    """
+    The table ``staged`` while it is being filled; fields may be added on the way.
+
+    Rows that PostgreSQL could not store become faults.  ``faults.field`` holds the place of a field
+    until ``finish`` knows their names.
+    """
+
+    def __init__(self, place: Stage, width: int = 0) -> None:
+        """Make the table."""
+        self.width = 0
+        self._connection = place.connection
+        self._path = place.folder / "rows.csv"
+        self._faults: list[tuple[int, str, str, str]] = []
+        self._batch = _Batch(self._path)
+        self._connection.execute(f"CREATE TABLE {STAGED} (line BIGINT)")
+        self.widen(width)
+
+    def widen(self, width: int) -> None:
+        """
+        Add fields on the right; rows so far have no value there.
+
+        Raises: ``TooManyFields``.
+        """
+        if width > FIELDS_MOST:
+            raise TooManyFields(count=width, most=FIELDS_MOST)
+        if width > self.width:
+            self._flush()
+        for position in range(self.width, width):
+            self._connection.execute(f"ALTER TABLE {STAGED} ADD COLUMN f{position} VARCHAR")
+        self.width = max(self.width, width)
+
+    def add(self, line: int, cells: Sequence[str | None]) -> None:
+        """Add a row with a cell for each field."""
+        try:
+            size = self._batch.add(line, cells)
+        except (UnicodeEncodeError, _NulInText):
+            self._note_unstorable(line, cells)
+            return
+        except _RowTooLong:
+            self.fault(line, LongRow(most=ROW_BYTES_MOST // 2**20))
+            return
+        if size > _BATCH_BYTES:
+            self._flush()
+
+    def fault(self, line: int, why: BadRow, position: int | None = None, value: str = "") -> None:
+        """Note that a row cannot be loaded, for the value of one field or as a whole."""
+        field = "" if position is None else str(position)
+        shown = value[:_VALUE_LETTERS].replace("\0", "�").encode(errors="replace").decode()
+        self._faults.append((line, field, shown, json.dumps(why.kept())))
+        if len(self._faults) >= _FAULTS_AT_ONCE:
+            self._flush_faults()
+
+    def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
+        """Give faults the names of their fields; ``order`` puts the fields into another order."""
+        self._flush()
+        self._flush_faults()
+        for position, name in enumerate(names):
+            self._connection.execute(
+                f"UPDATE {FAULTS} SET field = ? WHERE field = ?", [f"={name}", str(position)]
+            )
+        self._connection.execute(f"UPDATE {FAULTS} SET field = field[2:] WHERE field <> ''")
+        if order is not None and list(order) != sorted(order):
+            self._reorder(order)
+        self._batch.close()
+        self._path.unlink()
+
+    def _reorder(self, order: Sequence[int]) -> None:
+        for position in order:
+            self._connection.execute(f"ALTER TABLE {STAGED} RENAME f{position} TO old{position}")
+        for target, position in enumerate(order):
+            self._connection.execute(f"ALTER TABLE {STAGED} RENAME old{position} TO f{target}")
+
+    def _note_unstorable(self, line: int, cells: Sequence[str | None]) -> None:
+        for position, cell in enumerate(cells):
+            if cell is not None and not _is_storable(cell):
+                self.fault(line, UnstorableText(), position, cell)
+
+    def _flush(self) -> None:
+        if self._batch.close():
+            columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
+            typed = ", ".join("'{}': '{}'".format(*column.split()) for column in columns)
+            self._connection.execute(
+                f"INSERT INTO {STAGED} SELECT * FROM read_csv({literal(str(self._path))},"
+                " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
+                f" new_line = '\\n', nullstr = '{_NULL}', allow_quoted_nulls = false,"
+                f" max_line_size = {2 * ROW_BYTES_MOST}, buffer_size = {4 * ROW_BYTES_MOST},"
+                f" columns = {{{typed}}})"
+            )
+        self._batch = _Batch(self._path)
+
+    def _flush_faults(self) -> None:
+        if self._faults:
+            self._connection.executemany(f"INSERT INTO {FAULTS} VALUES (?, ?, ?, ?)", self._faults)
+            self._faults.clear()
+
+
+class _NulInText(ValueError):
+    """PostgreSQL has no NUL in texts."""
+
+
+class _RowTooLong(ValueError):
+    """A row has more bytes than a row may."""
+
+
+class _Batch:
+    """A file of rows for DuckDB to read."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("wb")
+        self._size = 0
+        self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+
+    def add(self, line: int, cells: Sequence[str | None]) -> int:
+        """Write a row and tell how many bytes the file has now."""
+        self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
+        return self._size
+
+    def write(self, row: str) -> None:
+        """Take what csv writes: a row at a time."""
+        written = row.encode()
+        if b"\0" in written:
+            raise _NulInText
+        if len(written) > ROW_BYTES_MOST:
+            raise _RowTooLong
+        self._size += self._file.write(written)
+
+    def close(self) -> int:
+        """Finish the file and tell its size in bytes."""
+        self._file.close()
+        return self._size
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
