@@ -100,5 +100,29 @@ class Settings:
         """Size of an uploaded file at most."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
 
+    @property
+    def FETCH_MAX_BYTES(self) -> int:
+        """Size of a file fetched from a URL at most."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))
+
+    @property
+    def FETCH_TIMEOUT(self) -> timedelta:
+        """How long fetching a file may take, redirects and all."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_FETCH_TIMEOUT", timedelta(minutes=30))
+        )
+
+    @property
+    def FETCH_SILENCE(self) -> timedelta:
+        """How long a server may be silent while a file is fetched from it."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_FETCH_SILENCE", timedelta(seconds=30))
+        )
+
+    @property
+    def FETCH_PRIVATE_HOSTS(self) -> Sequence[str]:
+        """Servers, ``name`` or ``name:port``, that may be fetched from although not public."""
+        return cast(Sequence[str], getattr(settings, "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS", ()))
+
 
 conf = Settings()
