@@ -58,11 +58,27 @@ class UnknownType(LoadFailed):
 
 
 class UnstorableRecord(LoadFailed):
-    message = _("Row %(row)s holds a value that PostgreSQL cannot store.")
+    message = _("Line %(row)s holds a value that PostgreSQL cannot store.")
 
 
 class LoadInterrupted(LoadFailed):
     message = _("The load was interrupted: the process that ran it is gone.")
+
+
+class DatabaseGone(LoadFailed):
+    message = _("The connection to the database was lost. Nothing has changed; load the file again.")
+
+
+class FileGone(LoadFailed):
+    message = _("The file is not there any more, or not where the load can read it.")
+
+
+class NotQueued(LoadFailed):
+    message = _("The load could not be queued; the server's log says more.")
+
+
+class NothingToRetry(LoadFailed):
+    message = _("The load cannot be retried: it is not over, or its file is not kept any more.")
 
 
 class LoadBroken(LoadFailed):
@@ -196,6 +212,96 @@ class NoRoom(LoadFailed):
     message = _("The server of the portal has no room left for the file.")
 
 
+# Sheets -----------------------------------------------------------------------------------------
+
+
+class NotAWorkbook(LoadFailed):
+    message = _("The file is no workbook that can be read: neither Excel's nor OpenDocument's.")
+
+
+class EncryptedWorkbook(LoadFailed):
+    message = _("The workbook is protected by a password. Save it without one.")
+
+
+class DamagedWorkbook(LoadFailed):
+    message = _("The workbook is damaged or incomplete.")
+
+
+class NoSheet(LoadFailed):
+    message = _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s.")
+
+
+class EmptySheet(LoadFailed):
+    message = _("The sheet “%(sheet)s” has no cells.")
+
+
+class EmptyWorkbook(LoadFailed):
+    message = _("No sheet of the workbook has cells.")
+
+
+class SheetTooLarge(LoadFailed):
+    message = _(
+        "The sheet spans more than %(most)s cells; save it as CSV, or remove stray cells far to the"
+        " right or below."
+    )
+
+
+class WorkbookTooLarge(LoadFailed):
+    message = _("The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV.")
+
+
+# JSON -------------------------------------------------------------------------------------------
+
+
+class BrokenJson(LoadFailed):
+    message = _("The file is no valid JSON: see line %(line)s, letter %(letter)s.")
+
+
+class JsonBrokenOff(LoadFailed):
+    message = _("The file ends in the middle of its JSON.")
+
+
+class LongValue(LoadFailed):
+    message = _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB.")
+
+
+class NestedTooDeep(LoadFailed):
+    message = _("The JSON nests lists and objects more than %(most)s deep.")
+
+
+class NoList(LoadFailed):
+    message = _("The JSON holds no list of objects, or of rows, to make records of.")
+
+
+class SeveralLists(LoadFailed):
+    message = _(
+        "The JSON holds several lists: %(paths)s. Which one has the records is not clear; save it"
+        " alone."
+    )
+
+
+class NoRecords(LoadFailed):
+    message = _("The JSON's list holds no object with members, and no row, to make records of.")
+
+
+# Parquet ----------------------------------------------------------------------------------------
+
+
+class UnreadableParquet(LoadFailed):
+    message = _("The Parquet file is damaged or incomplete.")
+
+
+class EncryptedParquet(LoadFailed):
+    message = _("The Parquet file is encrypted.")
+
+
+class MemoryTooSmall(LoadFailed):
+    message = _(
+        "The file needs more memory than a load may take. Save it with smaller groups of rows, or"
+        " as CSV."
+    )
+
+
 # Rows -------------------------------------------------------------------------------------------
 
 
@@ -227,7 +333,7 @@ class TakenKey(BadRow):
     message = _("There is a record with this key already.")
 
 
-class KeyTooLong(BadRow):
+class LongKey(BadRow):
     message = _("The key has %(count)s bytes; at most %(most)s can be indexed.")
 
 
@@ -237,8 +343,38 @@ class RefusedByDatabase(BadRow):
     message = _("The value cannot be stored: it holds the character U+0000, or no JSON.")
 
 
-class RefusedRow(BadRow):
-    message = _("PostgreSQL cannot store a value of the row.")
+class LongRow(BadRow):
+    message = _("The row is longer than %(most)s MB.")
+
+
+class UnstorableText(BadRow):
+    message = _("The text holds letters that PostgreSQL cannot store.")
+
+
+class ErrorCell(BadRow):
+    message = _(
+        "The cell holds an error. List “%(error)s” among the texts that mean nothing, or mend it."
+    )
+
+
+class NotJson(BadRow):
+    message = _("The line is no JSON.")
+
+
+class NotAnObject(BadRow):
+    message = _("It is no object, as the others are.")
+
+
+class NotARow(BadRow):
+    message = _("It is no list of cells, as the others are.")
+
+
+class RepeatedMember(BadRow):
+    message = _("The member “%(member)s” is there twice in one object.")
+
+
+class TooDeep(BadRow):
+    message = _("It nests lists and objects more than %(most)s deep.")
 
 
 # What is worth knowing --------------------------------------------------------------------------
@@ -284,3 +420,186 @@ class ReportCut(Remark):
 
 class RecordsMerged(Remark):
     message = _("Records added: %(added)s; changed: %(changed)s; the same as before: %(same)s.")
+
+
+# Notations, and why a field has its type ----------------------------------------------------------
+
+
+class Notation(Message):
+    """How the values of a type are written, for people."""
+
+
+class DayFirst(Notation):
+    message = _("%(type)s, day first")
+
+
+class MonthFirst(Notation):
+    message = _("%(type)s, month first")
+
+
+class YearFirst(Notation):
+    message = _("%(type)s, year first")
+
+
+class DecimalPoint(Notation):
+    message = _("%(type)s, thousands set apart, decimal point")
+
+
+class DecimalComma(Notation):
+    message = _("%(type)s, thousands set apart or not, decimal comma")
+
+
+class SpacedThousands(Notation):
+    message = _("%(type)s, thousands set apart by a blank or an apostrophe")
+
+
+class TruthWords(Notation):
+    message = _("%(type)s, in words of its own (%(name)s)")
+
+
+class Words(Message):
+    """What values look like, as people call it."""
+
+
+class Numbers(Words):
+    message = _("numbers")
+
+
+class Dates(Words):
+    message = _("dates")
+
+
+class Moments(Words):
+    message = _("dates with a time")
+
+
+class Times(Words):
+    message = _("times")
+
+
+class AmbiguousDates(Remark):
+    message = _(
+        "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
+        "as in “%(value)s”. Choose %(one)s or %(other)s."
+    )
+
+
+class AmbiguousNumbers(Remark):
+    message = _(
+        "Field “%(field)s” stays text: the comma may set apart thousands or decimals, as in "
+        "“%(value)s”. Choose %(one)s or %(other)s."
+    )
+
+
+class MaybeThousands(Remark):
+    message = _(
+        "Field “%(field)s” is read with a decimal point: “%(value)s”. If the point sets apart "
+        "thousands, choose %(other)s."
+    )
+
+
+class GroupedCodes(Remark):
+    message = _(
+        "Field “%(field)s” stays text: figures in groups, all equally long, such as “%(value)s”, "
+        "are taken for codes. If they are numbers, choose %(other)s."
+    )
+
+
+class TypeNotApplied(Remark):
+    message = _("The type kept for “%(field)s” was not applied: the file has no such field.")
+
+
+class NearlyAll(Remark):
+    message = _(
+        "text: all values look like %(type)s, but %(count)s of %(total)s, the first in line "
+        "%(line)s: “%(value)s”"
+    )
+
+
+class MixedNotations(Remark):
+    message = _(
+        "text: the values look like %(type)s, but are not all written in one way, and could not be "
+        "given back as they are"
+    )
+
+
+class LeadingZeros(Remark):
+    message = _(
+        "text: numbers would lose the zeros that values begin with, first in line %(line)s: "
+        "“%(value)s”"
+    )
+
+
+class LeadingPlus(Remark):
+    message = _(
+        "text: numbers would lose the sign that values begin with, first in line %(line)s: "
+        "“%(value)s”"
+    )
+
+
+class LongNumbers(Remark):
+    message = _(
+        "text: whole numbers of more than 18 digits are taken for codes, first in line %(line)s: "
+        "“%(value)s”"
+    )
+
+
+class Exponents(Remark):
+    message = _(
+        "text: numbers would lose how values are written, first in line %(line)s: “%(value)s”"
+    )
+
+
+class TwoDigitYears(Remark):
+    message = _("text: years of two digits are never guessed, as in line %(line)s: “%(value)s”")
+
+
+class NoValues(Remark):
+    message = _("text: the field has no values")
+
+
+class ChosenType(Remark):
+    message = _("%(type)s: chosen")
+
+
+class ToldType(Remark):
+    message = _("%(type)s: the file says so")
+
+
+class DecidedByOrder(Remark):
+    message = _("%(type)s: the order of dates was chosen; the values leave it open")
+
+
+class EveryValue(Remark):
+    message = _("%(type)s: every value says so")
+
+
+class SheetChosen(Remark):
+    message = _("Read the sheet “%(sheet)s”. Others with cells: %(others)s.")
+
+
+class RowsAbove(Remark):
+    message = _("The header was found in row %(row)s; what stands above it was left out.")
+
+
+class MergedCells(Remark):
+    message = _(
+        "Merged cells below the header: %(count)s. The value is in the first cell of each, the"
+        " others are empty."
+    )
+
+
+class ListWithin(Remark):
+    message = _("The records are the list “%(path)s” of the file.")
+
+
+class UnnamedFields(Remark):
+    message = _("The first row has values that are no names, so the fields are named by number.")
+
+
+class NumbersThatAreNone(Remark):
+    message = _("The file holds NaN or Infinity, which JSON has not; they are kept as such.")
+
+
+class BinaryValues(Remark):
+    message = _("The field “%(field)s” holds bytes that are no text; they are written in hex.")

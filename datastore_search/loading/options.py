@@ -33,6 +33,7 @@ class LoadOptions:
 
     mode: str = Mode.REPLACE.value
     types: Mapping[str, str] = field(default_factory=dict)
+    usual_types: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] | None = None
     bad_rows: str = BadRowsChoice.REFUSE.value
     nulls: tuple[str, ...] = ()
