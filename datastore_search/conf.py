@@ -101,6 +101,28 @@ class Settings:
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
 
     @property
+    def UPLOADS_STORAGE(self) -> str:
+        """Alias in ``STORAGES`` of where uploads wait; ``default`` if there is no such alias."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_UPLOADS_STORAGE", "datastore_search"))
+
+    @property
+    def KEEP_UPLOADS(self) -> timedelta:
+        """How long the upload of a load that was not ready, and a draft, are kept."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UPLOADS", timedelta(days=7))
+        )
+
+    @property
+    def TASKS_BACKEND(self) -> str:
+        """Alias in ``TASKS`` of the backend that runs loads."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_BACKEND", "default"))
+
+    @property
+    def TASKS_QUEUE(self) -> str:
+        """Name of the queue of that backend."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_QUEUE", "default"))
+
+    @property
     def FETCH_MAX_BYTES(self) -> int:
         """Size of a file fetched from a URL at most."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))

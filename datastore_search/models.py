@@ -8,12 +8,17 @@ points to the load whose table is being served.
 from __future__ import annotations
 
 import re
+import secrets
 import uuid
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from functools import partial
+from pathlib import PurePath
 from typing import Any, LiteralString, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
 from django.core.exceptions import ValidationError
+from django.core.files.storage import Storage, storages
 from django.db import connections, models, router, transaction
 from django.utils.translation import gettext_lazy as _
 
@@ -80,9 +85,9 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete the resources and the tables of their records."""
         with transaction.atomic(using=self.db):
-            load_ids = list(Load.objects.filter(resource__in=self).values_list("pk", flat=True))
+            loads = list(Load.objects.filter(resource__in=self))
             deleted = super().delete()
-            drop_on_commit(load_ids, using=self.db)
+            forget_on_commit(loads, using=self.db)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -130,7 +135,9 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
 
 #: What a load knows and no answer to a search says.
-_NOT_ASKED = ("checksum", "fingerprint", "forms", "options", "preview", "profiles", "remarks")
+_NOT_ASKED = (
+    "checksum", "fingerprint", "forms", "options", "preview", "profiles", "received", "remarks",
+)  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -223,9 +230,9 @@ class Resource(models.Model):
         """Delete the resource and the tables of its records."""
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
         with transaction.atomic(using=using):
-            load_ids = list(self.loads.values_list("pk", flat=True))
+            loads = list(self.loads.all())
             deleted = super().delete(*args, **kwargs)
-            drop_on_commit(load_ids, using=using)
+            forget_on_commit(loads, using=using)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -385,6 +392,13 @@ class LoadState(models.TextChoices):
 FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, LoadState.CANCELLED})
 
 
+#: A process is at work on a load in one of these states, or was when it was killed.
+RUNNING = frozenset({LoadState.READING, LoadState.COPYING, LoadState.INDEXING})
+
+#: From so much of the work can be told how long the rest will take.
+_ESTIMABLE = 0.15
+
+
 class Mode(models.TextChoices):
     """What becomes of the records that are there."""
 
@@ -398,6 +412,21 @@ class Origin(models.TextChoices):
 
     FILE = "file", _("file")
     API = "api", _("API")
+
+
+#: The folder of uploads, within their storage.
+UPLOADS = "datastore_search"
+
+
+def upload_storage() -> Storage:
+    """Give the storage of uploads: that of the portal's name for it, or its usual one."""
+    alias = conf.UPLOADS_STORAGE
+    return storages[alias if alias in storages.backends else "default"]
+
+
+def upload_name(load: Load, filename: str) -> str:
+    """Name an upload so that nobody can guess it: the storage may be open to the public."""
+    return f"{UPLOADS}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
 
 
 class Load(models.Model):
@@ -416,9 +445,16 @@ class Load(models.Model):
     origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     source = models.CharField(_("source"), max_length=500)
     file = models.FileField(
-        _("file"), max_length=500, upload_to="datastore_search", blank=True, editable=False
+        _("file"),
+        max_length=500,
+        storage=upload_storage,
+        upload_to=upload_name,
+        blank=True,
+        editable=False,
     )
     url = models.TextField(_("address"), blank=True, editable=False)
+    #: What the server of the address said of the file (``fetching.Fetched.received``).
+    received = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
     #: What the records were made of, as a digest; empty once anything else has changed them.
@@ -436,6 +472,8 @@ class Load(models.Model):
     #: Records written so far, and all there are; null while nobody knows.
     done = models.BigIntegerField(default=0, editable=False)
     total = models.BigIntegerField(null=True, editable=False)
+    #: How much of the whole work is done, from 0 to 1.
+    progress = models.FloatField(default=0, editable=False)
     #: When the process that runs the load was last heard of.
     seen = models.DateTimeField(null=True, editable=False)
     #: Somebody has asked to end the load.
@@ -472,6 +510,34 @@ class Load(models.Model):
         return self.state in FINISHED
 
     @property
+    def is_waiting(self) -> bool:
+        """Tell whether no process has begun with the load."""
+        return self.state == LoadState.DRAFT or (
+            self.state == LoadState.QUEUED and self.began is None
+        )
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Tell whether the load is over and what it loaded can be had again."""
+        return self.is_finished and bool(self.file or self.url)
+
+    @property
+    def percentage(self) -> int | None:
+        """Say how much of the work is done; None while nothing of it is known."""
+        if self.state in {LoadState.READY, LoadState.UNCHANGED}:
+            return 100
+        is_running = self.state in RUNNING
+        return min(99, int(self.progress * 100)) if is_running and self.progress else None
+
+    @property
+    def remaining(self) -> timedelta | None:
+        """Estimate how much longer the load will take; None while nobody can know."""
+        is_known = self.state in RUNNING and self.progress >= _ESTIMABLE
+        if not (is_known and self.began and self.seen):
+            return None
+        return (self.seen - self.began) * (1 / self.progress - 1)
+
+    @property
     def said(self) -> list[str]:
         """Say what a person should know of how the file was read, in the reader's language."""
         revived = (Remark.revived(remark) for remark in self.remarks)
@@ -500,6 +566,16 @@ class BadRowReport(models.Model):
     def reason(self) -> str:
         """Say why the row could not be loaded, in the reader's language."""
         return str(BadRow.revived(self.kept) or "")
+
+
+def forget_on_commit(loads: Iterable[Load], *, using: str) -> None:
+    """Drop the tables of deleted loads, and their files, as soon as nothing can take it back."""
+    known = list(loads)
+    drop_on_commit([load.pk for load in known], using=using)
+    for name in (load.file.name for load in known):
+        if name:
+            # A file that a storage does not delete now is deleted by a later clean-up.
+            transaction.on_commit(partial(upload_storage().delete, name), using=using, robust=True)
 
 
 def drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:

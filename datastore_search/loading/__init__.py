@@ -1,11 +1,23 @@
 """
 The only write path of whole files: from a file to records that are being served.
 
-``reading`` stages the file, ``inference`` finds its types, ``pipeline`` fills, indexes and
-publishes, and ``jobs`` sees to it that every load ends in a state that says how.
+``sources`` brings the file here, ``reading`` stages it, ``inference`` finds its types, ``pipeline``
+fills, indexes and publishes, and ``jobs`` sees to it that every load ends in a state that says how.
 """
 
-from .jobs import Progress, cleanup, load_file
+from .endings import cleanup, mark_interrupted
+from .jobs import cancel, load_file, retry, submit
 from .options import BadRowsChoice, LoadOptions
+from .watching import Progress
 
-__all__ = ["BadRowsChoice", "LoadOptions", "Progress", "cleanup", "load_file"]
+__all__ = [
+    "BadRowsChoice",
+    "LoadOptions",
+    "Progress",
+    "cancel",
+    "cleanup",
+    "load_file",
+    "mark_interrupted",
+    "retry",
+    "submit",
+]

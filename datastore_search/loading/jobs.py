@@ -1,152 +1,259 @@
 """
-A load as a job: its states, its end, and what is left when its process is gone.
+A load as a job: queued, run, cancelled, retried.
 
 Whatever happens to a load, it ends in a state that says so, and the resource serves what it served.
+See decision 0017.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import duckdb
-from django.db import connections, router
+import psycopg
+from django.core.files import File
+from django.db import InterfaceError, OperationalError, connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from .. import storage
+from ..conf import conf
 from ..exceptions.loads import (
+    DatabaseGone,
     LoadBroken,
+    LoadCancelled,
     LoadFailed,
-    LoadInterrupted,
-    ResourceGone,
-    UnreadableFile,
+    NothingToRetry,
+    NotQueued,
 )
 from ..models import FINISHED, Load, LoadState, Resource
+from .endings import cleanup, end, fail, mark_interrupted, succeed
+from .failures import failure_of, is_gone
+from .fetching import NotModified
 from .options import LoadOptions
-from .pipeline import Watch, load_table
+from .pipeline import load_table
 from .reading import open_table
+from .sources import Source, bring
+from .unchanged import is_unchanged
+from .watching import Progress, Watch
 
 logger = logging.getLogger(__name__)
 
-#: Called with the records written so far and all of them.
-Progress = Callable[[int, int], None]
+_NAME_LETTERS = 500
+
+
+# Asking for a load --------------------------------------------------------------------------------
 
 
 def load_file(
     resource: Resource,
-    path: Path,
+    what: Path | str,
     *,
     options: LoadOptions | None = None,
     source: str = "",
     progress: Progress | None = None,
 ) -> Load:
     """
-    Load a file into a resource, here and now.
+    Load a file into a resource, here and now: the one at a path of this machine, or at a URL.
 
     ``source`` is what staff call the file (its name, if not given).
 
     Raises: ``LoadFailed`` when the file cannot be loaded: the resource serves what it served, and
     the load, which keeps the reason, is marked as failed.
     """
-    cleanup(resource)
-    options = options or LoadOptions()
-    load = Load.objects.create(
-        resource=resource,
-        source=(source or path.name)[-500:],
-        language=resource.language,
-        indexes=resource.index_kinds,
-        mode=options.mode,
-        options=options.kept(),
-        began=timezone.now(),
-    )
+    path, url = (what, "") if isinstance(what, Path) else (None, what)
+    name = source or (path.name if path else url)
+    load = new_load(resource, options or LoadOptions(), source=name, url=url)
     run(load, path, progress=progress)
     return load
 
 
-def run(load: Load, path: Path, *, progress: Progress | None = None) -> None:
+def submit(
+    resource: Resource,
+    *,
+    file: File | None = None,
+    url: str = "",
+    options: LoadOptions | None = None,
+    source: str = "",
+) -> Load:
     """
-    Do what a load is to do, with the file at ``path``.
+    Queue the load of an upload, or of what is at a URL, as soon as the transaction is committed.
+
+    The upload is kept by its storage, where the worker finds it.  Without a worker the load runs
+    then and there.
+    """
+    name = source or (file.name if file else "") or url
+    load = new_load(resource, options or LoadOptions(), source=name, url=url, file=file)
+    queue(load)
+    return load
+
+
+def new_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
+    """Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``."""
+    return Load.objects.create(
+        resource=resource,
+        source=source[-_NAME_LETTERS:],
+        language=resource.language,
+        indexes=resource.index_kinds,
+        mode=options.mode,
+        options=options.kept(),
+        **{name: value for name, value in values.items() if value},
+    )
+
+
+def queue(load: Load) -> None:
+    """Let a worker run a load, be it new or a draft, once the transaction is committed."""
+    load.state = LoadState.QUEUED
+    load.save(update_fields=["state"])
+    transaction.on_commit(partial(_hand_over, load), using=router.db_for_write(Load))
+
+
+def _hand_over(load: Load) -> None:
+    """Give a load to the backend of the portal's tasks, which may run it at once."""
+    try:
+        # By its path, for tasks know loads and not the other way round.
+        task = import_string("datastore_search.tasks.run_load")
+        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
+    except Exception:  # backends raise what they like; the load must not wait for ever
+        logger.exception("Load %s could not be queued.", load.pk)
+        end(load, NotQueued())
+    load.refresh_from_db()
+
+
+def retry(load: Load) -> Load:
+    """
+    Queue a load once more, as a new one with the same file, address and options.
+
+    Raises: ``NothingToRetry``.
+    """
+    with transaction.atomic(using=router.db_for_write(Load)):
+        mark_interrupted(Load.objects.filter(pk=load.pk))
+        old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
+        if old is None or not old.can_be_retried:
+            raise NothingToRetry
+        options = LoadOptions.revived(old.options)
+        new = new_load(
+            load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
+        )
+        # A file belongs to one load, which deletes it in the end.
+        Load.objects.filter(pk=old.pk).update(file="")
+        queue(new)
+    load.refresh_from_db()
+    return new
+
+
+def cancel(load: Load) -> bool:
+    """
+    End a load, wherever it runs, and say whether there was something to end.
+
+    One that waits is over at once.  One that runs is about a second later, unless it is ready
+    before; its process sees to that.
+    """
+    mark_interrupted(Load.objects.filter(pk=load.pk))
+    waiting = {LoadState.DRAFT, LoadState.QUEUED}
+    unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
+    marked = unfinished.update(cancelling=True)
+    with transaction.atomic(using=router.db_for_write(Load)):
+        unfinished.filter(state__in=waiting).update(
+            state=LoadState.CANCELLED, failure=LoadCancelled().kept(), finished=timezone.now()
+        )
+    load.refresh_from_db()
+    return bool(marked)
+
+
+# Running it ---------------------------------------------------------------------------------------
+
+
+def run(load: Load, path: Path | None = None, *, progress: Progress | None = None) -> None:
+    """
+    Do what a load is to do; ``path`` is its file, unless that is an upload or at a URL.
+
+    Loads of one resource run one after the other.  A load that somebody else has begun, or that is
+    over, is left alone.
 
     Raises: ``LoadFailed``, as ``load_file`` does.
     """
     connection = connections[router.db_for_write(Load)]
-    options = LoadOptions.revived(load.options)
+    watch = Watch(load, progress)
     try:
         with storage.load_at_work(connection, load.pk):
-            enter(load, LoadState.READING)
-            with open_table(path, options, name=load.source) as table:
-                load_table(connection, load, table, options, Watch(load, enter, progress))
-    except duckdb.Error as error:
-        failure = UnreadableFile(reason=str(error).strip().split("\n", 1)[0][:200])
-        _fail(connection, load, failure)
+            _run_alone(connection, load, path, watch)
+    except LoadFailed:
+        raise
+    except (InterfaceError, OperationalError, psycopg.Error) as error:
+        if not is_gone(error):
+            raise
+        # Before the load was marked as running, or while it was told that it had failed.
+        raise DatabaseGone from error
+
+
+def _run_alone(
+    connection: BaseDatabaseWrapper, load: Load, path: Path | None, watch: Watch
+) -> None:
+    try:
+        if not _begin(load):
+            return
+        with watch.watching(connection), storage.resource_at_work(connection, load.resource_id):
+            watch.heed()
+            cleanup(load.resource)
+            _load(connection, load, path, watch)
+    except BaseException as error:
+        failure = watch.ending or failure_of(error, load)
+        fail(connection, load, failure)
+        if failure is error or isinstance(failure, LoadBroken) or not isinstance(error, Exception):
+            raise
         raise failure from error
-    except LoadFailed as error:
-        _fail(connection, load, error)
-        raise
-    except BaseException:
-        logger.exception("Load %s of resource %s failed.", load.pk, load.resource_id)
-        _fail(connection, load, LoadBroken())
-        raise
+    succeed(load)
     cleanup(load.resource)
 
 
-def cleanup(resource: Resource | None = None) -> int:
-    """
-    Remove what loads have left behind, of one resource or of all, and return how many tables.
-
-    Loads whose process is gone are marked as failed; tables that no resource serves and no load is
-    filling are dropped, unless somebody is still reading them.
-    """
-    connection = connections[router.db_for_write(Load)]
-    loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    stored = storage.stored_loads(connection)
-    for load in loads.exclude(state__in=FINISHED):
-        if storage.is_at_work(connection, load.pk):
-            stored.discard(load.pk)
-        else:
-            _mark_failed(load, LoadInterrupted())
-    serving = Resource.objects.exclude(current_load=None).values_list("current_load", flat=True)
-    stored -= set(serving)
-    if resource is not None:
-        stored &= set(loads.values_list("pk", flat=True))
-    return sum(storage.drop_records(connection, load_id) for load_id in stored)
+def _begin(load: Load) -> bool:
+    """Mark a load as begun by this process; False when it is not to be run, or not again."""
+    load.began = timezone.now()
+    waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, began=None)
+    return bool(waiting.update(began=load.began, seen=load.began))
 
 
-def enter(load: Load, state: LoadState) -> None:
-    """
-    Bring a load into a state, for all to see.
-
-    Raises: ``ResourceGone``.
-    """
-    load.state = state
-    updated = Load.objects.filter(pk=load.pk).update(
-        state=state,
-        rows=load.rows,
-        done=load.done,
-        total=load.total,
-        common=load.common,
-        finished=load.finished,
-    )
-    if not updated:
-        raise ResourceGone
-
-
-def _fail(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
-    """Keep the reason, as far as the database still listens, and drop what was made."""
-    if connection.in_atomic_block and connection.needs_rollback:
-        return
+def _load(connection: BaseDatabaseWrapper, load: Load, path: Path | None, watch: Watch) -> None:
+    options = LoadOptions.revived(load.options)
+    watch.enters(LoadState.READING)
     try:
-        _mark_failed(load, failure)
-        storage.drop_records(connection, load.pk, patience=timedelta(seconds=2))
-    except Exception:  # the failure itself is what the caller must see; a clean-up does the rest
-        logger.exception("Load %s could not be marked as failed.", load.pk)
+        with _brought(load, path, options, watch) as source:
+            load.checksum, load.received = source.checksum, dict(source.received)
+            load.save(update_fields=["checksum", "received"])
+            if is_unchanged(load, options):
+                _leave(watch)
+                return
+            name = load.source if path or load.file else source.name
+            with open_table(source.path, options, name=name) as table:
+                load_table(connection, load, table, options, watch)
+    except NotModified:
+        _leave(watch)
 
 
-def _mark_failed(load: Load, failure: LoadFailed) -> None:
-    Load.objects.filter(pk=load.pk).update(
-        state=LoadState.FAILED, failure=failure.kept(), finished=timezone.now()
-    )
-    load.refresh_from_db()
+def _leave(watch: Watch) -> None:
+    """End a load that would change nothing."""
+    watch.load.finished = timezone.now()
+    watch.enters(LoadState.UNCHANGED)
+
+
+@contextmanager
+def _brought(load: Load, path: Path | None, options: LoadOptions, watch: Watch) -> Iterator[Source]:
+    """Bring the file of a load to this machine, for the time of the block."""
+    with TemporaryDirectory(prefix="datastore_search_") as folder:
+        what = path or (File(load.file) if load.file else load.url)
+        yield bring(what, Path(folder), known=_known(load, options), advance=watch.passes)
+
+
+def _known(load: Load, options: LoadOptions) -> dict[str, str]:
+    """Give what the server said of the file that is served, if that is from the same address."""
+    served = load.resource.current_load
+    if options.force or not served or not load.url or served.url != load.url:
+        return {}
+    return dict(served.received)

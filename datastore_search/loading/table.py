@@ -13,6 +13,7 @@ import duckdb
 
 from ..conf import conf
 from ..exceptions.loads import Remark
+from .watching import interruptible
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
 STAGED = "staged"
@@ -91,6 +92,7 @@ def stage() -> Iterator[Stage]:
                 "autoinstall_known_extensions": False,
             },
         ) as connection,
+        interruptible(connection),
     ):
         connection.execute(
             f"CREATE TABLE {FAULTS} (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)"

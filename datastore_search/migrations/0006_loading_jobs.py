@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+import datastore_search.models
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -49,7 +51,8 @@ class Migration(migrations.Migration):
                 blank=True,
                 editable=False,
                 max_length=500,
-                upload_to="datastore_search",
+                storage=datastore_search.models.upload_storage,
+                upload_to=datastore_search.models.upload_name,
                 verbose_name="file",
             ),
         ),
@@ -90,6 +93,16 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="load",
             name="profiles",
+            field=models.JSONField(default=dict, editable=False),
+        ),
+        migrations.AddField(
+            model_name="load",
+            name="progress",
+            field=models.FloatField(default=0, editable=False),
+        ),
+        migrations.AddField(
+            model_name="load",
+            name="received",
             field=models.JSONField(default=dict, editable=False),
         ),
         migrations.AddField(

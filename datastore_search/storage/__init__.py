@@ -15,7 +15,15 @@ from .indexes import (
     set_key,
     take_statistics,
 )
-from .locks import is_at_work, load_at_work, lock_aliases
+from .locks import (
+    another_session,
+    cancel_statements,
+    is_at_work,
+    load_at_work,
+    lock_aliases,
+    resource_at_work,
+)
+from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
 from .sessions import Session, reading, snapshot
 from .tables import (
@@ -35,11 +43,16 @@ __all__ = [
     "Session",
     "Sizes",
     "add_orders",
+    "add_rows",
+    "another_session",
+    "cancel_statements",
     "cast_texts",
+    "change_records",
     "count_common",
     "create_records",
     "drop_orders",
     "drop_records",
+    "drop_taken",
     "index_records",
     "is_at_work",
     "is_supported",
@@ -52,10 +65,13 @@ __all__ = [
     "record_sizes",
     "record_table",
     "remove_fields",
+    "resource_at_work",
     "search_languages",
     "set_key",
     "snapshot",
+    "stage_rows",
     "stored_loads",
     "stored_sql",
     "take_statistics",
+    "taken_lines",
 ]

@@ -13,11 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
 
 import psycopg
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import sql
+from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
+from .locks import another_session
 from .tables import create_table, record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
@@ -73,8 +74,8 @@ def _fill_alone(
                 for batch in batches:
                     lines.write(_lines(count + 1, batch))
                     count += len(batch)
-    except psycopg.DataError as error:  # COPY goes past Django, which would wrap it
-        raise UnstorableRecord(row=_line_of(error) or "?") from error
+    except (psycopg.DataError, errors.StatementTooComplex) as error:  # COPY goes past Django, which would wrap it
+        raise UnstorableRecord(row=row_of(error) or "?") from error
     return count
 
 
@@ -109,18 +110,19 @@ def _handed_over(piece: Work, work: Queue[Work], running: list[Future[None]]) ->
 
 def _stream(alias: str, load_id: int, work: Queue[Work]) -> None:
     """Copy what comes, over a connection of its own, until there is no more."""
-    connection = connections.create_connection(alias)
     firsts: list[tuple[int, int]] = []
     try:
-        with connection.cursor() as cursor, cursor.copy(_copy(load_id, freeze=False)) as lines:
+        with (
+            another_session(alias, load_id) as connection,
+            connection.cursor() as cursor,
+            cursor.copy(_copy(load_id, freeze=False)) as lines,
+        ):
             while piece := work.get():
                 first, batch = piece
                 firsts.append((first, len(batch)))
                 lines.write(_lines(first, batch))
-    except psycopg.DataError as error:
-        raise UnstorableRecord(row=_row_among(firsts, _line_of(error))) from error
-    finally:
-        connection.close()
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
+        raise UnstorableRecord(row=_row_among(firsts, row_of(error))) from error
 
 
 def _copy(load_id: int, *, freeze: bool) -> sql.Composable:
@@ -135,8 +137,8 @@ def _lines(first: int, batch: list[str]) -> str:
     return "".join(f"{number}\x02{text}\n" for number, text in enumerate(batch, first))
 
 
-def _line_of(error: psycopg.DataError) -> int | None:
-    """Read from PostgreSQL's report at which line a COPY ended."""
+def row_of(error: psycopg.Error) -> int | None:
+    """Read from PostgreSQL's report at which row a COPY ended."""
     found = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
     return int(found[1]) if found else None
 

@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db import connections, transaction
+from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
+from .locks import another_session
 from .sessions import milliseconds, setting
 from .tables import PATIENCE, record_table, table_name
 
@@ -57,7 +58,7 @@ def index_records(
             _run(connection, memory_bytes, statement)
     else:
         with ThreadPoolExecutor(streams) as pool:
-            run = partial(_run_apart, connection.alias, memory_bytes)
+            run = partial(_run_apart, connection.alias, load_id, memory_bytes)
             list(pool.map(run, _statements(load_id, indexes)))
     take_statistics(connection, load_id)
     if not connection.in_atomic_block and not alone:
@@ -105,17 +106,13 @@ def _run(connection: BaseDatabaseWrapper, memory_bytes: int, statement: sql.Comp
         cursor.execute(statement, [])
 
 
-def _run_apart(alias: str, memory_bytes: int, statement: sql.Composable) -> None:
-    connection = connections.create_connection(alias)
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT set_config('maintenance_work_mem', %s, false)",
-                [f"{memory_bytes // 1024}kB"],
-            )
-            cursor.execute(statement, [])
-    finally:
-        connection.close()
+def _run_apart(alias: str, load_id: int, memory_bytes: int, statement: sql.Composable) -> None:
+    with another_session(alias, load_id) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('maintenance_work_mem', %s, false)",
+            [f"{memory_bytes // 1024}kB"],
+        )
+        cursor.execute(statement, [])
 
 
 def take_statistics(connection: BaseDatabaseWrapper, load_id: int) -> None:

@@ -21,7 +21,8 @@ from datastore_search.exceptions.loads import (
     ResourceGone,
     UnstorableRecord,
 )
-from datastore_search.loading import LoadOptions, cleanup, jobs, load_file
+from datastore_search.loading import LoadOptions, cleanup, load_file
+from datastore_search.loading.watching import Watch
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
@@ -66,13 +67,13 @@ def test_a_load_passes_through_its_states(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[LoadState] = []
-    enter = jobs.enter
+    enters = Watch.enters
 
-    def watched(load: Load, state: LoadState) -> None:
+    def watched(watch: Watch, state: LoadState) -> None:
         seen.append(state)
-        enter(load, state)
+        enters(watch, state)
 
-    monkeypatch.setattr(jobs, "enter", watched)
+    monkeypatch.setattr(Watch, "enters", watched)
 
     load_file(Resource.objects.create(name="r"), path)
 

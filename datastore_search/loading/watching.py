@@ -1,0 +1,196 @@
+"""
+Watching a load: how far it is, for people to see, and whether it is still wanted.
+
+A thread of its own tells the database once a second, over a connection of its own, and asks it the
+same moment whether the load is to end: whatever the load is doing then is interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event, Lock, Thread
+
+import duckdb
+from django.db import Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from .. import storage
+from ..exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted, ResourceGone
+from ..models import FINISHED, Load, LoadState
+
+logger = logging.getLogger(__name__)
+
+#: Called with the records written so far and all of them.
+Progress = Callable[[int, int], None]
+
+#: Seconds between two looks.
+_LOOK_AGAIN = 1.0
+
+#: Where each state begins and ends, as a part of the whole: measured with a million records.
+_SHARES = {
+    LoadState.READING: (0.0, 0.12),
+    LoadState.COPYING: (0.12, 0.62),
+    LoadState.INDEXING: (0.62, 1.0),
+    LoadState.READY: (1.0, 1.0),
+    LoadState.UNCHANGED: (1.0, 1.0),
+}
+
+_current: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+class Watch:
+    """Who is told how far a load is, and who knows when it is to end."""
+
+    def __init__(self, load: Load, progress: Progress | None = None) -> None:
+        """Watch a load; ``progress`` is told of records, too."""
+        self.load = load
+        #: Why the load is to end before its time.
+        self.ending: LoadFailed | None = None
+        self._progress = progress
+        self._part = 0.0
+        self._readers: list[duckdb.DuckDBPyConnection] = []
+        self._lock = Lock()
+
+    def enters(self, state: LoadState) -> None:
+        """
+        Bring the load into a state, for all to see.
+
+        Raises: ``LoadFailed`` when the load is over already, or to end.
+        """
+        self.heed()
+        self.load.state, self._part = state, 0.0
+        self.load.progress = self._whole()
+        wanted = Load.objects.filter(pk=self.load.pk, cancelling=False).exclude(state__in=FINISHED)
+        updated = wanted.update(
+            state=state,
+            rows=self.load.rows,
+            done=self.load.done,
+            total=self.load.total,
+            progress=self.load.progress,
+            common=self.load.common,
+            finished=self.load.finished,
+            seen=timezone.now(),
+        )
+        if not updated:
+            raise self._reason() or LoadInterrupted()
+
+    def advances(self, done: int, total: int) -> None:
+        """
+        Tell how many records have been written, of how many.
+
+        Raises: ``LoadFailed`` when the load is to end.
+        """
+        self.load.done, self.load.total = done, total
+        self.passes(done, total)
+        if self._progress:
+            self._progress(done, total)
+
+    def passes(self, done: float, total: float | None) -> None:
+        """
+        Tell how much of the present state is done, in any measure: bytes, statements.
+
+        Raises: ``LoadFailed`` when the load is to end.
+        """
+        self.heed()
+        self._part = min(1.0, done / total) if total else 0.0
+        self.load.progress = self._whole()
+
+    def heed(self) -> None:
+        """
+        Go on only if the load is still wanted.
+
+        Raises: ``LoadFailed``, of the kind that says why it is not.
+        """
+        if self.ending:
+            raise self.ending
+
+    def _whole(self) -> float:
+        begins, ends = _SHARES[LoadState(self.load.state)]
+        return begins + (ends - begins) * self._part
+
+    def _reason(self) -> LoadFailed | None:
+        """Ask the database why the load is to end, if it is."""
+        found = Load.objects.filter(pk=self.load.pk).values_list("cancelling", "state").first()
+        if found is None:
+            return ResourceGone()
+        cancelling, state = found
+        if cancelling or state == LoadState.CANCELLED:
+            return LoadCancelled()
+        return LoadInterrupted() if state == LoadState.FAILED else None
+
+    # The thread -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+        """
+        Watch the load during this block.
+
+        Within a transaction of the caller nobody else sees the load, so nobody could end it.
+        """
+        before = _current.set(self)
+        over = Event()
+        thread = Thread(target=self._look_until, args=[over, connection.alias], daemon=True)
+        if not connection.in_atomic_block:
+            thread.start()
+        try:
+            yield
+        finally:
+            _current.reset(before)
+            over.set()
+            if thread.ident:
+                thread.join()
+
+    def _look_until(self, over: Event, alias: str) -> None:
+        try:
+            while not over.wait(_LOOK_AGAIN):
+                try:
+                    self._look(connections[alias])
+                except Error:  # the load itself will meet it, too
+                    logger.warning("Load %s could not be watched.", self.load.pk, exc_info=True)
+                    connections[alias].close()
+        finally:
+            connections[alias].close()
+
+    def _look(self, connection: BaseDatabaseWrapper) -> None:
+        self.ending = self.ending or self._reason()
+        if self.ending:
+            self._interrupt(connection)
+            return
+        Load.objects.filter(pk=self.load.pk).exclude(state__in=FINISHED).update(
+            seen=timezone.now(),
+            done=self.load.done,
+            total=self.load.total,
+            progress=self.load.progress,
+        )
+
+    def _interrupt(self, connection: BaseDatabaseWrapper) -> None:
+        """End what is running at this moment; what begins later is ended by the next look."""
+        with self._lock:
+            for reader in self._readers:
+                reader.interrupt()
+        storage.cancel_statements(connection, self.load.pk)
+
+    @contextmanager
+    def over(self, reader: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Interrupt what DuckDB is doing during this block, should the load be ended."""
+        self._readers.append(reader)
+        try:
+            yield
+        finally:
+            with self._lock:  # a connection that is being closed must not be interrupted
+                self._readers.remove(reader)
+
+
+@contextmanager
+def interruptible(reader: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let the load of this thread, if there is one, interrupt a connection of DuckDB's."""
+    watch = _current.get()
+    if watch is None:
+        yield
+        return
+    with watch.over(reader):
+        yield

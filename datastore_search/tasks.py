@@ -1,0 +1,37 @@
+"""
+Loads as tasks, for whatever backend the portal has in ``TASKS``; without one they run at once.
+
+The framework is Django's own from version 6 on, and before that the package it comes from.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import django
+
+from .conf import conf
+from .exceptions.loads import LoadFailed
+from .loading import jobs
+from .models import Load
+
+if django.VERSION >= (6, 0):
+    from django.tasks import task
+else:
+    from django_tasks import task
+
+logger = logging.getLogger(__name__)
+
+
+# The settings are read once more when a load is queued; these are what the backend is asked first.
+@task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+def run_load(load_id: int) -> str:
+    """Run a load that waits in the queue, and say in which state it ended."""
+    load = Load.objects.select_related("resource").filter(pk=load_id).first()
+    if load is None:
+        return "gone"
+    try:
+        jobs.run(load)
+    except LoadFailed as failure:  # which the load keeps, for people to read
+        logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
+    return load.state
