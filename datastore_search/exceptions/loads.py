@@ -57,6 +57,18 @@ class UnknownType(LoadFailed):
     message = _("There is no field type “%(type)s”. Choose one of: %(types)s.")
 
 
+class UnknownChoice(LoadFailed):
+    message = _("“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s.")
+
+
+class UnknownEncodingName(LoadFailed):
+    message = _("There is no character encoding “%(encoding)s”.")
+
+
+class UnusableSchema(LoadFailed):
+    message = _("The table schema cannot be used: %(reason)s")
+
+
 class UnstorableRecord(LoadFailed):
     message = _("Line %(row)s holds a value that PostgreSQL cannot store.")
 

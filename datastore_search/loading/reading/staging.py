@@ -63,10 +63,10 @@ class Rows:
         """Add a row with a cell for each field."""
         try:
             size = self._batch.add(line, cells)
-        except (UnicodeEncodeError, _NulInText):
+        except (UnicodeEncodeError, _NulError):
             self._note_unstorable(line, cells)
             return
-        except _RowTooLong:
+        except _LengthError:
             self.fault(line, LongRow(most=ROW_BYTES_MOST // 2**20))
             return
         if size > _BATCH_BYTES:
@@ -81,18 +81,20 @@ class Rows:
             self._flush_faults()
 
     def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
-        """Give faults the names of their fields; ``order`` puts the fields into another order."""
+        """Put the fields into their order, if it is another, and give faults the fields' names."""
         self._flush()
         self._flush_faults()
-        for position, name in enumerate(names):
+        self._batch.close()
+        self._path.unlink()
+        order = range(self.width) if order is None else order
+        if list(order) != sorted(order):
+            self._reorder(order)
+        # A field may be called “1”: the mark keeps it from being taken for a place.
+        for position, name in zip(order, names, strict=True):
             self._connection.execute(
                 f"UPDATE {FAULTS} SET field = ? WHERE field = ?", [f"={name}", str(position)]
             )
         self._connection.execute(f"UPDATE {FAULTS} SET field = field[2:] WHERE field <> ''")
-        if order is not None and list(order) != sorted(order):
-            self._reorder(order)
-        self._batch.close()
-        self._path.unlink()
 
     def _reorder(self, order: Sequence[int]) -> None:
         for position in order:
@@ -124,11 +126,11 @@ class Rows:
             self._faults.clear()
 
 
-class _NulInText(ValueError):
+class _NulError(ValueError):
     """PostgreSQL has no NUL in texts."""
 
 
-class _RowTooLong(ValueError):
+class _LengthError(ValueError):
     """A row has more bytes than a row may."""
 
 
@@ -149,9 +151,9 @@ class _Batch:
         """Take what csv writes: a row at a time."""
         written = row.encode()
         if b"\0" in written:
-            raise _NulInText
+            raise _NulError
         if len(written) > ROW_BYTES_MOST:
-            raise _RowTooLong
+            raise _LengthError
         self._size += self._file.write(written)
 
     def close(self) -> int:
