@@ -26,9 +26,8 @@ demo: setup ## Prepare the example portal with sample data and serve it
 	$(PY) manage.py demo --port $(PORT)
 	@$(MAKE) --no-print-directory serve
 
-serve: setup ## Serve the example portal under gunicorn (PORT, WEB_CONCURRENCY)
-	@exec $(VENV)/bin/gunicorn example_project.wsgi --bind 127.0.0.1:$(PORT) \
-		--workers $(WEB_CONCURRENCY) --worker-class gthread --threads 4 --timeout 300 --limit-request-line 8190 --log-level warning
+serve: setup ## Serve the example portal, with a worker that runs its loads (PORT, WEB_CONCURRENCY)
+	@exec $(PY) manage.py serve --port $(PORT) --workers $(WEB_CONCURRENCY)
 
 test: setup browser ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
@@ -60,4 +59,4 @@ messages: setup ## Collect and compile the messages (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py compilemessages
 
 clean: ## Remove what the other commands made
-	rm -rf $(VENV) .postgres .postgres.lock .secret_key build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .postgres .postgres.lock .secret_key .media build dist site *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+import django
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -44,6 +45,8 @@ INSTALLED_APPS = [
     "knox",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    *(["django_tasks"] if django.VERSION < (6, 0) else []),  # Django has them from 6.0 on
+    "django_tasks_db",
     "datastore_search",
     "example_project",
 ]
@@ -104,6 +107,11 @@ LANGUAGE_CODE = "en"
 LANGUAGES = global_settings.LANGUAGES
 TIME_ZONE = "UTC"
 USE_TZ = True
+
+# Loads wait in the database for the worker that "make serve" starts beside the web server.
+TASKS = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
+#: Uploads wait here for their load; no address leads to them.
+MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo

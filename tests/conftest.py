@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import django
 import pytest
 from django.conf import settings
 
+from datastore_search.loading import jobs
 from datastore_search.models import Resource
 
 from .builders import make_resource
 
 # A password of a test protects nothing; hashing it as Django does takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Tasks run at once; tests of the worker start one.
+_TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
+settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.ImmediateBackend"}}
+
+
+@pytest.fixture(autouse=True)
+def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run what is queued at once in tests that are one transaction, and so never commit."""
+    if {"transactional_db", "live_server"}.isdisjoint(request.fixturenames):
+        monkeypatch.setattr(jobs, "when_committed", lambda call: call())
+
+
+@pytest.fixture(autouse=True)
+def uploads(settings: Any, tmp_path: Path) -> Path:
+    """A folder for uploads, which goes with the test."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return tmp_path / "media"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ See decision 0017.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -111,7 +111,12 @@ def queue(load: Load) -> None:
     """Let a worker run a load, be it new or a draft, once the transaction is committed."""
     load.state = LoadState.QUEUED
     load.save(update_fields=["state"])
-    transaction.on_commit(partial(_hand_over, load), using=router.db_for_write(Load))
+    when_committed(partial(_hand_over, load))
+
+
+def when_committed(call: Callable[[], None]) -> None:
+    """Call when what has been done so far cannot be taken back."""
+    transaction.on_commit(call, using=router.db_for_write(Load))
 
 
 def _hand_over(load: Load) -> None:
