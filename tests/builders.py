@@ -44,7 +44,7 @@ def load_csv(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        load_file(resource, path, options=LoadOptions(types=types or {}))
+        load_file(resource, path, options=LoadOptions(types=types or {}, may_drop=True))
     resource.refresh_from_db()
     return resource
 

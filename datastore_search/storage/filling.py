@@ -74,7 +74,8 @@ def _fill_alone(
                 for batch in batches:
                     lines.write(_lines(count + 1, batch))
                     count += len(batch)
-    except (psycopg.DataError, errors.StatementTooComplex) as error:  # COPY goes past Django, which would wrap it
+    # COPY goes past Django, which would wrap its errors.
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
         raise UnstorableRecord(row=row_of(error) or "?") from error
     return count
 

@@ -309,7 +309,7 @@ class Writer:
     def _count(self, more: int) -> None:
         """Keep the number of records, and when they changed last."""
         loads = Load.objects.using(self.using).filter(pk=self._load.pk)
-        loads.update(rows=F("rows") + more, common={})
+        loads.update(rows=F("rows") + more, common={}, fingerprint="")
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             modified=timezone.now()
         )

@@ -1,0 +1,111 @@
+"""The rows of a file that cannot be loaded: kept with the load, and written for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from ..exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
+from ..models import BadRowReport, Load
+from .options import BadRowsChoice, LoadOptions
+from .table import FAULTS, STAGED, Table
+
+#: Faults that a report lists at most; all of them are counted.
+_LISTED = 100_000
+_ROWS_AT_ONCE = 2_000
+
+#: What makes a spreadsheet take a text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def keep_faults(load: Load, table: Table) -> None:
+    """Count the rows that cannot be loaded, and keep the first faults with the load."""
+    load.faults = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
+    Load.objects.filter(pk=load.pk).update(faults=load.faults)
+    if not load.faults:
+        return
+    found = table.connection.execute(
+        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_LISTED}"
+    )
+    while batch := found.fetchmany(_ROWS_AT_ONCE):
+        BadRowReport.objects.bulk_create(
+            BadRowReport(load=load, line=line, field=field, value=value, kept=json.loads(kept))
+            for line, field, value, kept in batch
+        )
+
+
+def remarks_on(load: Load, table: Table, options: LoadOptions) -> list[Remark]:
+    """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
+    remarks: list[Remark] = []
+    if load.faults and not refuses(options):
+        remarks.append(RowsLeftOut(count=load.faults))
+    count = table.count(FAULTS)
+    if count > _LISTED:
+        remarks.append(ReportCut(listed=_LISTED, count=count))
+    return remarks
+
+
+def refuses(options: LoadOptions) -> bool:
+    """Tell whether a single bad row refuses the file."""
+    return options.bad_rows == BadRowsChoice.REFUSE
+
+
+def refuse(load: Load) -> None:
+    """
+    Refuse the file for its bad rows, if it has any.
+
+    Raises: ``BadRows``.
+    """
+    first = load.bad_rows.first()
+    if first is not None:
+        raise BadRows(
+            count=load.faults,
+            line=first.line,
+            field=first.field or "–",
+            value=first.value,
+            reason=BadRow.revived(first.kept),
+        )
+
+
+def leave_out(table: Table) -> None:
+    """Keep of the rows those that can be loaded."""
+    table.connection.execute(f"DELETE FROM {STAGED} WHERE line IN (SELECT line FROM {FAULTS})")
+
+
+# For people ---------------------------------------------------------------------------------------
+
+
+def write_report(load: Load, language: str) -> Iterator[str]:
+    """
+    Write the bad rows of a load as CSV, in a language, piece by piece.
+
+    It begins with a byte order mark, by which spreadsheets know the encoding; a value that they
+    would take for a formula gets an apostrophe.
+    """
+    with translation.override(language):
+        header = [_("Line"), _("Field"), _("Value"), _("Reason")]
+        first = "\ufeff" + _written([header])
+    yield first
+    rows = load.bad_rows.all().iterator(chunk_size=_ROWS_AT_ONCE)
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        # Between two pieces the language is that of whoever reads them.
+        with translation.override(language):
+            piece = _written([row.line, row.field, row.value, row.reason] for row in batch)
+        yield piece
+
+
+def _written(rows: Iterable[list[str] | list[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows([_harmless(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(cell: object) -> str:
+    text = str(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,139 @@
+"""
+Bringing the rows of a file into a table that is being served.
+
+They lie in a table of their own before, numbered by their lines, so that merging is a few
+statements over whole tables.  It has no search vectors: those are made where the records go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import psycopg
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import errors, sql
+from psycopg.types.json import Jsonb
+
+from ..exceptions.loads import UnstorableRecord
+from .filling import row_of
+from .indexes import key_value
+from .tables import record_table
+
+#: JSON text holds no control characters, so CSV with these needs no escaping.
+_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+
+_ROWS_AT_ONCE = 2_000
+
+
+def stage_rows(
+    connection: BaseDatabaseWrapper, load_id: int, batches: Iterable[Sequence[tuple[int, str]]]
+) -> None:
+    """
+    Make a table of a load's rows that nobody sees.
+
+    ``batches`` are lists of lines, each with a JSON object as text.
+
+    Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
+    """
+    table = record_table(load_id)
+    try:
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            # What a crash of the server takes away is the file of a load that has failed.
+            cursor.execute(
+                sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
+            )
+            copying = sql.SQL("COPY {} (_id, data) FROM STDIN ({})").format(
+                table, sql.SQL(_OPTIONS)
+            )
+            with cursor.copy(copying) as lines:
+                for batch in batches:
+                    lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
+            cursor.execute(sql.SQL("ANALYZE {}").format(table))
+    except (psycopg.DataError, errors.StatementTooComplex) as error:
+        raise UnstorableRecord(row=row_of(error) or "?") from error
+
+
+def taken_lines(
+    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+) -> Iterator[list[int]]:
+    """Find the lines of a load's rows whose key a record of the target has already."""
+    statement = sql.SQL(
+        "SELECT staged._id FROM {staged} AS staged WHERE EXISTS"
+        " (SELECT FROM {target} AS record WHERE {same}) ORDER BY staged._id"
+    ).format(staged=record_table(load_id), target=record_table(target_id), same=_same(key))
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(statement, [])
+        while batch := cursor.fetchmany(_ROWS_AT_ONCE):
+            yield [line for (line,) in batch]
+
+
+def drop_taken(
+    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+) -> None:
+    """Take the rows out of a load whose key a record of the target has already."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("DELETE FROM {staged} AS staged USING {target} AS record WHERE {same}").format(
+                staged=record_table(load_id), target=record_table(target_id), same=_same(key)
+            ),
+            [],
+        )
+
+
+def add_rows(
+    connection: BaseDatabaseWrapper,
+    load_id: int,
+    target_id: int,
+    key: Sequence[str] = (),
+    *,
+    empty: Iterable[str],
+) -> int:
+    """
+    Add the rows of a load to the target, in their order, and return how many.
+
+    With a ``key`` only those that no record has the key of; ``empty`` are fields that they lack.
+    """
+    new = (
+        sql.SQL("WHERE NOT EXISTS (SELECT FROM {target} AS record WHERE {same})").format(
+            target=record_table(target_id), same=_same(key)
+        )
+        if key
+        else sql.SQL("")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "INSERT INTO {target} (data) SELECT %s::jsonb || staged.data"
+                " FROM {staged} AS staged {new} ORDER BY staged._id"
+            ).format(target=record_table(target_id), staged=record_table(load_id), new=new),
+            [Jsonb(dict.fromkeys(empty))],
+        )
+        return int(cursor.rowcount)
+
+
+def change_records(
+    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+) -> int:
+    """
+    Give the records of the target the values of the rows with their key; return how many change.
+
+    Records that have them already are not written again: each would be new to every index.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "UPDATE {target} AS record SET data = record.data || staged.data"
+                " FROM {staged} AS staged"
+                " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
+            ).format(target=record_table(target_id), staged=record_table(load_id), same=_same(key)),
+            [],
+        )
+        return int(cursor.rowcount)
+
+
+def _same(key: Sequence[str]) -> sql.Composable:
+    return sql.SQL(" AND ").join(
+        sql.SQL("{} = {}").format(key_value("record.data", name), key_value("staged.data", name))
+        for name in key
+    )
