@@ -12,8 +12,8 @@ import django
 
 from .conf import conf
 from .exceptions.loads import LoadFailed
-from .loading import jobs
-from .models import Load
+from .loading import drafts, jobs
+from .models import Load, LoadState
 
 if django.VERSION >= (6, 0):
     from django.tasks import task
@@ -34,4 +34,14 @@ def run_load(load_id: int) -> str:
         jobs.run(load)
     except LoadFailed as failure:  # which the load keeps, for people to read
         logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
+    return load.state
+
+
+@task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+def look_at_draft(load_id: int) -> str:
+    """Find out what is in the file of a draft that is too large to be read while somebody waits."""
+    load = Load.objects.select_related("resource").filter(pk=load_id).first()
+    if load is None or load.state != LoadState.DRAFT:
+        return "gone"
+    drafts.look(load)
     return load.state

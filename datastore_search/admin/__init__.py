@@ -1,10 +1,10 @@
 """
 The Django admin: describe resources, load files into them, watch their loads, issue tokens.
 
-``resources`` and ``loads`` have the pages, ``forms`` what is asked of staff, ``showing`` how a load
-looks in lists; ``access`` says who may do what.
+``resources`` and ``loads`` have the pages of each, ``drafting`` leads from an upload to a load;
+``forms`` is what staff are asked, ``showing`` how a load looks, ``access`` who may do what.
 """
 
-from . import resources, tokens
+from . import loads, resources, tokens
 
-__all__ = ["resources", "tokens"]
+__all__ = ["loads", "resources", "tokens"]

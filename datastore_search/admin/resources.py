@@ -2,87 +2,42 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+import uuid
+from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
+from django.contrib import admin
 from django.db import connections, models, router
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.template.defaultfilters import filesizeformat
-from django.urls import NoReverseMatch, reverse
-from django.utils.formats import number_format
+from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
-from ..conf import conf
-from ..exceptions.loads import LoadFailed
-from ..loading import load_file
-from ..models import Alias, Field, IndexKind, Load, LoadState, Resource
+from ..models import Alias, Field, Load, Resource
+from .access import OfResource, may, require
+from .drafting import upload_page
+from .forms import FieldForm, ResourceForm
+from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
+
+#: Loads that the page of a resource lists; the list of loads has all.
+_LOADS_SHOWN = 20
+
+_NEWEST = Load.objects.defer(*UNSHOWN).order_by("resource_id", "-started", "-pk")
 
 
-class ResourceForm(forms.ModelForm):
-    """A resource and, if there is one to load, a file."""
-
-    file = forms.FileField(
-        label=_("CSV file to load"),
-        required=False,
-        help_text=_(
-            "Replaces the records. Readers see the old ones until the new ones are complete; "
-            "labels and notes of fields are kept."
-        ),
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.tsv,.txt,text/csv"}),
-    )
-
-    class Meta:
-        model = Resource
-        fields = ("title", "name", "description", "private", "language", "indexes")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the languages that PostgreSQL knows."""
-        super().__init__(*args, **kwargs)
-        if "language" in self.fields:
-            languages = storage.search_languages(connections[router.db_for_read(Resource)])
-            self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
-        if "indexes" in self.fields:
-            asked = self.fields["indexes"]
-            self.fields["indexes"] = forms.MultipleChoiceField(
-                label=asked.label,
-                help_text=asked.help_text,
-                required=False,
-                choices=IndexKind.choices,
-                widget=forms.CheckboxSelectMultiple,
-            )
-
-    def clean_indexes(self) -> list[str] | None:
-        """Take no choice for the portal's own."""
-        return self.cleaned_data["indexes"] or None
-
-    def clean_file(self) -> UploadedFile | None:
-        """Refuse a file that is too large."""
-        file: UploadedFile | None = self.cleaned_data["file"]
-        if file and file.size and file.size > conf.UPLOAD_MAX_BYTES:
-            raise ValidationError(
-                gettext("The file is larger than %(most)s. Load it with the command instead.")
-                % {"most": filesizeformat(conf.UPLOAD_MAX_BYTES)}
-            )
-        return file
-
-
-class FieldInline(admin.TabularInline):
-    """The data dictionary: what each field is called and means."""
+class FieldInline(OfResource):
+    """The data dictionary: what each field is called and means, and its type for the next load."""
 
     model = Field
-    fields = ("name", "type", "label", "notes")
+    form = FieldForm
+    fields = ("name", "type", "chosen", "label", "notes")
     readonly_fields = ("name", "type")
-    extra = 0
     can_delete = False
     formfield_overrides = {
         models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 40})}
@@ -93,45 +48,19 @@ class FieldInline(admin.TabularInline):
         return False
 
 
-class AliasInline(admin.TabularInline):
+class AliasInline(OfResource):
     """Other names of the resource."""
 
     model = Alias
     fields = ("name",)
-    extra = 0
-
-
-class LoadInline(admin.TabularInline):
-    """The loads, the newest first."""
-
-    model = Load
-    fk_name = "resource"
-    fields = ("started", "source", "shown_state", "rows", "duration", "shown_error")
-    readonly_fields = fields
-    extra = 0
-    can_delete = False
-    show_change_link = False
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Let only loading make loads."""
-        return False
+        """Ask for the resource; whoever makes one may name it."""
+        return may(request, "change" if obj else "add", obj)
 
-    @admin.display(description=_("state"))
-    def shown_state(self, load: Load) -> str:
-        """Show the state in its colour."""
-        return _badge(load)
-
-    @admin.display(description=_("error"))
-    def shown_error(self, load: Load) -> str:
-        """Show why the load failed, in the reader's language."""
-        return load.error or "–"
-
-    @admin.display(description=_("seconds"))
-    def duration(self, load: Load) -> str:
-        """Show how long the load took."""
-        if not load.finished:
-            return "–"
-        return number_format((load.finished - load.started).total_seconds(), decimal_pos=1)
+    def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Ask for the resource."""
+        return may(request, "change", obj)
 
 
 @admin.register(Resource)
@@ -157,27 +86,52 @@ class ResourceAdmin(admin.ModelAdmin):
 
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
+        js = ("datastore_search/loads.js",)
+
+    def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Ask in general, then for this resource."""
+        return may(request, "view", obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Ask in general, then for this resource."""
+        return may(request, "change", obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
+        """Ask in general, then for this resource."""
+        return may(request, "delete", obj)
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page on which a file is given."""
+        view = self.admin_site.admin_view(self.load_view)
+        added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
+        return [added, *super().get_urls()]
+
+    def load_view(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+        """Take a file to load."""
+        resource = get_object_or_404(Resource, pk=resource_id)
+        require(request, "change", resource)
+        return upload_page(request, self, resource)
 
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show what a resource has only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
-        load = (_("Load a file"), {"fields": ["file"]})
         known = (
             _("Address"),
             {"fields": ["id", "api_address", "shown_key", "created", "modified"]},
         )
-        return [about, load, indexes, known] if obj else [about, load, indexes]
+        return [about, indexes, known] if obj else [about, indexes]
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
-        """Show fields and loads only once there can be some."""
-        return [AliasInline, FieldInline, LoadInline] if obj else [AliasInline]
+        """Show fields only once there can be some."""
+        return [AliasInline, FieldInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """Read the loads of all shown resources at once."""
-        return super().get_queryset(request).prefetch_related("loads")
+        """Read the newest loads of all shown resources at once."""
+        newest = Prefetch("loads", _NEWEST.distinct("resource_id"), to_attr="newest")
+        return super().get_queryset(request).prefetch_related(newest)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all shown resources in one query."""
@@ -198,7 +152,7 @@ class ResourceAdmin(admin.ModelAdmin):
     def records(self, resource: Resource) -> str:
         """Show how many records are served."""
         load = resource.current_load
-        return number_format(load.rows, force_grouping=True) if load else "–"
+        return grouped(load.rows) if load else "–"
 
     @admin.display(description=_("size"))
     def size(self, resource: Resource) -> str:
@@ -208,15 +162,15 @@ class ResourceAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("state"))
     def shown_state(self, resource: Resource) -> str:
-        """Show the state of the last load."""
-        loads = list(resource.loads.all())
-        return _badge(loads[0]) if loads else gettext("not loaded yet")
+        """Show the state of the last load, and how far it is."""
+        newest = _newest(resource)
+        return live(newest) if newest else gettext("not loaded yet")
 
     @admin.display(description=_("last load"))
     def last_load(self, resource: Resource) -> Any:
         """Show when the last load began."""
-        loads = list(resource.loads.all())
-        return loads[0].started if loads else None
+        newest = _newest(resource)
+        return newest.started if newest else None
 
     @admin.display(description=_("API"))
     def api_address(self, resource: Resource) -> str:
@@ -235,48 +189,59 @@ class ResourceAdmin(admin.ModelAdmin):
 
     def view_on_site(self, resource: Resource) -> str | None:
         """Lead to the data page, once there is something on it and if the portal has the pages."""
-        if not resource.current_load_id:
-            return None
-        try:
-            return reverse("datastore_search:resource", args=[resource.pk])
-        except NoReverseMatch:
-            return None
+        return address_of(resource)
 
-    def save_related(
-        self, request: HttpRequest, form: Any, formsets: Sequence[Any], change: bool
-    ) -> None:
-        """Load the file once everything else is saved."""
-        super().save_related(request, form, formsets, change)
-        file: UploadedFile | None = form.cleaned_data.get("file")
-        if file:
-            self._load(request, form.instance, file)
+    def response_add(
+        self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Go on to loading, if that was asked for."""
+        if "_load" in request.POST:
+            return redirect("admin:datastore_search_resource_load", obj.pk)
+        return super().response_add(request, obj, post_url_continue)
 
-    def _load(self, request: HttpRequest, resource: Resource, file: UploadedFile) -> None:
-        with tempfile.TemporaryDirectory(prefix="datastore_search_") as folder:
-            path = Path(folder) / "upload"
-            with path.open("wb") as target:
-                for chunk in file.chunks():
-                    target.write(chunk)
-            try:
-                load = load_file(resource, path, source=file.name or "upload")
-            except LoadFailed as error:
-                messages.error(
-                    request,
-                    gettext("The file was not loaded; the records are as they were. %(reason)s")
-                    % {"reason": error},
-                )
-            else:
-                messages.success(
-                    request,
-                    gettext("The file was loaded: %(rows)s records.")
-                    % {"rows": number_format(load.rows, force_grouping=True)},
-                )
+    def get_deleted_objects(
+        self, objs: Iterable[Resource], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Name the resources alone: fields, loads and bad rows may be a hundred thousand."""
+        named = [str(resource) for resource in objs]
+        return named, {str(self.opts.verbose_name_plural): len(named)}, set(), []
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show the last loads, too."""
+        loads = Load.objects.defer(*UNSHOWN).filter(resource=object_id)
+        return super().change_view(
+            request,
+            object_id,
+            form_url,
+            {
+                **(extra_context or {}),
+                "loads": [_in_list(load) for load in loads[:_LOADS_SHOWN]],
+                "more_loads": loads.count() > _LOADS_SHOWN,
+            },
+        )
 
 
-def _badge(load: Load) -> str:
-    tone = {LoadState.READY: "good", LoadState.FAILED: "bad"}.get(LoadState(load.state), "busy")
-    return format_html(
-        '<span class="datastore-badge datastore-badge-{}">{}</span>',
-        tone,
-        load.get_state_display(),
-    )
+def _newest(resource: Resource) -> Load | None:
+    found: list[Load] = getattr(resource, "newest", [])
+    return found[0] if found else None
+
+
+def _in_list(load: Load) -> dict[str, Any]:
+    """Say what the list of loads shows of one."""
+    return {
+        "pk": load.pk,
+        "started": load.started,
+        "source": load.url or load.source,
+        "mode": load.get_mode_display(),
+        "state": live(load),
+        "records": records_of(load),
+        "bad": bad_rows_of(load),
+        "took": took(load),
+        "error": load.error,
+    }

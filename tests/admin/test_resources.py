@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
@@ -16,7 +15,7 @@ from datastore_search.conf import conf
 from datastore_search.models import Field, Load, LoadState, Resource
 from datastore_search.tokens import user_of
 
-from .builders import SURVEY, make_resource, make_user
+from ..builders import SURVEY, load_csv, make_resource, make_user
 
 LIST = "/en/admin/datastore_search/resource/"
 ADD = f"{LIST}add/"
@@ -38,33 +37,23 @@ def form(**values: Any) -> dict[str, Any]:
 def inlines(resource: Resource, **labels: str) -> dict[str, Any]:
     fields = list(resource.fields.all())
     data: dict[str, Any] = {}
-    for prefix, count in (("fields", len(fields)), ("loads", resource.loads.count())):
-        data |= {f"{prefix}-TOTAL_FORMS": count, f"{prefix}-INITIAL_FORMS": count}
+    data |= {"fields-TOTAL_FORMS": len(fields), "fields-INITIAL_FORMS": len(fields)}
     for place, field in enumerate(fields):
         data[f"fields-{place}-id"] = field.pk
         data[f"fields-{place}-label"] = labels.get(field.name, field.label)
         data[f"fields-{place}-notes"] = field.notes
-    for place, load in enumerate(resource.loads.all()):
-        data[f"loads-{place}-id"] = load.pk
     return data
-
-
-def upload(text: str | bytes = SURVEY, name: str = "survey.csv") -> SimpleUploadedFile:
-    return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
 
 
 def told(response: Any) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
-def test_a_resource_is_made_with_its_file(staff: Client) -> None:
-    response = staff.post(ADD, form(file=upload()), follow=True)
+def test_a_resource_is_made_and_its_file_asked_for(staff: Client) -> None:
+    response = staff.post(ADD, form(_load="1"))
 
     resource = Resource.objects.get()
-    assert resource.current_load is not None
-    assert resource.current_load.rows == 6
-    assert resource.current_load.source == "survey.csv"
-    assert "The file was loaded: 6 records." in told(response)
+    assert response.headers["Location"] == f"{LIST}{resource.pk}/load/"
 
 
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
@@ -80,10 +69,10 @@ def test_a_resource_is_made_without_a_file(staff: Client) -> None:
 def test_indexes_are_chosen_and_shown(
     staff: Client, chosen: list[str], kept: list[str] | None
 ) -> None:
-    staff.post(ADD, form(indexes=chosen, file=upload()))
+    staff.post(ADD, form(indexes=chosen))
 
     resource = Resource.objects.get()
-    load = resource.current_load
+    load = load_csv(resource, SURVEY).current_load
     assert load is not None
     assert (resource.indexes, load.indexes) == (kept, kept or list(conf.INDEXES))
     page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
@@ -109,47 +98,25 @@ def test_aliases_are_given_and_refused(staff: Client) -> None:
     assert [alias.name for alias in Resource.objects.get().aliases.all()] == ["một", "two"]
 
 
-def test_a_file_replaces_the_records_and_labels_stay(staff: Client) -> None:
+def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -> None:
     resource = make_resource()
-    address = f"{LIST}{resource.pk}/change/"
+    place = resource.fields.get(name="code").position
+    answers = form(**inlines(resource, title="The title"))
 
-    staff.post(
-        address,
-        form(file=upload("title,x\n1,2\n"), **inlines(resource, title="The title")),
-        follow=True,
-    )
+    staff.post(f"{LIST}{resource.pk}/change/", {**answers, f"fields-{place}-chosen": "int4"})
 
-    resource.refresh_from_db()
-    assert resource.current_load is not None
-    assert resource.current_load.rows == 1
     assert Field.objects.get(name="title").label == "The title"
+    assert Field.objects.get(name="code").chosen == "int4"
 
 
-def test_a_bad_file_is_explained_and_changes_nothing(staff: Client) -> None:
+def test_an_unknown_type_is_refused(staff: Client) -> None:
     resource = make_resource()
-    before = resource.current_load_id
+    answers = {**form(**inlines(resource)), "fields-0-chosen": "colour"}
 
-    response = staff.post(
-        f"{LIST}{resource.pk}/change/",
-        form(file=upload("a,b\n1,2\n3\n", "bad.csv"), **inlines(resource)),
-        follow=True,
-    )
+    response = staff.post(f"{LIST}{resource.pk}/change/", answers)
 
-    resource.refresh_from_db()
-    assert resource.current_load_id == before
-    assert any("The first is line 3" in text for text in told(response))
-    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
-    assert "bad.csv" in page
-    assert "The first is line 3" in page
-
-
-def test_a_file_that_is_too_large_is_refused(staff: Client, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
-
-    response = staff.post(ADD, form(file=upload()))
-
-    assert b"The file is larger than" in response.content
-    assert not Resource.objects.exists()
+    assert b"colour" in response.content
+    assert not Field.objects.exclude(chosen="").exists()
 
 
 def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:
@@ -210,11 +177,12 @@ def test_who_may_only_view_cannot_load(client: Client, resource: Resource) -> No
     address = f"{LIST}{resource.pk}/change/"
 
     page = client.get(address)
-    response = client.post(address, form(file=upload(), **inlines(resource)))
+    response = client.post(address, form(**inlines(resource)))
 
     assert page.status_code == 200
     assert response.status_code == 403
-    assert Load.objects.count() == 1
+    assert "Load a file" not in page.content.decode()
+    assert "ready" in page.content.decode()
 
 
 # Tokens -------------------------------------------------------------------------------------------

@@ -1,0 +1,351 @@
+"""What staff are asked: which resource it is, which file is loaded, and how it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from django import forms
+from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connections, router
+from django.template.defaultfilters import filesizeformat
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from .. import storage
+from ..conf import conf
+from ..exceptions.loads import LoadFailed
+from ..loading import BadRowsChoice, LoadOptions
+from ..loading.forms import forms as types
+from ..loading.tableschema import schema_of
+from ..models import Field, IndexKind, Mode, Resource
+
+_SCHEMA_BYTES_MOST = 2**20
+
+_Choices = list[tuple[str, str | Promise]]
+
+_DELIMITERS: _Choices = [
+    ("", _("as the file shows")),
+    (",", _("comma")),
+    (";", _("semicolon")),
+    ("\t", _("tab")),
+    ("|", _("vertical bar")),
+    (" ", _("space")),
+]
+
+#: Those that are met; any other that Python knows is taken, too.
+_ENCODINGS = (
+    "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
+    "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5", "euc-kr",
+)  # fmt: skip
+
+_BAD_ROWS: _Choices = [
+    (BadRowsChoice.REFUSE.value, _("refuse the file: nothing changes, and the report lists them")),
+    (BadRowsChoice.SKIP.value, _("leave them out and load the rest; the report lists them")),
+]
+
+_DATE_ORDERS: _Choices = [
+    ("", _("neither: such a field stays text")),
+    ("dmy", _("day first: 03/04/2025 is 3 April")),
+    ("mdy", _("month first: 03/04/2025 is 4 March")),
+]
+
+
+def types_to_choose(otherwise: str | Promise) -> _Choices:
+    """List the types and their notations, as people choose them, after the choice of none."""
+    return [("", otherwise), *((name, form.title) for name, form in types.items())]
+
+
+class ResourceForm(forms.ModelForm):
+    """A resource."""
+
+    class Meta:
+        model = Resource
+        fields = ("title", "name", "description", "private", "language", "indexes")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the languages that PostgreSQL knows."""
+        super().__init__(*args, **kwargs)
+        if "language" in self.fields:
+            languages = storage.search_languages(connections[router.db_for_read(Resource)])
+            self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
+        if "indexes" in self.fields:
+            asked = self.fields["indexes"]
+            self.fields["indexes"] = forms.MultipleChoiceField(
+                label=asked.label,
+                help_text=asked.help_text,
+                required=False,
+                choices=IndexKind.choices,
+                widget=forms.CheckboxSelectMultiple,
+            )
+
+    def clean_indexes(self) -> list[str] | None:
+        """Take no choice for the portal's own."""
+        return self.cleaned_data["indexes"] or None
+
+
+class FieldForm(forms.ModelForm):
+    """What people say of a field, and the type that it is to have."""
+
+    class Meta:
+        model = Field
+        fields = ("chosen", "label", "notes")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Offer the types that there are."""
+        super().__init__(*args, **kwargs)
+        if "chosen" in self.fields:
+            chosen = self.fields["chosen"]
+            chosen.widget = forms.Select(choices=types_to_choose(_("as the file shows")))
+
+
+class _Suggesting(AdminTextInputWidget):
+    """A line of text for which the browser suggests some."""
+
+    template_name = "datastore_search/admin/_suggesting.html"
+
+    def __init__(self, suggested: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
+        super().__init__(attrs)
+        self.suggested = tuple(suggested)
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, value, attrs)
+        listed = f"{context['widget']['attrs'].get('id', name)}_suggested"
+        context["widget"]["attrs"]["list"] = listed
+        return {**context, "listed": listed, "suggested": self.suggested}
+
+
+class _Lines(forms.CharField):
+    """Texts, one in each line; what is a line's own is kept as it is."""
+
+    widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, strip=False, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list | tuple) else value
+
+    def to_python(self, value: Any) -> Any:
+        return tuple(line for line in (value or "").splitlines() if line)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return tuple(initial or ()) != self.to_python(data)
+
+
+class PreviewForm(forms.Form):
+    """What is decided once a file has been looked at: types, bad rows, fields that may go."""
+
+    bad_rows = forms.ChoiceField(
+        label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
+    )
+    may_drop = forms.BooleanField(
+        label=_("Let these fields go, with their labels and notes"), required=False
+    )
+
+    def __init__(
+        self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any
+    ) -> None:
+        """Ask for a type for each of the file's fields."""
+        first = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
+        super().__init__(*args, initial=first, **kwargs)
+        self.options, self.names = options, tuple(names)
+        choices = types_to_choose(_("as the file shows"))
+        for place, name in enumerate(self.names):
+            self.fields[f"type_{place}"] = forms.ChoiceField(
+                label=name,
+                choices=choices,
+                required=False,
+                initial=options.types.get(name) or options.usual_types.get(name, ""),
+            )
+
+    def chosen(self) -> LoadOptions:
+        """Give the options as they are now."""
+        said = {name: self.cleaned_data[f"type_{place}"] for place, name in enumerate(self.names)}
+        return replace(
+            self.options,
+            types={name: form for name, form in said.items() if form},
+            usual_types={
+                name: form for name, form in self.options.usual_types.items() if name not in said
+            },
+            bad_rows=self.cleaned_data["bad_rows"],
+            may_drop=self.cleaned_data["may_drop"],
+        )
+
+
+class LoadForm(forms.Form):
+    """A file or the address of one, and how it is read: everything that ``LoadOptions`` has."""
+
+    file = forms.FileField(
+        label=_("File"),
+        required=False,
+        help_text=_(
+            "CSV, TSV, XLSX, ODS, JSON, NDJSON, GeoJSON or Parquet; CSV, TSV and JSON also packed "
+            "as gzip or zip."
+        ),
+        widget=forms.FileInput,
+    )
+    url = forms.CharField(
+        label=_("Or its address"),
+        required=False,
+        help_text=_("http or https. The server fetches the file."),
+        widget=AdminTextInputWidget(attrs={"inputmode": "url", "class": "vTextField"}),
+    )
+    mode = forms.ChoiceField(
+        label=_("What becomes of the records"), choices=Mode.choices, widget=forms.RadioSelect
+    )
+    key = _Lines(
+        label=_("Key"),
+        help_text=_(
+            "Names of the fields that no two records share, one in each line. Updating needs them."
+        ),
+    )
+    bad_rows = forms.ChoiceField(
+        label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
+    )
+    nulls = _Lines(
+        label=_("Texts that mean nothing"),
+        help_text=_("Such as NA or -, one in each line. Empty cells always mean nothing."),
+    )
+    date_order = forms.ChoiceField(
+        label=_("Dates that can be read both ways"), choices=_DATE_ORDERS, required=False
+    )
+    encoding = forms.CharField(
+        label=_("Character encoding"),
+        required=False,
+        help_text=_("Empty: it is recognised."),
+        widget=_Suggesting(_ENCODINGS, attrs={"class": ""}),
+    )
+    delimiter = forms.ChoiceField(
+        label=_("What separates the cells"), choices=_DELIMITERS, required=False
+    )
+    skip = forms.IntegerField(
+        label=_("Lines above the header"),
+        required=False,
+        min_value=0,
+        help_text=_("Lines or rows to leave out. Empty: it is recognised."),
+    )
+    sheet = forms.CharField(
+        label=_("Sheet"),
+        required=False,
+        help_text=_("The name of a sheet, or its number from 1. Empty: the first with anything."),
+        widget=AdminTextInputWidget(attrs={"class": ""}),
+    )
+    member = forms.CharField(
+        label=_("File in the archive"),
+        required=False,
+        help_text=_("Needed where an archive holds several files."),
+        widget=AdminTextInputWidget(attrs={"class": ""}),
+    )
+    schema = forms.FileField(
+        label=_("Table Schema"),
+        required=False,
+        help_text=_(
+            "A Frictionless Table Schema as JSON: types, titles, descriptions, missing values, key."
+        ),
+        widget=forms.FileInput(attrs={"accept": ".json,application/json"}),
+    )
+    no_schema = forms.BooleanField(label=_("Forget the Table Schema that is kept"), required=False)
+    force = forms.BooleanField(
+        label=_("Load the file even if it is the same as the last"), required=False
+    )
+
+    def __init__(
+        self,
+        resource: Resource,
+        options: LoadOptions,
+        *args: Any,
+        stored: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Begin with the options there are; with a ``stored`` file none need be given."""
+        self.options, self.stored = options, stored
+        first = {name: getattr(options, name) for name in _NAMES - {"schema"}}
+        if options.key is None:
+            first["key"] = resource.primary_key
+        super().__init__(*args, initial=first, **kwargs)
+        self._offer("delimiter", options.delimiter)
+        if not options.schema:
+            del self.fields["no_schema"]
+
+    @property
+    def fieldsets(self) -> list[tuple[Any, dict[str, Any]]]:
+        """Say how the admin groups the fields; the options are open where some are chosen."""
+        about = ["file", "url", "mode", "key"]
+        options = [name for name in self.fields if name not in about]
+        plain = LoadOptions()
+        chosen = any(
+            getattr(self.options, name, None) != getattr(plain, name) for name in _NAMES - {"mode"}
+        )
+        closed = [] if chosen or self.errors else ["collapse"]
+        return [(None, {"fields": about}), (_("Options"), {"fields": options, "classes": closed})]
+
+    def clean_file(self) -> UploadedFile | None:
+        """Refuse a file that is too large."""
+        file: UploadedFile | None = self.cleaned_data["file"]
+        if file and file.size and file.size > conf.UPLOAD_MAX_BYTES:
+            raise ValidationError(
+                gettext("The file is larger than %(most)s. Load it with the command instead.")
+                % {"most": filesizeformat(conf.UPLOAD_MAX_BYTES)}
+            )
+        return file
+
+    def clean_encoding(self) -> str:
+        """Refuse what Python does not know."""
+        encoding: str = self.cleaned_data["encoding"]
+        try:
+            "".encode(encoding or "utf-8")
+        except LookupError as error:
+            raise ValidationError(
+                gettext("There is no character encoding “%(encoding)s”.") % {"encoding": encoding}
+            ) from error
+        return encoding
+
+    def clean_schema(self) -> Mapping[str, Any] | None:
+        """Read the Table Schema."""
+        file: UploadedFile | None = self.cleaned_data["schema"]
+        if not file:
+            return self.options.schema
+        try:
+            schema = json.loads(file.read(_SCHEMA_BYTES_MOST + 1)[:_SCHEMA_BYTES_MOST])
+        except ValueError as error:
+            raise ValidationError(gettext("The Table Schema is not JSON.")) from error
+        try:
+            schema_of(schema)
+        except LoadFailed as error:
+            raise ValidationError(str(error)) from error
+        return cast(Mapping[str, Any], schema)
+
+    def clean(self) -> dict[str, Any]:
+        """See that there is one file."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        given = [found.get("file"), found.get("url")]
+        if all(given):
+            raise ValidationError(gettext("Give a file or an address, not both."))
+        if not any(given) and not self.stored and "file" not in self.errors:
+            raise ValidationError(gettext("Give a file, or the address of one."))
+        return found
+
+    def chosen(self) -> LoadOptions:
+        """Give the options as they are now: all of them, so that nothing else is asked for any."""
+        said = {name: value for name, value in self.cleaned_data.items() if name in _NAMES}
+        if "key" not in self.changed_data:
+            said["key"] = self.options.key
+        if self.cleaned_data.get("no_schema"):
+            said["schema"] = None
+        return replace(self.options, **said, anew=True)
+
+    def _offer(self, name: str, value: str) -> None:
+        """Offer a kept value that is not among the usual ones."""
+        field = self.fields[name]
+        if value and value not in dict(field.choices):  # type: ignore[attr-defined] # a choice
+            field.choices = [*field.choices, (value, value)]  # type: ignore[attr-defined]
+
+
+#: The fields of the form that are options of a load.
+_NAMES = {*LoadForm.base_fields} - {"file", "url", "no_schema"}
