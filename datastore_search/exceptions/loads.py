@@ -521,6 +521,17 @@ class TypeNotApplied(Remark):
     message = _("The type kept for “%(field)s” was not applied: the file has no such field.")
 
 
+class SchemaNotHeld(Remark):
+    message = _("The schema says more than is kept or checked: %(names)s (field “%(field)s”).")
+
+
+class FormatNotHeld(Remark):
+    message = _(
+        "The schema’s type %(type)s with the format %(format)s cannot be held: the values of "
+        "“%(field)s” decide."
+    )
+
+
 class NearlyAll(Remark):
     message = _(
         "text: all values look like %(type)s, but %(count)s of %(total)s, the first in line "

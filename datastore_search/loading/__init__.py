@@ -7,7 +7,7 @@ fills, indexes and publishes, and ``jobs`` sees to it that every load ends in a 
 
 from .endings import cleanup, mark_interrupted
 from .jobs import cancel, load_file, retry, submit
-from .options import BadRowsChoice, LoadOptions
+from .options import BadRowsChoice, LoadOptions, effective
 from .watching import Progress
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Progress",
     "cancel",
     "cleanup",
+    "effective",
     "load_file",
     "mark_interrupted",
     "retry",

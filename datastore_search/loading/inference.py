@@ -30,6 +30,7 @@ from .forms import EITHER, TEXT, Family, Form, chosen_form, families, forms
 from .options import LoadOptions
 from .reasons import reasons_for_text
 from .table import FAULTS, STAGED, Table, kept_literal, literal
+from .tableschema import schema_of
 
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
@@ -88,12 +89,13 @@ def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tupl
     return tuple(found[column] for column in table.columns)
 
 
-def remarks_on(
+def remarks_on_types(
     table: Table, options: LoadOptions, decisions: Iterable[Decision]
 ) -> tuple[Remark, ...]:
     """Say what a person should know of the types of a file, beside the remarks of the table."""
-    unknown = [name for name in options.usual_types if _column(table, name) is None]
+    unknown = [name for name in options.wanted_types if _column(table, name) is None]
     return (
+        *schema_of(options.schema).remarks,
         *(TypeNotApplied(field=name) for name in unknown),
         *(decision.remark for decision in decisions if decision.remark),
     )
@@ -150,18 +152,25 @@ def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
     """Take the types that were chosen, for this load or before, and note what does not fit them."""
     wanted = {
         column: [chosen_form(name) for name in said.split(EITHER)]
-        for name, said in (options.usual_types | options.types).items()
+        for name, said in options.wanted_types.items()
         if (column := _column(table, name))
     }
-    several = {column: forms for column, forms in wanted.items() if len(forms) > 1}
-    fits = _held(table, STAGED, {c: [form.accepts for form in several[c]] for c in several})
     found = {}
     for column, choices in wanted.items():
-        held = fits.get(column) or frozenset()
-        form = next((form for form in choices if form.accepts in held), choices[0])
+        form = choices[0] if len(choices) == 1 else _fitting_most(table, column, choices)
         found[column] = Decision(form, chosen=True)
         _note_misfits(table, column, form)
     return found
+
+
+def _fitting_most(table: Table, column: str, choices: Sequence[Form]) -> Form:
+    """Choose the first of the forms that most values are of."""
+    counts = ", ".join(f"count_if({FieldType.over(form.accepts, column)})" for form in choices)
+    found = table.connection.execute(
+        f"SELECT {counts} FROM {STAGED} WHERE {column} <> ''"
+    ).fetchone()
+    fitting = dict(zip(choices, found or (), strict=True))
+    return max(choices, key=lambda form: fitting[form])
 
 
 def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:

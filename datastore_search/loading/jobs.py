@@ -36,7 +36,7 @@ from ..models import FINISHED, Load, LoadState, Resource
 from .endings import cleanup, end, fail, mark_interrupted, succeed
 from .failures import failure_of, is_gone
 from .fetching import NotModified
-from .options import LoadOptions
+from .options import LoadOptions, effective
 from .pipeline import load_table
 from .reading import open_table
 from .sources import Source, bring
@@ -226,7 +226,8 @@ def _begin(load: Load) -> bool:
 
 
 def _load(connection: BaseDatabaseWrapper, load: Load, path: Path | None, watch: Watch) -> None:
-    options = LoadOptions.revived(load.options)
+    resource = Resource.objects.filter(pk=load.resource_id).first()
+    options = effective(resource, LoadOptions.revived(load.options))
     watch.enters(LoadState.READING)
     try:
         with _brought(load, path, options, watch) as source:

@@ -12,8 +12,8 @@ from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, U
 from datastore_search.field_types import field_type, field_types
 from datastore_search.loading import LoadOptions, inference
 from datastore_search.loading.inference import decide
-from datastore_search.loading.pipeline import _batches
 from datastore_search.loading.reading import open_table
+from datastore_search.loading.rows import batches_of
 
 
 def understand(folder: Path, values: list[str], chosen: str | None = None) -> tuple[str, list[Any]]:
@@ -23,7 +23,7 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
     options = LoadOptions(types={"x": chosen} if chosen else {})
     with open_table(path, options) as table:
         decisions = decide(table, options)
-        texts = [text for batch in _batches(table, decisions) for text in batch]
+        texts = [text for batch in batches_of(table, decisions) for _line, text in batch]
     return decisions[0].kind.name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
 
 
