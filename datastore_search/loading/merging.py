@@ -8,7 +8,7 @@ see all of them or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ from ..models import Field, Load, LoadState, Mode, Resource
 from .forms import EITHER, Form, chosen_form, forms
 from .inference import longest_values
 from .keys import key_for, shown_key, shown_names
-from .options import LoadOptions
+from .options import LoadOptions, keep
 from .plan import Plan
 from .publishing import new_field
 from .report import keep_faults, refuse, refuses, remarks_on
@@ -91,7 +91,7 @@ def options_to_merge(
         if said and not chosen:
             remarks.append(TypeKept(field=name, type=known[name], chosen=said))
         types.pop(label, None)
-        types[name] = chosen or _form_of(table, column, known[name], before.get(name)).name
+        types[name] = chosen or _form_of(table, column, known[name], options, before.get(name)).name
     return replace(options, types=types), remarks
 
 
@@ -101,20 +101,42 @@ def _of_kind(said: str, kind: str) -> str:
     return EITHER.join(chosen)
 
 
-def _form_of(table: Table, column: str, kind: str, before: str | None) -> Form:
+def _form_of(
+    table: Table, column: str, kind: str, options: LoadOptions, before: str | None
+) -> Form:
     """
-    Find the form of a type in which a column is written.
+    Find the form of a type in which a column is written: the one that most values fit.
 
-    It is the one that most values fit; of several, that of the file before, or the type's own.
+    Of several it is that of the file before, or that of the chosen order of day and month, or the
+    type's own, or any of those that read all values alike.  If they do not, nobody can tell, and
+    values that are not in the type's own form are bad.
     """
     possible = {name: form for name, form in forms.items() if form.kind.name == kind}
+    own = possible[kind]
     if len(possible) == 1:
-        return possible[kind]
+        return own
     counts = _fits(table, column, possible)
-    best = [name for name, count in counts.items() if count == max(counts.values())]
-    if before in best:
-        return possible[before]
-    return possible[best[0]] if len(best) == 1 else possible[kind]
+    best = [possible[name] for name, count in counts.items() if count == max(counts.values())]
+    preferred = (
+        *(form for form in best if form.name == before),
+        *(form for form in best if options.date_order and form.notation == options.date_order),
+        *(form for form in best if form is own),
+    )
+    if preferred:
+        return preferred[0]
+    return best[0] if _read_alike(table, column, best) else own
+
+
+def _read_alike(table: Table, column: str, choices: Sequence[Form]) -> bool:
+    """Tell whether some forms, which fit the same values, give them the same meaning."""
+    first, *others = (FieldType.over(form.writes, column) for form in choices)
+    differ = " OR ".join(f"{other} <> {first}" for other in others) or "false"
+    fit = FieldType.over(choices[0].accepts, column)
+    found = table.connection.execute(
+        f"SELECT 1 FROM {table.relation} WHERE CASE WHEN {column} <> '' AND {fit}"
+        f" THEN {differ} END LIMIT 1"
+    ).fetchone()
+    return found is None
 
 
 def _fits(table: Table, column: str, possible: Mapping[str, Form]) -> dict[str, int]:
@@ -250,6 +272,7 @@ def _merge(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource, watc
     load.finished = timezone.now()
     load.save(update_fields=["forms", "remarks"])
     _count(plan, target, added)
+    keep(resource, plan.options)
     Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
     watch.enters(LoadState.READY)
 

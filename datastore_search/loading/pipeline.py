@@ -12,8 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from ..exceptions.loads import KeyForgotten, Remark, ResourceGone
 from ..models import Load, Mode, Resource
 from .changes import changes
-from .inference import Decision, decide
-from .inference import remarks_on as remarks_on_types
+from .inference import Decision, decide, remarks_on_types
 from .keys import check_key, key_for, note_key_faults, shown_names
 from .merging import key_to_merge_by, merge_records, options_to_merge
 from .options import LoadOptions

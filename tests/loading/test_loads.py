@@ -16,10 +16,10 @@ from django.utils import translation
 from datastore_search import storage
 from datastore_search.exceptions import DatastoreError
 from datastore_search.exceptions.loads import (
+    BadRows,
     EmptyFile,
     LoadFailed,
     ResourceGone,
-    UnstorableRecord,
 )
 from datastore_search.loading import LoadOptions, cleanup, load_file
 from datastore_search.loading.watching import Watch
@@ -108,14 +108,17 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     assert storage.stored_loads(connection) == tables
 
 
-def test_a_value_that_postgresql_refuses_is_named_by_row(resource: Resource, path: Path) -> None:
+def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, path: Path) -> None:
     before = records_of(resource)
     path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
 
-    with pytest.raises(UnstorableRecord) as refusal:
-        load_file(resource, path, options=LoadOptions(types={"b": "json"}))
+    with pytest.raises(BadRows) as refusal:
+        load_file(resource, path, options=LoadOptions(types={"b": "json"}, may_drop=True))
 
-    assert str(refusal.value) == "Row 2 holds a value that PostgreSQL cannot store."
+    assert str(refusal.value) == (
+        'Rows that cannot be loaded: 1. The first is line 3, field “b”, value “"\\u0000"”:'
+        " The value cannot be stored: it holds the character U+0000, or no JSON."
+    )
     assert records_of(resource) == before
 
 
@@ -128,7 +131,7 @@ def test_an_unexpected_failure_is_kept_and_raised(
     monkeypatch.setattr(storage, "index_records", broken)
 
     with pytest.raises(RuntimeError, match="secret"):
-        load_file(resource, path)
+        load_file(resource, path, options=LoadOptions(may_drop=True))
 
     load = Load.objects.filter(resource=resource).first()
     assert load is not None
