@@ -34,6 +34,7 @@ _DETOURS = tuple(
             "2002::/16",  # 6to4
             "3fff::/20",  # for examples
             "5f00::/16",  # segment routing
+            "fec0::/10",  # private once
         ),
     )
 )
