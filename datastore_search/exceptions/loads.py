@@ -28,11 +28,26 @@ class EmptyFile(LoadFailed):
 
 
 class BinaryFile(LoadFailed):
-    message = _("The file is not text: it cannot be read as CSV.")
+    message = _("The file is neither text nor of a format that can be read.")
+
+
+class OtherFormat(LoadFailed):
+    message = _("The file is %(format)s, which is no table that can be read.")
 
 
 class UnknownEncoding(LoadFailed):
     message = _("The file's character encoding was not recognised.")
+
+
+class BrokenUtf8(LoadFailed):
+    message = _(
+        "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
+        " before. Correct them, or choose the encoding."
+    )
+
+
+class OtherEncoding(LoadFailed):
+    message = _("The file is not in “%(encoding)s”, the character encoding that was chosen.")
 
 
 class UnknownDialect(LoadFailed):
@@ -41,8 +56,16 @@ class UnknownDialect(LoadFailed):
     )
 
 
+class UnusableDelimiter(LoadFailed):
+    message = _("“%(delimiter)s” cannot separate cells: give a character, or “tab”.")
+
+
+class NothingBelow(LoadFailed):
+    message = _("The file has no row below the lines that are to be skipped: %(count)s.")
+
+
 class UnreadableFile(LoadFailed):
-    message = _("The file cannot be read as CSV: %(reason)s")
+    message = _("The file cannot be read: %(reason)s")
 
 
 class TooManyFields(LoadFailed):
@@ -224,6 +247,56 @@ class NoRoom(LoadFailed):
     message = _("The server of the portal has no room left for the file.")
 
 
+# Archives ---------------------------------------------------------------------------------------
+
+
+class DamagedArchive(LoadFailed):
+    message = _("The archive is damaged and cannot be unpacked.")
+
+
+class TruncatedArchive(LoadFailed):
+    message = _("The compressed file ends too early: a part of it is missing.")
+
+
+class EncryptedArchive(LoadFailed):
+    message = _("“%(member)s” in the archive is protected by a password.")
+
+
+class UnknownCompression(LoadFailed):
+    message = _("“%(member)s” in the archive is compressed in a way that cannot be unpacked.")
+
+
+class EmptyArchive(LoadFailed):
+    message = _("There is no file in the archive.")
+
+
+class SeveralMembers(LoadFailed):
+    message = _("The archive holds several files: choose one of them. There are: %(members)s.")
+
+
+class UnknownMember(LoadFailed):
+    message = _("The archive holds no file “%(member)s”. There are: %(members)s.")
+
+
+class TooManyMembers(LoadFailed):
+    message = _("The archive holds more files than can be looked through.")
+
+
+class NestedArchive(LoadFailed):
+    message = _("There is an archive within the archive: unpack it, and load what is in it.")
+
+
+class UnpackedTooLarge(LoadFailed):
+    message = _("The unpacked file has more than %(most)s bytes, which is the most that is read.")
+
+
+class SuspiciousArchive(LoadFailed):
+    message = _(
+        "The file would be more than %(ratio)s times as large when unpacked: it is taken for an"
+        " attack."
+    )
+
+
 # Sheets -----------------------------------------------------------------------------------------
 
 
@@ -325,8 +398,12 @@ class RaggedRow(BadRow):
     message = _("The row has %(cells)s cells; the header has %(header)s.")
 
 
-class UnreadableRow(BadRow):
-    message = _("The row cannot be read: %(reason)s")
+class OpenQuote(BadRow):
+    message = _("A quotation mark is opened and never closed.")
+
+
+class StrayQuote(BadRow):
+    message = _("Text follows a closing quotation mark; one within a text must be doubled.")
 
 
 class UnfitValue(BadRow):
@@ -601,14 +678,46 @@ class SheetChosen(Remark):
     message = _("Read the sheet “%(sheet)s”. Others with cells: %(others)s.")
 
 
+class GuessedEncoding(Remark):
+    message = _("The file does not say its character encoding: it was read as %(encoding)s.")
+
+
+class LinesAbove(Remark):
+    message = _("The header was found on line %(line)s; what stands above it was left out.")
+
+
+class EmptyColumns(Remark):
+    message = _("Columns at the end without a name and without a value were left out: %(count)s.")
+
+
+class NamesMissing(Remark):
+    message = _("Fields without a name were named by their place: %(fields)s.")
+
+
+class NamesRepeated(Remark):
+    message = _("Names that were there already got a number: %(fields)s.")
+
+
+class NamesTaken(Remark):
+    message = _("“_id” is the number of a record, so the field is called “%(fields)s”.")
+
+
+class NamesTidied(Remark):
+    message = _("Line breaks and unusual blanks were taken out of names: %(fields)s.")
+
+
+class NamesShortened(Remark):
+    message = _("Names of more than %(most)s characters were shortened: %(fields)s.")
+
+
 class RowsAbove(Remark):
     message = _("The header was found in row %(row)s; what stands above it was left out.")
 
 
 class MergedCells(Remark):
     message = _(
-        "Merged cells below the header: %(count)s. The value is in the first cell of each, the"
-        " others are empty."
+        "Merged cells in the table: %(count)s. The value is in the first cell of each, the others"
+        " are empty."
     )
 
 

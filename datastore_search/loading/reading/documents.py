@@ -54,8 +54,9 @@ def read_json(path: Path, options: LoadOptions, place: Stage) -> Table:
         return read_ndjson(path, options, place)
     way = _way_to_list(path, encoding, parser)
     remarks = [ListWithin(path=".".join(way))] if way and way != _FEATURES else []
+    filling = Filling(place, options.nulls)
     with Document(path, encoding, parser) as document:
-        return _table(place, parser, enumerate(_within(document, way), start=1), remarks)
+        return _table(filling, parser, enumerate(_within(document, way), start=1), remarks)
 
 
 def read_geojson(path: Path, options: LoadOptions, place: Stage) -> Table:
@@ -74,7 +75,8 @@ def read_ndjson(path: Path, options: LoadOptions, place: Stage) -> Table:
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
     parser = Parser()
-    return _table(place, parser, _lines(path, _encoding(path, options), parser), [])
+    filling = Filling(place, options.nulls)
+    return _table(filling, parser, _lines(path, _encoding(path, options), parser))
 
 
 # Which list ---------------------------------------------------------------------------------------
@@ -211,9 +213,11 @@ def _value(line: str, parser: Parser) -> Any:
 
 
 def _table(
-    place: Stage, parser: Parser, elements: Iterable[tuple[int, Any]], remarks: Sequence[Remark]
+    filling: Filling,
+    parser: Parser,
+    elements: Iterable[tuple[int, Any]],
+    remarks: Sequence[Remark] = (),
 ) -> Table:
-    filling = Filling(place)
     try:
         for line, element in elements:
             repeated = parser.take_repeated()

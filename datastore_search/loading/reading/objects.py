@@ -24,7 +24,8 @@ from ...exceptions.loads import (
     UnnamedFields,
 )
 from ..headers import unique_names
-from ..table import STAGED, Stage, Table
+from ..table import Stage, Table
+from .figures import has_names_of_numbers, types_of_numbers
 from .json_text import DEPTH_MOST, Number, written
 from .staging import Rows
 
@@ -45,9 +46,10 @@ class BadElement:
 class Filling:
     """The table while records are added."""
 
-    def __init__(self, place: Stage) -> None:
-        """Begin without a field."""
+    def __init__(self, place: Stage, nulls: Sequence[str]) -> None:
+        """Begin without a field; ``nulls`` are texts that mean nothing."""
         self._place = place
+        self._nulls = frozenset(nulls)
         self._rows = Rows(place)
         self._places: dict[Hashable, int] = {}
         self._kinds: list[set[type]] = []
@@ -80,8 +82,8 @@ class Filling:
         self._rows.finish(names, places)
         kinds = [self._kinds[place] - {_NOTHING} for place in places]
         numbers = {place for place, found in enumerate(kinds) if found == {Number}}
-        told = _types_of_numbers(self._place, sorted(numbers))
-        if any(_has_none_numbers(self._place, place) for place in numbers):
+        told = types_of_numbers(self._place, sorted(numbers), self._nulls)
+        if any(has_names_of_numbers(self._place, place) for place in numbers):
             self._remarks.append(NumbersThatAreNone())
         return Table(
             stage=self._place,
@@ -155,7 +157,8 @@ class Filling:
         kind = type(value)
         if kind is not str and kind is not Number:
             value = None if value is None else written(value)
-        self._kinds[place].add(kind)
+        if kind is not str or value not in self._nulls:
+            self._kinds[place].add(kind)
         return cast("str | None", value)
 
 
@@ -214,30 +217,3 @@ def _told(kinds: set[type]) -> str | None:
     if kinds == {bool}:
         return "bool"
     return "json" if kinds <= {dict, list} else "text"
-
-
-_NONE_NUMBERS = "('NaN', 'Infinity', '-Infinity')"
-
-
-def _types_of_numbers(place: Stage, columns: Sequence[int]) -> dict[int, str]:
-    """Find the narrowest type of each column of numbers: all their digits are kept."""
-    if not columns:
-        return {}
-    holds = ", ".join(
-        f"bool_and(regexp_full_match(f{column}, '-?[0-9]+')"
-        f" AND try_cast(f{column} AS {kind}) IS NOT NULL) FILTER (f{column} IS NOT NULL)"
-        for column in columns
-        for kind in ("INTEGER", "BIGINT")
-    )
-    found = iter(place.connection.execute(f"SELECT {holds} FROM {STAGED}").fetchone() or ())
-    return {
-        column: "int4" if short else "int8" if long else "numeric"
-        for column, short, long in zip(columns, found, found, strict=True)
-    }
-
-
-def _has_none_numbers(place: Stage, column: int) -> bool:
-    found = place.connection.execute(
-        f"SELECT 1 FROM {STAGED} WHERE f{column} IN {_NONE_NUMBERS} LIMIT 1"
-    ).fetchone()
-    return found is not None

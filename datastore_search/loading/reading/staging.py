@@ -81,13 +81,17 @@ class Rows:
             self._flush_faults()
 
     def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
-        """Put the fields into their order, if it is another, and give faults the fields' names."""
+        """
+        Give faults the names of their fields.
+
+        ``order`` are the places of the fields that are kept, in the order in which they shall be.
+        """
         self._flush()
         self._flush_faults()
         self._batch.close()
         self._path.unlink()
-        order = range(self.width) if order is None else order
-        if list(order) != sorted(order):
+        order = list(range(self.width)) if order is None else list(order)
+        if order != list(range(self.width)):
             self._reorder(order)
         # A field may be called “1”: the mark keeps it from being taken for a place.
         for position, name in zip(order, names, strict=True):
@@ -97,8 +101,11 @@ class Rows:
         self._connection.execute(f"UPDATE {FAULTS} SET field = field[2:] WHERE field <> ''")
 
     def _reorder(self, order: Sequence[int]) -> None:
-        for position in order:
-            self._connection.execute(f"ALTER TABLE {STAGED} RENAME f{position} TO old{position}")
+        for position in range(self.width):
+            change = (
+                f"RENAME f{position} TO old{position}" if position in order else f"DROP f{position}"
+            )
+            self._connection.execute(f"ALTER TABLE {STAGED} {change}")
         for target, position in enumerate(order):
             self._connection.execute(f"ALTER TABLE {STAGED} RENAME old{position} TO f{target}")
 
