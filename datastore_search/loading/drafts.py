@@ -140,7 +140,7 @@ def look(load: Load) -> None:
 
 
 def _looked(load: Load, folder: Path) -> dict[str, Any]:
-    source = bring(File(load.file) if load.file else load.url, folder)
+    source = bring(load.file or load.url, folder)
     if not load.file:
         _store(load, source.path, source.name)
     options = LoadOptions.revived(load.options)

@@ -253,7 +253,7 @@ def _leave(watch: Watch) -> None:
 def _brought(load: Load, path: Path | None, options: LoadOptions, watch: Watch) -> Iterator[Source]:
     """Bring the file of a load to this machine, for the time of the block."""
     with TemporaryDirectory(prefix="datastore_search_") as folder:
-        what = path or (File(load.file) if load.file else load.url)
+        what = path or load.file or load.url
         yield bring(what, Path(folder), known=_known(load, options), advance=watch.passes)
 
 
