@@ -39,7 +39,7 @@ from .keys import key_for, shown_key, shown_names
 from .options import LoadOptions, keep
 from .plan import Plan
 from .publishing import new_field
-from .report import keep_faults, refuse, refuses, remarks_on
+from .report import keep_report, refuse, refuses
 from .rows import batches_of, line_of
 from .table import FAULTS, Table, kept_literal, literal
 from .unchanged import fingerprint
@@ -154,6 +154,11 @@ def _fits(table: Table, column: str, possible: Mapping[str, Form]) -> dict[str, 
 # Merging ------------------------------------------------------------------------------------------
 
 
+def finds_more(plan: Plan) -> bool:
+    """Tell whether some bad rows are known only when they are compared with the records."""
+    return plan.options.mode == Mode.APPEND and bool(plan.key)
+
+
 def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
     """
     Bring a file's rows into the records that are being served.
@@ -164,14 +169,16 @@ def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> 
     _stage(connection, plan, watch)
     watch.enters(LoadState.INDEXING)
     _forget_orders(connection, plan)
+    is_refused = False
     with transaction.atomic(using=connection.alias):
         resource = _locked(plan)
-        _note_taken(connection, plan, resource)
-        is_refused = bool(plan.table.count(FAULTS)) and refuses(plan.options)
+        if finds_more(plan):
+            _note_taken(connection, plan, resource)
+            is_refused = bool(plan.table.count(FAULTS)) and refuses(plan.options)
         if not is_refused:
             _merge(connection, plan, resource, watch)
     if is_refused:
-        keep_faults(plan.load, plan.table)
+        keep_report(plan)
         refuse(plan.load)
     plan.load.resource = resource
 
@@ -238,8 +245,6 @@ def _target(resource: Resource) -> int:
 
 def _note_taken(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> None:
     """Make faults of the rows to be added whose key a record has already."""
-    if plan.options.mode != Mode.APPEND or not plan.key:
-        return
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
     fault = kept_literal(TakenKey().kept())
@@ -254,26 +259,22 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource)
 
 def _merge(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource, watch: Watch) -> None:
     """Do it: fields, key, records, and the number of them."""
-    load, target = plan.load, _target(resource)
-    keep_faults(load, plan.table)
+    load = plan.load
+    if finds_more(plan):
+        keep_report(plan)
     _add_fields(resource, plan)
     _set_key(connection, plan, resource)
+    rows = plan.table.count()
     added, changed = _write(connection, plan, resource)
-    load.rows = plan.table.count() if plan.options.mode == Mode.UPSERT else added
-    load.forms = plan.forms
-    load.remarks = [
-        remark.kept()
-        for remark in (
-            *plan.remarks,
-            *remarks_on(load, plan.table, plan.options),
-            RecordsMerged(added=added, changed=changed, same=load.rows - added - changed),
-        )
-    ]
-    load.finished = timezone.now()
+    load.rows = rows if plan.options.mode == Mode.UPSERT else added
+    load.forms, load.finished = plan.forms, timezone.now()
+    merged = RecordsMerged(added=added, changed=changed, same=load.rows - added - changed)
+    load.remarks = [*load.remarks, merged.kept()]
     load.save(update_fields=["forms", "remarks"])
-    _count(plan, target, added)
+    _count(plan, _target(resource), added)
     keep(resource, plan.options)
     Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
+    storage.drop_records(connection, load.pk)
     watch.enters(LoadState.READY)
 
 

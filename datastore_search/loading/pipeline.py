@@ -14,12 +14,12 @@ from ..models import Load, Mode, Resource
 from .changes import changes
 from .inference import Decision, decide, remarks_on_types
 from .keys import check_key, key_for, note_key_faults, shown_names
-from .merging import key_to_merge_by, merge_records, options_to_merge
+from .merging import finds_more, key_to_merge_by, merge_records, options_to_merge
 from .options import LoadOptions
 from .plan import Plan
 from .publishing import replace_records
 from .refusals import note_refused
-from .report import keep_faults, leave_out, refuse, refuses, remarks_on
+from .report import keep_report, leave_out, refuse, refuses
 from .table import Table
 from .watching import Watch
 
@@ -41,13 +41,12 @@ def load_table(
     plan = (_plan_to_replace if replaces else _plan_to_merge)(load, resource, table, options)
     note_refused(table, plan.decisions)
     note_key_faults(table, plan.decisions, plan.key)
-    keep_faults(load, table)
-    load.remarks = [remark.kept() for remark in (*plan.remarks, *remarks_on(load, table, options))]
-    load.save(update_fields=["remarks"])
-    if replaces:
-        changes(resource, table).check(may_drop=options.may_drop)
-    if refuses(options):
-        refuse(load)
+    if replaces or not finds_more(plan):
+        keep_report(plan)
+        if replaces:
+            changes(resource, table).check(may_drop=options.may_drop)
+        if refuses(options):
+            refuse(load)
     leave_out(table)
     (replace_records if replaces else merge_records)(connection, plan, watch)
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from ..exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
 from ..models import BadRowReport, Load
 from .options import BadRowsChoice, LoadOptions
+from .plan import Plan
 from .table import FAULTS, STAGED, Table
 
 #: Faults that a report lists at most; all of them are counted.
@@ -24,10 +25,16 @@ _ROWS_AT_ONCE = 2_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def keep_faults(load: Load, table: Table) -> None:
-    """Count the rows that cannot be loaded, and keep the first faults with the load."""
+def keep_report(plan: Plan) -> None:
+    """
+    Keep with a load what people should know of it, and the first of the rows that cannot be loaded.
+
+    All of those are counted.
+    """
+    load, table = plan.load, plan.table
     load.faults = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
-    Load.objects.filter(pk=load.pk).update(faults=load.faults)
+    load.remarks = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
+    load.save(update_fields=["faults", "remarks"])
     if not load.faults:
         return
     found = table.connection.execute(
@@ -40,12 +47,12 @@ def keep_faults(load: Load, table: Table) -> None:
         )
 
 
-def remarks_on(load: Load, table: Table, options: LoadOptions) -> list[Remark]:
+def _remarks(plan: Plan) -> list[Remark]:
     """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
     remarks: list[Remark] = []
-    if load.faults and not refuses(options):
-        remarks.append(RowsLeftOut(count=load.faults))
-    count = table.count(FAULTS)
+    if plan.load.faults and not refuses(plan.options):
+        remarks.append(RowsLeftOut(count=plan.load.faults))
+    count = plan.table.count(FAULTS)
     if count > _LISTED:
         remarks.append(ReportCut(listed=_LISTED, count=count))
     return remarks
