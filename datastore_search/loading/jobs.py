@@ -258,8 +258,9 @@ def _brought(load: Load, path: Path | None, options: LoadOptions, watch: Watch) 
 
 
 def _known(load: Load, options: LoadOptions) -> dict[str, str]:
-    """Give what the server said of the file that is served, if that is from the same address."""
+    """Give what the server said of the file that is served, if to load that again is pointless."""
     served = load.resource.current_load
-    if options.force or not served or not load.url or served.url != load.url:
+    if not served or not load.url or served.url != load.url:
         return {}
-    return dict(served.received)
+    load.checksum = served.checksum  # as long as nobody knows another one
+    return dict(served.received) if is_unchanged(load, options) else {}

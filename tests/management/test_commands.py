@@ -71,7 +71,7 @@ def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: 
     resource.save()
     path.write_text("a\n1\n2\n")
 
-    run("load_resource", path, "--id", resource.pk)
+    run("load_resource", path, "--id", resource.pk, "--drop-missing-fields")
     run("load_resource", path, "--name", "n")
 
     assert Resource.objects.count() == 1

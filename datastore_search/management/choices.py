@@ -1,0 +1,126 @@
+"""The options of a command that say how a file is to be read and what becomes of its rows."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.utils.translation import gettext as _
+
+from ..loading import BadRowsChoice, LoadOptions
+from ..models import Mode
+
+
+def add_choices(parser: CommandParser) -> None:
+    """Declare an option for each choice of ``LoadOptions``."""
+    _add_choices_of_reading(parser)
+    _add_choices_of_types(parser)
+    _add_choices_of_records(parser)
+
+
+def _add_choices_of_reading(parser: CommandParser) -> None:
+    add = parser.add_argument_group(_("how the file is read")).add_argument
+    add("--encoding", default="", help=_("its character encoding, such as windows-1258"))
+    add("--delimiter", default="", help=_("what separates its cells: a character, or “tab”"))
+    add("--skip-lines", type=_count, metavar="N", help=_("lines above the header"))
+    add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
+    add("--member", default="", help=_("the name of the file within an archive"))
+
+
+def _add_choices_of_types(parser: CommandParser) -> None:
+    add = parser.add_argument_group(_("what its values are")).add_argument
+    add(
+        "--type",
+        action="append",
+        default=[],
+        type=_chosen_type,
+        metavar="FIELD=TYPE",
+        help=_("choose a field’s type instead of inferring it; may be repeated"),
+    )
+    add(
+        "--null",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help=_("a text that means nothing, such as NA; may be repeated"),
+    )
+    add(
+        "--date-order",
+        default="",
+        choices=("dmy", "mdy"),
+        help=_("the order of day and month where a field leaves it open"),
+    )
+    add("--schema", type=Path, metavar="FILE", help=_("a Table Schema that describes the fields"))
+    add("--anew", action="store_true", help=_("forget what was chosen at earlier loads"))
+
+
+def _add_choices_of_records(parser: CommandParser) -> None:
+    group = parser.add_argument_group(_("what becomes of the records"))
+    add = group.add_argument
+    add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help=_("replace, if not given"))
+    keys = group.add_mutually_exclusive_group()
+    keys.add_argument(
+        "--key",
+        action="append",
+        metavar="FIELD",
+        help=_("a field of the key, which no two records share; may be repeated"),
+    )
+    keys.add_argument("--no-key", action="store_true", help=_("take the resource’s key away"))
+    add("--skip-bad-rows", action="store_true", help=_("leave out rows that cannot be loaded"))
+    add("--drop-missing-fields", action="store_true", help=_("let fields go that the file lacks"))
+
+
+def choices_from(options: Mapping[str, Any]) -> LoadOptions:
+    """
+    Make the choices of what was given on the command line.
+
+    Raises: ``CommandError`` when the schema is no JSON file.
+    """
+    bad_rows = BadRowsChoice.SKIP if options["skip_bad_rows"] else BadRowsChoice.REFUSE
+    return LoadOptions(
+        mode=options["mode"],
+        types=dict(options["type"]),
+        key=() if options["no_key"] else options["key"] and tuple(options["key"]),
+        bad_rows=bad_rows.value,
+        nulls=tuple(options["null"]),
+        encoding=options["encoding"],
+        delimiter=options["delimiter"],
+        skip=options["skip_lines"],
+        sheet=options["sheet"],
+        member=options["member"],
+        date_order=options["date_order"],
+        schema=_schema(options["schema"]),
+        may_drop=options["drop_missing_fields"],
+        force=options["force"],
+        anew=options["anew"],
+    )
+
+
+def _schema(path: Path | None) -> Any:
+    if path is None:
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise CommandError(
+            _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
+        ) from error
+    except ValueError as error:
+        raise CommandError(_("“%(path)s” is no JSON.") % {"path": path}) from error
+
+
+def _chosen_type(text: str) -> tuple[str, str]:
+    field, equals, kind = text.rpartition("=")
+    if not (equals and field and kind):
+        raise ArgumentTypeError(_("“%(text)s” is not FIELD=TYPE.") % {"text": text})
+    return field, kind
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(_("“%(text)s” is no number of lines.") % {"text": text})
+    return int(text)
