@@ -1,17 +1,20 @@
-"""The admin in a real browser: upload, watch, describe, issue a token."""
+"""The admin in a real browser: upload, preview, watch, describe, issue a token."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from datastore_search.models import Resource
+from datastore_search.loading import jobs
+from datastore_search.models import Load, LoadState, Resource
 
 from .builders import SURVEY, make_user
 
@@ -53,7 +56,41 @@ def faults_of(browser: Chrome) -> list[str]:
     ]
 
 
-def test_staff_load_describe_and_replace_a_table(
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What a worker would do, for the test to do it when it wants."""
+    calls: list[Callable[[], None]] = []
+    monkeypatch.setattr(jobs, "when_committed", calls.append)
+    return calls
+
+
+def click(browser: Chrome, name: str) -> None:
+    browser.find_element(By.NAME, name).click()
+
+
+def press(browser: Chrome, text: str) -> None:
+    browser.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
+
+
+def text_of(browser: Chrome, selector: str) -> str:
+    return browser.find_element(By.CSS_SELECTOR, selector).text
+
+
+def wait_for(browser: Chrome, selector: str, text: str) -> None:
+    WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException]).until(
+        lambda browser: text in text_of(browser, selector)
+    )
+
+
+def give(browser: Chrome, base: str, resource: Resource, path: Path) -> None:
+    """Upload a file, as far as its preview."""
+    browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/load/")
+    browser.find_element(By.NAME, "file").send_keys(str(path))
+    browser.find_element(By.CSS_SELECTOR, "#content-main [type=submit]").click()
+    browser.find_element(By.NAME, "cancel")
+
+
+def test_staff_make_preview_load_and_describe_a_table(
     browser: Chrome, base: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "survey.csv"
@@ -62,20 +99,143 @@ def test_staff_load_describe_and_replace_a_table(
 
     browser.get(f"{base}/en/admin/datastore_search/resource/add/")
     browser.find_element(By.NAME, "title").send_keys("River survey")
+    click(browser, "_load")
     browser.find_element(By.NAME, "file").send_keys(str(path))
-    browser.find_element(By.NAME, "_continue").click()
-    assert "6 records" in browser.find_element(By.CLASS_NAME, "messagelist").text
-    label = browser.find_element(By.NAME, "fields-3-label")
-    label.send_keys("Title of the visit")
-    browser.find_element(By.NAME, "_save").click()
+    browser.find_element(By.CSS_SELECTOR, "#content-main [type=submit]").click()
+    assert "Mực nước sông Hồng" in text_of(browser, ".datastore-rows")
+    Select(browser.find_element(By.NAME, "type_4")).select_by_value("text")
+    click(browser, "again")
+    wait_for(browser, ".datastore-fields tr:nth-child(5)", "text")
+    click(browser, "load")
+    assert "6 records were loaded." in text_of(browser, "#outcome")
 
-    row = browser.find_element(By.CSS_SELECTOR, "#result_list tbody tr").text
-    assert "River survey" in row
-    assert "ready" in row
     resource = Resource.objects.get()
     assert resource.name == "river-survey"
+    assert resource.fields.get(name="amount").type == "text"
+    browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/change/")
+    chosen = Select(browser.find_element(By.NAME, "fields-4-chosen"))
+    assert chosen.first_selected_option.get_attribute("value") == "text"
+    browser.find_element(By.NAME, "fields-3-label").send_keys("Title of the visit")
+    click(browser, "_save")
+    row = text_of(browser, "#result_list tbody tr")
+    assert "River survey" in row
+    assert "ready" in row
     assert resource.fields.get(name="title").label == "Title of the visit"
     assert faults_of(browser) == []
+
+
+def test_a_load_is_watched_until_it_is_ready(
+    browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
+) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    log_in(browser, base, "en")
+    resource = Resource.objects.create(name="rivers")
+    give(browser, base, resource, path)
+    click(browser, "load")
+    assert text_of(browser, "[aria-current=step]") == "queued"
+
+    load = resource.loads.get()
+    far = {"state": LoadState.COPYING, "done": 3, "total": 6, "progress": 0.4}
+    Load.objects.filter(pk=load.pk).update(**far)
+    wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
+    assert text_of(browser, "[aria-current=step]") == "copying"
+    assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
+    assert "copying" in text_of(browser, "[role=status]")
+
+    before = {"state": LoadState.QUEUED, "done": 0, "total": None, "progress": 0}
+    Load.objects.filter(pk=load.pk).update(**before)
+    for call in waiting:
+        call()
+    wait_for(browser, "#outcome", "6 records were loaded.")
+    assert faults_of(browser) == []
+
+
+def test_the_lists_follow_a_load(
+    browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
+) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    log_in(browser, base, "en")
+    give(browser, base, Resource.objects.create(name="rivers"), path)
+    click(browser, "load")
+    browser.find_element(By.CSS_SELECTOR, "[aria-current=step]")
+
+    browser.get(f"{base}/en/admin/datastore_search/resource/")
+    assert text_of(browser, "[data-datastore-state]") == "queued"
+    for call in waiting:
+        call()
+
+    wait_for(browser, "[data-datastore-state]", "ready")
+
+
+def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
+    browser: Chrome, base: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("name,depth\nRed,3\nBlue\nLô,5\n")
+    log_in(browser, base, "en")
+    resource = Resource.objects.create(name="rivers")
+    give(browser, base, resource, path)
+    assert "cells" in text_of(browser, ".datastore-bad-rows")
+    click(browser, "load")
+    assert "was not loaded" in text_of(browser, "#outcome")
+    assert "cells" in text_of(browser, ".datastore-bad-rows")
+
+    press(browser, "Leave the bad rows out and load the rest")
+
+    wait_for(browser, "#outcome", "2 records were loaded.")
+    assert "1 bad row was left out." in text_of(browser, ".datastore-card-good")
+
+
+def test_a_load_is_cancelled_and_begun_again(
+    browser: Chrome, base: str, tmp_path: Path, waiting: list[Callable[[], None]]
+) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    log_in(browser, base, "en")
+    resource = Resource.objects.create(name="rivers")
+    give(browser, base, resource, path)
+    click(browser, "load")
+
+    press(browser, "Cancel the load")
+    wait_for(browser, "#outcome", "The load was cancelled")
+    waiting.clear()
+    press(browser, "Try again")
+    browser.find_element(By.CSS_SELECTOR, "[aria-current=step]")
+    for call in waiting:
+        call()
+
+    wait_for(browser, "#outcome", "6 records were loaded.")
+    assert [load.state for load in resource.loads.all()] == [LoadState.READY, LoadState.CANCELLED]
+
+
+def test_no_page_of_loading_is_wider_than_a_narrow_window(
+    browser: Chrome, base: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "wide.csv"
+    header = [f"a long name of a field {number}" for number in range(40)]
+    path.write_text(",".join(header) + "\n" + ",".join("x" * 80 for _ in header) + "\n1\n")
+    log_in(browser, base, "en")
+    resource = Resource.objects.create(name="wide")
+    browser.set_window_size(500, 900)
+    admin = f"{base}/ar/admin/datastore_search"
+
+    give(browser, base, resource, path)
+    assert overflow(browser) <= 0
+    click(browser, "load")
+    browser.find_element(By.ID, "outcome")
+    assert overflow(browser) <= 0
+    load = resource.loads.get()
+    for address in (f"resource/{resource.pk}/load/", f"load/{load.pk}/change/"):
+        browser.get(f"{admin}/{address}")
+        assert overflow(browser) <= 0
+
+
+def overflow(browser: Chrome) -> int:
+    """Measure how much wider the page is than its window."""
+    page = "document.documentElement"
+    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))  # type: ignore[no-untyped-call] # selenium's
 
 
 def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:

@@ -56,9 +56,10 @@ _DATE_ORDERS: _Choices = [
 ]
 
 
-def types_to_choose(otherwise: str | Promise) -> _Choices:
+def types_to_choose(otherwise: str | Promise, kept: str = "") -> _Choices:
     """List the types and their notations, as people choose them, after the choice of none."""
-    return [("", otherwise), *((name, form.title) for name, form in types.items())]
+    known: _Choices = [("", otherwise), *((name, form.title) for name, form in types.items())]
+    return known if kept in dict(known) else [*known, (kept, kept)]
 
 
 class ResourceForm(forms.ModelForm):
@@ -100,8 +101,11 @@ class FieldForm(forms.ModelForm):
         """Offer the types that there are."""
         super().__init__(*args, **kwargs)
         if "chosen" in self.fields:
-            chosen = self.fields["chosen"]
-            chosen.widget = forms.Select(choices=types_to_choose(_("as the file shows")))
+            self.fields["chosen"] = forms.ChoiceField(
+                label=self.fields["chosen"].label,
+                choices=types_to_choose(_("as the file shows"), self.instance.chosen),
+                required=False,
+            )
 
 
 class _Suggesting(AdminTextInputWidget):
@@ -155,13 +159,13 @@ class PreviewForm(forms.Form):
         first = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
         super().__init__(*args, initial=first, **kwargs)
         self.options, self.names = options, tuple(names)
-        choices = types_to_choose(_("as the file shows"))
         for place, name in enumerate(self.names):
+            kept = options.types.get(name) or options.usual_types.get(name, "")
             self.fields[f"type_{place}"] = forms.ChoiceField(
                 label=name,
-                choices=choices,
+                choices=types_to_choose(_("as the file shows"), kept),
                 required=False,
-                initial=options.types.get(name) or options.usual_types.get(name, ""),
+                initial=kept,
             )
 
     def chosen(self) -> LoadOptions:

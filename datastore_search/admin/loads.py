@@ -193,9 +193,7 @@ class LoadAdmin(admin.ModelAdmin):
         asked = [int(each) for each in request.GET.getlist("load")[:_ASKED_MOST] if each.isdigit()]
         loads = Load.objects.filter(pk__in=asked).select_related("resource")
         seen = [load for load in loads if may(request, "view", load.resource)]
-        response = JsonResponse({"loads": {str(load.pk): progress_of(load) for load in seen}})
-        response["Cache-Control"] = "no-store"
-        return response
+        return JsonResponse({"loads": {str(load.pk): progress_of(load) for load in seen}})
 
     def preview_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
         """Show what a draft's file holds."""

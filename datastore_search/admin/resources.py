@@ -39,9 +39,7 @@ class FieldInline(OfResource):
     fields = ("name", "type", "chosen", "label", "notes")
     readonly_fields = ("name", "type")
     can_delete = False
-    formfield_overrides = {
-        models.TextField: {"widget": forms.Textarea(attrs={"rows": 2, "cols": 40})}
-    }
+    formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Let only a load make fields."""

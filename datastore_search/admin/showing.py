@@ -42,12 +42,12 @@ def live(load: Load) -> SafeString:
         return badge(load)
     return format_html(
         '<span class="datastore-live" data-datastore-load="{}" data-datastore-progress="{}">'
-        '{} <progress max="100"{}></progress> <span data-datastore-text>{}</span></span>',
+        '{} <progress max="100"{}></progress> <span data-datastore-brief>{}</span></span>',
         load.pk,
         reverse("admin:datastore_search_load_progress"),
         badge(load),
         "" if load.percentage is None else format_html(' value="{}"', load.percentage),
-        advance(load),
+        brief(load),
     )
 
 
@@ -59,20 +59,27 @@ def progress_of(load: Load) -> dict[str, Any]:
         "tone": _tone(load),
         "percentage": load.percentage,
         "text": advance(load),
+        "brief": brief(load),
         "finished": load.is_finished or (load.state == LoadState.DRAFT and bool(load.preview)),
     }
 
 
 def advance(load: Load) -> str:
-    """Say how many records are written, and how long the rest takes, as far as it is known."""
+    """Say how many records are written, and how far the load is, as far as it is known."""
+    if not load.total or load.state != LoadState.COPYING or load.cancelling:
+        return brief(load)
+    written = gettext("%(done)s of %(total)s records") % {
+        "done": grouped(load.done),
+        "total": grouped(load.total),
+    }
+    return " · ".join(filter(None, [written, brief(load)]))
+
+
+def brief(load: Load) -> str:
+    """Say how far a load is and how long the rest takes, as far as it is known."""
     if load.cancelling and not load.is_finished:
         return gettext("is being cancelled")
     said = []
-    if load.total and load.state == LoadState.COPYING:
-        said.append(
-            gettext("%(done)s of %(total)s records")
-            % {"done": grouped(load.done), "total": grouped(load.total)}
-        )
     if load.percentage is not None:
         said.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
     if load.remaining is not None:

@@ -41,14 +41,18 @@
         } else if (progress) {
             progress.value = load.percentage;
         }
-        const text = element.querySelector("[data-datastore-text]");
-        if (text) {
-            text.textContent = load.text;
+        for (const [selector, text] of [
+            ["[data-datastore-text]", load.text],
+            ["[data-datastore-brief]", load.brief],
+        ]) {
+            element.querySelectorAll(selector).forEach((each) => (each.textContent = text));
         }
         showWay(element, load);
         say(element, load);
         if (load.finished) {
-            element.querySelectorAll("progress, [data-datastore-text]").forEach((each) => each.remove());
+            element
+                .querySelectorAll("progress, [data-datastore-text], [data-datastore-brief]")
+                .forEach((each) => each.remove());
         }
     }
 

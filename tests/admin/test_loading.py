@@ -1,0 +1,615 @@
+"""From an upload to a load in the admin: the form, the preview, the progress, the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from datastore_search.exceptions.loads import BadRows, LoadFailed
+from datastore_search.loading import LoadOptions, drafts, jobs
+from datastore_search.models import BadRowReport, Load, LoadState, Resource
+
+from ..builders import SURVEY, load_csv, make_resource, make_user
+
+LOADS = "/en/admin/datastore_search/load/"
+
+PLAIN = {"mode": "replace", "bad_rows": "refuse"}
+BAD = "name,depth\nRed,3\nBlue\nLô,5\n"
+
+
+@pytest.fixture
+def staff(client: Client, db: None) -> Client:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def empty(db: None) -> Resource:
+    return Resource.objects.create(name="empty")
+
+
+def file(text: str | bytes = SURVEY, name: str = "survey.csv") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
+
+
+def load_page(resource: Resource) -> str:
+    return f"/en/admin/datastore_search/resource/{resource.pk}/load/"
+
+
+def uploaded(client: Client, resource: Resource, text: str | bytes = SURVEY, **more: Any) -> Load:
+    """Upload a file, and give the draft that came of it."""
+    response = client.post(load_page(resource), {**PLAIN, "file": file(text), **more})
+    assert response.status_code == 302, response.content.decode()
+    load = resource.loads.latest("pk")
+    assert response.headers["Location"] == f"{LOADS}{load.pk}/preview/"
+    return load
+
+
+def page_of(client: Client, load: Load, name: str = "preview/") -> str:
+    response = client.get(f"{LOADS}{load.pk}/{name}")
+    assert response.status_code == 200
+    return str(response.content.decode())
+
+
+def decided(client: Client, load: Load, **answers: Any) -> Load:
+    """Say that a draft be loaded."""
+    client.post(f"{LOADS}{load.pk}/preview/", {"bad_rows": "refuse", "load": "1", **answers})
+    load.refresh_from_db()
+    return load
+
+
+def stored(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+# Uploading ----------------------------------------------------------------------------------------
+
+
+def test_an_upload_is_kept_as_a_draft_and_changes_nothing(
+    staff: Client, resource: Resource, uploads: Path
+) -> None:
+    before = resource.current_load_id
+
+    load = uploaded(staff, resource, "a,b\n1,2\n")
+
+    resource.refresh_from_db()
+    assert (resource.current_load_id, load.state) == (before, LoadState.DRAFT)
+    assert [path.read_text() for path in stored(uploads)] == ["a,b\n1,2\n"]
+
+
+def test_neither_a_file_nor_an_address_is_refused(staff: Client, empty: Resource) -> None:
+    assert b"Give a file, or the address of one." in staff.post(load_page(empty), PLAIN).content
+
+
+def test_a_file_and_an_address_are_refused(staff: Client, empty: Resource) -> None:
+    both = {**PLAIN, "file": file(), "url": "https://data.example/a.csv"}
+
+    assert b"not both" in staff.post(load_page(empty), both).content
+    assert not Load.objects.exists()
+
+
+def test_a_file_that_is_too_large_is_refused(
+    staff: Client, empty: Resource, settings: Any, uploads: Path
+) -> None:
+    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
+
+    response = staff.post(load_page(empty), {**PLAIN, "file": file()})
+
+    assert b"The file is larger than" in response.content
+    assert not Load.objects.exists()
+    assert stored(uploads) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
+        ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
+        ({"skip": "-1"}, "greater than or equal to 0"),
+        ({"mode": "shuffle"}, "shuffle is not one of the available choices"),
+        ({"schema": file("{", "schema.json")}, "The Table Schema is not JSON."),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    staff: Client, empty: Resource, answers: dict[str, Any], said: str
+) -> None:
+    response = staff.post(load_page(empty), {**PLAIN, "file": file(), **answers})
+
+    assert said in response.content.decode()
+    assert not Load.objects.exists()
+
+
+def test_options_are_taken_as_they_are_said(staff: Client, empty: Resource) -> None:
+    said = {
+        "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
+        "date_order": "dmy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
+    }  # fmt: skip
+
+    load = uploaded(staff, empty, b"a title\na;b\n1;\xd2\n", **said)
+
+    options = LoadOptions.revived(load.options)
+    assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
+    assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
+
+
+def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: Resource) -> None:
+    decided(staff, uploaded(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="NA"))
+
+    page = staff.get(load_page(empty)).content.decode()
+
+    assert '<option value=";" selected>' in page
+    assert ">NA</textarea>" in page.replace("\n", "")
+
+
+def test_an_option_that_was_kept_can_be_taken_back(staff: Client, empty: Resource) -> None:
+    decided(staff, uploaded(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="1"))
+
+    load = decided(staff, uploaded(staff, empty, "a,b\n1,2\n"), may_drop="on")
+
+    empty.refresh_from_db()
+    assert load.state == LoadState.READY
+    assert LoadOptions.revived(empty.options).nulls == ()
+
+
+# Preview ------------------------------------------------------------------------------------------
+
+
+def test_the_preview_shows_fields_types_values_and_rows(staff: Client, empty: Resource) -> None:
+    page = page_of(staff, uploaded(staff, empty))
+
+    for shown in ("subject", "numeric", "watershed", "Mực nước sông Hồng", "2020-02-29"):
+        assert shown in page
+    assert "<dt>Rows</dt><dd>6</dd>" in page
+    assert "<dt>Bad rows</dt><dd>0</dd>" in page
+
+
+def test_a_type_is_chosen_and_kept_for_the_next_load(staff: Client, empty: Resource) -> None:
+    load = decided(staff, uploaded(staff, empty), type_4="text")
+
+    assert load.state == LoadState.READY
+    amount = empty.fields.get(name="amount")
+    assert (amount.type, amount.chosen) == ("text", "text")
+    page = page_of(staff, uploaded(staff, empty))
+    assert page.count('<option value="text" selected>') == 1
+
+
+def test_a_chosen_type_is_given_back_to_the_file(staff: Client, empty: Resource) -> None:
+    decided(staff, uploaded(staff, empty), type_4="text")
+
+    decided(staff, uploaded(staff, empty, SURVEY.replace("10.50", "11.50")), type_4="")
+
+    amount = empty.fields.get(name="amount")
+    assert (amount.type, amount.chosen) == ("numeric", "")
+
+
+def test_the_preview_shows_what_does_not_fit_a_chosen_type(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"bad_rows": "refuse", "type_1": "int4", "again": "1"})
+
+    page = page_of(staff, load)
+    assert "Rows that cannot be loaded" in page
+    assert "The value is not of type int4." in page
+    assert '<option value="int4" selected>' in page
+
+
+def test_an_unknown_type_is_refused(staff: Client, empty: Resource) -> None:
+    load = decided(staff, uploaded(staff, empty), type_1="colour")
+
+    assert load.state == LoadState.DRAFT
+
+
+def test_fields_that_would_go_need_a_word(staff: Client, resource: Resource) -> None:
+    load = uploaded(staff, resource, "title,x\na,1\n")
+    page = page_of(staff, load)
+    assert "Fields that the file lacks" in page
+    assert "code" in page
+    assert ">new</span>" in page
+
+    load = decided(staff, load)
+    assert load.state == LoadState.FAILED
+    resource.refresh_from_db()
+    assert resource.fields.count() == 6
+
+    staff.post(f"{LOADS}{load.pk}/retry/", {"drop": "1"})
+    assert sorted(resource.fields.values_list("name", flat=True)) == ["title", "x"]
+
+
+def test_fields_may_go_if_that_is_said(staff: Client, resource: Resource) -> None:
+    load = decided(staff, uploaded(staff, resource, "title,x\na,1\n"), may_drop="on")
+
+    assert load.state == LoadState.READY
+    assert sorted(resource.fields.values_list("name", flat=True)) == ["title", "x"]
+
+
+def test_a_file_that_cannot_be_read_is_explained(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty, b"\n\n")
+    page = page_of(staff, load)
+
+    assert "The file is empty." in page
+    assert 'name="load"' not in page
+    assert "Change options" in page
+
+
+def test_a_preview_that_breaks_is_told_and_logged(
+    staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    monkeypatch.setattr(drafts, "preview", Mock(side_effect=ZeroDivisionError))
+
+    page = page_of(staff, uploaded(staff, empty))
+
+    assert "The load failed for an unexpected reason" in page
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_the_character_that_no_database_stores_does_not_break_the_preview(
+    staff: Client, empty: Resource
+) -> None:
+    page = page_of(staff, uploaded(staff, empty, json.dumps([{"a": "x\0y"}]), file=file(
+        json.dumps([{"a": "x\0y"}]), "a.json")))  # fmt: skip
+
+    assert "x�y" in page
+
+
+def test_a_cancelled_preview_leaves_nothing(
+    staff: Client, resource: Resource, uploads: Path
+) -> None:
+    load = uploaded(staff, resource, "a\n1\n")
+
+    response = staff.post(f"{LOADS}{load.pk}/preview/", {"cancel": "1"}, follow=True)
+
+    assert b"the upload is deleted" in response.content
+    assert not Load.objects.filter(pk=load.pk).exists()
+    assert stored(uploads) == []
+
+
+def test_a_loaded_upload_is_deleted(
+    staff: Client, empty: Resource, uploads: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        load = decided(staff, uploaded(staff, empty))
+
+    assert load.state == LoadState.READY
+    assert stored(uploads) == []
+
+
+def test_the_options_of_a_draft_are_changed(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty, "a;b\n1;2\n", delimiter=",")
+    address = f"{LOADS}{load.pk}/options/"
+    assert b"survey.csv" in staff.get(address).content
+
+    response = staff.post(address, {**PLAIN, "delimiter": ";"})
+
+    assert response.headers["Location"] == f"{LOADS}{load.pk}/preview/"
+    assert "<dt>Fields</dt><dd>2</dd>" in page_of(staff, load)
+
+
+def test_the_file_of_a_draft_is_changed(staff: Client, empty: Resource, uploads: Path) -> None:
+    load = uploaded(staff, empty)
+
+    staff.post(f"{LOADS}{load.pk}/options/", {**PLAIN, "file": file("x\n9\n", "other.csv")})
+
+    load.refresh_from_db()
+    assert load.source == "other.csv"
+    assert [path.read_text() for path in stored(uploads)] == ["x\n9\n"]
+    assert "<dt>Fields</dt><dd>1</dd>" in page_of(staff, load)
+
+
+def test_a_table_schema_is_taken_and_forgotten(staff: Client, empty: Resource) -> None:
+    schema = {"fields": [{"name": "amount", "type": "string", "title": "How much"}]}
+    load = uploaded(staff, empty, schema=file(json.dumps(schema), "schema.json"))
+    assert decided(staff, load).state == LoadState.READY
+    amount = empty.fields.get(name="amount")
+    assert (amount.type, amount.label) == ("text", "How much")
+
+    load = uploaded(staff, empty, no_schema="on", force="on")
+
+    assert LoadOptions.revived(load.options).schema is None
+
+
+def test_a_large_file_is_looked_at_by_a_worker(
+    staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Any] = []
+    monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(jobs, "when_committed", waiting.append)
+    load = uploaded(staff, empty)
+    assert "is being read" in page_of(staff, load)
+    assert not progress(staff, load)["finished"]
+
+    for call in waiting:
+        call()
+
+    assert progress(staff, load)["finished"]
+    assert "watershed" in page_of(staff, load)
+
+
+def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
+    staff: Client, empty: Resource
+) -> None:
+    load = uploaded(staff, empty)
+    seen = Load.objects.get(pk=load.pk)
+    Load.objects.filter(pk=load.pk).update(options={"delimiter": ";"}, preview=None)
+
+    drafts.look(seen)
+
+    assert Load.objects.get(pk=load.pk).preview is None
+
+
+def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
+    staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fetched = tmp_path / "fetched.csv"
+    fetched.write_text("a\n1\n")
+    served = [drafts.bring(fetched, tmp_path)]
+    bring = drafts.bring
+    monkeypatch.setattr(
+        drafts,
+        "bring",
+        lambda what, folder: served.pop() if isinstance(what, str) else bring(what, folder),
+    )
+    response = staff.post(load_page(empty), {**PLAIN, "url": "https://data.example/a.csv"})
+    assert response.status_code == 302
+
+    load = empty.loads.get()
+    assert "https://data.example/a.csv" in page_of(staff, load)
+    fetched.write_text("b\nx\ny\n")
+    assert decided(staff, load).rows == 1
+
+
+def test_an_address_that_must_not_be_asked_is_explained(staff: Client, empty: Resource) -> None:
+    staff.post(load_page(empty), {**PLAIN, "url": "http://127.0.0.1/a.csv"})
+
+    page = page_of(staff, empty.loads.get())
+
+    assert "The file cannot be loaded" in page
+    assert 'name="load"' not in page
+
+
+# Progress -----------------------------------------------------------------------------------------
+
+
+def progress(client: Client, *loads: Load) -> dict[str, Any]:
+    asked = "&".join(f"load={load.pk}" for load in loads)
+    response = client.get(f"{LOADS}progress/?{asked}")
+    assert "no-store" in response.headers["Cache-Control"]
+    found: dict[str, Any] = response.json()["loads"][str(loads[0].pk)]
+    return found
+
+
+def running(resource: Resource, **values: Any) -> Load:
+    values = {"state": LoadState.COPYING, "done": 250_000, "total": 1_000_000, **values}
+    return Load.objects.create(
+        resource=resource, source="large.csv", language="english", progress=0.3, **values
+    )
+
+
+def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource) -> None:
+    told = progress(staff, running(empty))
+
+    assert told["percentage"] == 30
+    assert told["text"].startswith("250,000 of 1,000,000 records · 30 %")
+    assert (told["state"], told["finished"]) == ("copying", False)
+
+
+def test_the_progress_is_told_in_the_language_of_the_page(staff: Client, empty: Resource) -> None:
+    load = running(empty)
+
+    answer = staff.get(f"/vi{LOADS[3:]}progress/?load={load.pk}").json()
+
+    assert answer["loads"][str(load.pk)]["label"] == "đang sao chép"
+
+
+def test_what_is_asked_after_and_is_no_load_is_left_out(staff: Client, db: None) -> None:
+    assert staff.get(f"{LOADS}progress/?load=x&load=99999999").json() == {"loads": {}}
+
+
+def test_the_page_of_a_load_shows_how_far_it_is(staff: Client, empty: Resource) -> None:
+    page = page_of(staff, running(empty), "change/")
+
+    assert '<progress max="100" value="30"' in page
+    assert 'aria-current="step">copying' in page
+    assert "Cancel the load" in page
+
+
+def test_lists_show_loads_that_are_running(staff: Client, empty: Resource) -> None:
+    load = running(empty)
+
+    resources = "/en/admin/datastore_search/resource/"
+    for address in (LOADS, resources, f"{resources}{empty.pk}/change/"):
+        assert f'data-datastore-load="{load.pk}"' in staff.get(address).content.decode()
+
+
+def test_a_load_is_cancelled(staff: Client, empty: Resource) -> None:
+    load = running(empty, state=LoadState.QUEUED)
+
+    response = staff.post(f"{LOADS}{load.pk}/cancel/", follow=True)
+
+    load.refresh_from_db()
+    assert load.state == LoadState.CANCELLED
+    assert b"The load was cancelled; the records are as they were." in response.content
+
+
+@pytest.mark.parametrize("what", ["cancel", "retry"])
+def test_only_a_post_changes_a_load(staff: Client, empty: Resource, what: str) -> None:
+    load = running(empty)
+
+    assert staff.get(f"{LOADS}{load.pk}/{what}/").status_code == 405
+    assert Client(enforce_csrf_checks=True).post(f"{LOADS}{load.pk}/{what}/").status_code == 403
+
+
+# Report -------------------------------------------------------------------------------------------
+
+
+def failed(client: Client, resource: Resource) -> Load:
+    load = decided(client, uploaded(client, resource, BAD))
+    assert load.state == LoadState.FAILED
+    return load
+
+
+def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Resource) -> None:
+    before = resource.current_load_id
+    load = decided(staff, uploaded(staff, resource, BAD), may_drop="on")
+
+    page = page_of(staff, load, "change/")
+
+    resource.refresh_from_db()
+    assert resource.current_load_id == before
+    assert "The file was not loaded; the records are as they were." in page
+    assert "The row has 1 cells; the header has 2." in page
+    assert "Leave the bad rows out and load the rest" in page
+    assert "Download the list as CSV" in page
+
+
+def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -> None:
+    load = failed(staff, empty)
+
+    response = staff.post(f"{LOADS}{load.pk}/retry/", {"skip": "1"}, follow=True)
+
+    page = response.content.decode()
+    assert "2 records were loaded." in page
+    assert "1 bad row was left out." in page
+    assert empty.loads.count() == 2
+
+
+def test_bad_rows_are_left_out_if_the_preview_says_so(staff: Client, empty: Resource) -> None:
+    load = decided(staff, uploaded(staff, empty, BAD), bad_rows="skip")
+
+    assert (load.state, load.rows, load.faults) == (LoadState.READY, 2, 1)
+
+
+def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
+    load = failed(staff, empty)
+
+    response = staff.get(f"{LOADS}{load.pk}/bad-rows.csv")
+
+    assert response["Content-Disposition"] == f'attachment; filename="bad_rows_{load.pk}.csv"'
+    text = b"".join(response.streaming_content).decode("utf-8-sig")
+    header, *rows = csv.reader(io.StringIO(text))
+    assert header == ["Line", "Field", "Value", "Reason"]
+    assert [row[0] for row in rows] == ["3"]
+
+
+def test_many_bad_rows_are_paged(staff: Client, empty: Resource) -> None:
+    load = failed(staff, empty)
+    kept = {"name": "EmptyKey", "values": {}}
+    BadRowReport.objects.bulk_create(
+        BadRowReport(load=load, line=line, kept=kept) for line in range(10, 260)
+    )
+
+    page = page_of(staff, load, "change/?page=3")
+
+    assert "Page 3 of 3" in page
+    assert page.count("A field of the key is empty.") == 51
+    assert "Page 1 of 3" in page_of(staff, load, "change/?page=nonsense")
+
+
+def test_a_failed_load_is_tried_again_with_other_options(staff: Client, empty: Resource) -> None:
+    load = failed(staff, empty)
+
+    response = staff.post(f"{LOADS}{load.pk}/options/")
+
+    draft = empty.loads.get(state=LoadState.DRAFT)
+    assert response.headers["Location"] == f"{LOADS}{draft.pk}/options/"
+    assert draft.source == "survey.csv"
+    staff.post(f"{LOADS}{draft.pk}/options/", {**PLAIN, "bad_rows": "skip"})
+    assert decided(staff, draft, bad_rows="skip").state == LoadState.READY
+
+
+def test_a_load_whose_file_is_gone_cannot_be_tried_again(staff: Client, empty: Resource) -> None:
+    load = failed(staff, empty)
+    staff.post(f"{LOADS}{load.pk}/options/")
+
+    for what in ("options/", "retry/"):
+        response = staff.post(f"{LOADS}{load.pk}/{what}", follow=True)
+        assert response.context["messages"]
+    assert empty.loads.count() == 2
+    assert "Try again" not in page_of(staff, load, "change/")
+
+
+def test_an_unchanged_file_is_loaded_all_the_same_if_asked(staff: Client, empty: Resource) -> None:
+    decided(staff, uploaded(staff, empty))
+    load = decided(staff, uploaded(staff, empty))
+    assert load.state == LoadState.UNCHANGED
+
+    assert decided(staff, uploaded(staff, empty, force="on")).state == LoadState.READY
+
+
+def test_a_failure_is_told_in_the_readers_language(staff: Client, empty: Resource) -> None:
+    load = running(empty, state=LoadState.FAILED, failure=BadRows(
+        count=1, line=3, field="a", value="x", reason="?").kept())  # fmt: skip
+
+    page = staff.get(f"/vi{LOADS[3:]}{load.pk}/change/").content.decode()
+
+    assert str(LoadFailed.revived(load.failure or {})) not in page
+
+
+def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty)
+    stale = Load.objects.get(pk=load.pk)
+    decided(staff, load)
+
+    with pytest.raises(LoadFailed):
+        drafts.submit(stale, LoadOptions())
+
+    assert empty.loads.count() == 1
+
+
+# Who may do what ----------------------------------------------------------------------------------
+
+
+def test_who_may_only_view_watches_and_changes_nothing(client: Client, resource: Resource) -> None:
+    client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
+    load = running(
+        resource, state=LoadState.FAILED, failure=LoadFailed().kept() | {"name": "EmptyFile"}
+    )
+    draft = running(resource, state=LoadState.DRAFT)
+
+    assert client.get(LOADS).status_code == 200
+    assert progress(client, load)["finished"]
+    assert client.get(f"{LOADS}{load.pk}/bad-rows.csv").status_code == 200
+    page = page_of(client, load, "change/")
+    assert "The file is empty." in page
+    assert "Try again" not in page
+    assert client.get(load_page(resource)).status_code == 403
+    assert client.post(load_page(resource), {**PLAIN, "file": file()}).status_code == 403
+    for what in ("cancel", "retry", "options", "preview"):
+        assert client.post(f"{LOADS}{draft.pk}/{what}/").status_code == 403
+    assert resource.loads.count() == 3
+
+
+def test_who_may_see_nothing_learns_nothing_of_loads(client: Client, resource: Resource) -> None:
+    client.force_login(make_user("clerk", is_staff=True))
+    load = running(resource)
+
+    assert client.get(LOADS).status_code == 403
+    assert client.get(f"{LOADS}{load.pk}/change/").status_code == 403
+    assert client.get(f"{LOADS}{load.pk}/bad-rows.csv").status_code == 403
+    assert client.get(f"{LOADS}progress/?load={load.pk}").json() == {"loads": {}}
+
+
+def test_nobody_makes_or_deletes_loads_by_hand(staff: Client, resource: Resource) -> None:
+    load = resource.loads.get()
+
+    assert staff.get(f"{LOADS}add/").status_code == 403
+    assert staff.post(f"{LOADS}{load.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert staff.post(f"{LOADS}{load.pk}/change/", {"source": "x"}).status_code == 403
+
+
+def test_the_list_asks_as_few_queries_for_many_loads_as_for_one(
+    staff: Client, django_assert_max_num_queries: Any
+) -> None:
+    resource = make_resource()
+    for number in range(12):
+        load_csv(resource, f"a\n{number}\n")
+
+    with django_assert_max_num_queries(12):
+        staff.get(LOADS)
