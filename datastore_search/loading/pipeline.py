@@ -37,10 +37,8 @@ def load_table(
     Raises: ``LoadFailed``.
     """
     resource = _resource(load)
-    replaces = options.mode == Mode.REPLACE or resource.current_load is None
-    plan = (_plan_to_replace if replaces else _plan_to_merge)(load, resource, table, options)
-    note_refused(table, plan.decisions)
-    note_key_faults(table, plan.decisions, plan.key)
+    replaces = is_replacing(resource, options)
+    plan = plan_for(load, resource, table, options)
     if replaces or not finds_more(plan):
         keep_report(plan)
         if replaces:
@@ -51,6 +49,26 @@ def load_table(
     (replace_records if replaces else merge_records)(connection, plan, watch)
 
 
+def is_replacing(resource: Resource, options: LoadOptions) -> bool:
+    """Tell whether the records that are there go, if there are any."""
+    return options.mode == Mode.REPLACE or resource.current_load is None
+
+
+def plan_for(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool = False
+) -> Plan:
+    """
+    Decide what is to be made of a file; the rows that cannot be loaded become faults of the table.
+
+    Raises: ``LoadFailed``.
+    """
+    plan_it = _plan_to_replace if is_replacing(resource, options) else _plan_to_merge
+    plan = plan_it(load, resource, table, options, explain=explain)
+    note_refused(table, plan.decisions)
+    note_key_faults(table, plan.decisions, plan.key)
+    return plan
+
+
 def _resource(load: Load) -> Resource:
     """Read the resource as it is now, which may not be what the caller has read."""
     found = Resource.objects.filter(pk=load.resource_id).select_related("current_load").first()
@@ -59,7 +77,9 @@ def _resource(load: Load) -> Resource:
     return found
 
 
-def _plan_to_replace(load: Load, resource: Resource, table: Table, options: LoadOptions) -> Plan:
+def _plan_to_replace(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+) -> Plan:
     """
     Say what the new table is to be.
 
@@ -73,13 +93,15 @@ def _plan_to_replace(load: Load, resource: Resource, table: Table, options: Load
     if options.key is None and gone:
         key, forgotten = (), [KeyForgotten(fields=shown_names(gone))]
     check_key(key, table.names)
-    decisions = decide(table, options)
+    decisions = decide(table, options, explain=explain)
     changed = changes(resource, table, decisions).remarks(replaces=True)
     remarks = _remarks(table, options, decisions, [*changed, *forgotten])
     return Plan(load, table, options, decisions, key, remarks)
 
 
-def _plan_to_merge(load: Load, resource: Resource, table: Table, options: LoadOptions) -> Plan:
+def _plan_to_merge(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+) -> Plan:
     """
     Say how the rows come into the table that is there.
 
@@ -88,7 +110,7 @@ def _plan_to_merge(load: Load, resource: Resource, table: Table, options: LoadOp
     key = key_to_merge_by(resource, options)
     check_key(key, table.names)
     merging, kept = options_to_merge(resource, table, options)
-    decisions = decide(table, merging)
+    decisions = decide(table, merging, explain=explain)
     changed = changes(resource, table, decisions).remarks(replaces=False)
     remarks = _remarks(table, options, decisions, [*kept, *changed])
     return Plan(load, table, options, decisions, key, remarks)

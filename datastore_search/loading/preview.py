@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..exceptions.loads import BadRow, Remark
-from ..models import Resource
+from ..exceptions.loads import BadRow, BadRows, LoadFailed, Remark
+from ..models import Load, Resource
 from .changes import Changes, changes
-from .inference import Decision, decide, remarks_on_types
+from .inference import Decision, remarks_on_types
 from .options import LoadOptions, effective
+from .pipeline import is_replacing, plan_for
 from .reading import open_table
+from .report import refuses
 from .table import FAULTS, STAGED, Table
 
 _ROWS_SHOWN = 20
@@ -55,7 +57,7 @@ class Preview:
 
     ``rows`` are the first rows, as texts, None where a cell is empty; ``total`` counts all that
     have the file's shape.  ``faulty`` counts the rows that cannot be loaded; ``faults`` are the
-    first of what is wrong with them.
+    first of what is wrong with them.  ``refusal`` says why a load would fail, if it would.
     """
 
     fields: tuple[PreviewedField, ...]
@@ -65,6 +67,7 @@ class Preview:
     faults: tuple[PreviewedFault, ...]
     remarks: tuple[Remark, ...]
     changes: Changes
+    refusal: LoadFailed | None
 
 
 def preview(
@@ -79,27 +82,52 @@ def preview(
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
     """
     wanted = effective(resource, options)
+    into = resource or Resource()
     with open_table(path, wanted, name=name) as table:
-        decisions = decide(table, wanted, explain=True)
-        return Preview(
-            fields=_fields(table, decisions),
+        decisions = plan_for(Load(), into, table, wanted, explain=True).decisions
+        found = Preview(
+            fields=_fields(table, wanted, decisions),
             rows=_first_rows(table),
             total=table.count(),
             faulty=table.count(f"(SELECT DISTINCT line FROM {FAULTS})"),
             faults=_first_faults(table),
             remarks=(*table.remarks, *remarks_on_types(table, wanted, decisions)),
             changes=changes(resource, table, decisions),
+            refusal=None,
         )
+    return replace(found, refusal=_refusal(found, wanted, replaces=is_replacing(into, wanted)))
 
 
-def _fields(table: Table, decisions: Sequence[Decision]) -> tuple[PreviewedField, ...]:
+def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
+    """Say why a load would fail, as ``pipeline.load_table`` does."""
+    try:
+        if replaces:
+            found.changes.check(may_drop=options.may_drop)
+    except LoadFailed as failure:
+        return failure
+    if not (found.faulty and refuses(options)):
+        return None
+    first = found.faults[0]
+    return BadRows(
+        count=found.faulty,
+        line=first.line,
+        field=first.field or "–",
+        value=first.value,
+        reason=first.reason,
+    )
+
+
+def _fields(
+    table: Table, options: LoadOptions, decisions: Sequence[Decision]
+) -> tuple[PreviewedField, ...]:
+    wanted = options.wanted_types  # where rows are added, types are given by what is there, too
     described = zip(table.columns, table.names, table.labels, decisions, strict=True)
     return tuple(
         PreviewedField(
             name=name,
             label=label,
             form=decision.form.name,
-            chosen=decision.chosen,
+            chosen=decision.chosen and bool({name, label} & wanted.keys()),
             reason=decision.reason,
             values=_first_values(table, column),
         )
@@ -124,7 +152,7 @@ def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
 
 def _first_faults(table: Table) -> tuple[PreviewedFault, ...]:
     found = table.connection.execute(
-        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line LIMIT {_FAULTS_SHOWN}"
+        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_FAULTS_SHOWN}"
     ).fetchall()
     return tuple(
         PreviewedFault(line, field, value, BadRow.revived(json.loads(kept)))

@@ -21,14 +21,14 @@ from django.utils.translation import gettext as _
 from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
-from datastore_search.loading import BadRowsChoice, LoadOptions
+from datastore_search.loading import LoadOptions
 from datastore_search.loading.jobs import new_load, run
-from datastore_search.loading.preview import Preview, preview
+from datastore_search.loading.preview import preview
 from datastore_search.loading.report import write_report
 from datastore_search.loading.sources import bring
 from datastore_search.management.choices import add_choices, choices_from
 from datastore_search.management.previews import written
-from datastore_search.models import IndexKind, Load, LoadState, Mode, Resource
+from datastore_search.models import IndexKind, Load, LoadState, Resource
 
 _INTERRUPTED = 130  # what shells say of a program that Ctrl-C has ended
 
@@ -101,7 +101,8 @@ class Command(BaseCommand):
             found = preview(resource, source.path, choices, name=name)
         for line in written(found, choices):
             self.stdout.write(line)
-        _check(found, choices)
+        if found.refusal:
+            raise found.refusal
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -250,19 +251,7 @@ def _resource(wanted: _Wanted, options: dict[str, Any]) -> tuple[Resource, bool]
     return resource, not found
 
 
-# What is wrong with it ----------------------------------------------------------------------------
-
-
-def _check(found: Preview, choices: LoadOptions) -> None:
-    """
-    Fail where a load would.
-
-    Raises: ``LoadFailed``; ``CommandError`` for bad rows.
-    """
-    if choices.mode == Mode.REPLACE:
-        found.changes.check(may_drop=choices.may_drop)
-    if found.faulty and choices.bad_rows == BadRowsChoice.REFUSE:
-        raise CommandError(_("Rows that cannot be loaded: %(count)s") % {"count": found.faulty})
+# The report ---------------------------------------------------------------------------------------
 
 
 @contextmanager
