@@ -123,6 +123,16 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_QUEUE", "default"))
 
     @property
+    def UNPACKED_MAX_BYTES(self) -> int:
+        """Size at most of what a zip or gzip is unpacked to."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_MAX_BYTES", 10 * 2**30))
+
+    @property
+    def UNPACKED_RATIO_MAX(self) -> int:
+        """How many times as large as a zip or gzip its content may be; more is an attack."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_RATIO_MAX", 200))
+
+    @property
     def FETCH_MAX_BYTES(self) -> int:
         """Size of a file fetched from a URL at most."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))

@@ -436,8 +436,8 @@ class LongRow(BadRow):
     message = _("The row is longer than %(most)s MB.")
 
 
-class UnstorableText(BadRow):
-    message = _("The text holds letters that PostgreSQL cannot store.")
+class NotUtf8(BadRow):
+    message = _("The text holds bytes that are not UTF-8.")
 
 
 class ErrorCell(BadRow):
@@ -726,7 +726,7 @@ class ListWithin(Remark):
 
 
 class UnnamedFields(Remark):
-    message = _("The first row has values that are no names, so the fields are named by number.")
+    message = _("The first row has values that are no names, so it was read as a record.")
 
 
 class NumbersThatAreNone(Remark):

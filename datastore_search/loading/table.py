@@ -16,10 +16,18 @@ from ..exceptions.loads import Remark
 from .watching import interruptible
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
-STAGED = "staged"
+STAGED = "stage.staged"
 
 #: Rows that cannot be loaded, and why: see ``Stage``.
-FAULTS = "faults"
+FAULTS = "stage.faults"
+
+#: Tables of more fields are read by one thread and written in small groups of rows: DuckDB works on
+#: 2,048 rows at once, and keeps place for each of their cells, in each thread.
+_WIDE = 300
+_WIDE_GROUP_ROWS = 2_048
+_WIDE_FIELD_BYTES = 320 * 2**10
+
+_DATABASE = "stage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,23 @@ class Stage:
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
+
+    def make_room(self, width: int) -> None:
+        """Get ready for a table of so many fields, before anything is staged."""
+        if width <= _WIDE:
+            return
+        most = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
+        self.connection.execute(f"USE memory; DETACH {_DATABASE}")
+        self.connection.execute(f"SET threads = 1; SET memory_limit = '{most}B'")
+        self.attach("wide", f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS})")
+
+    def attach(self, name: str, options: str = "") -> None:
+        """Open an empty database in the folder."""
+        path = literal(str(self.folder / f"{name}.duckdb"))
+        self.connection.execute(f"ATTACH {path} AS {_DATABASE} {options}; USE {_DATABASE}")
+        self.connection.execute(
+            f"CREATE TABLE {FAULTS} (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +108,7 @@ def stage() -> Iterator[Stage]:
     with (
         TemporaryDirectory(prefix="datastore_search_") as folder,
         duckdb.connect(
-            str(Path(folder) / "stage.duckdb"),
+            ":memory:",
             config={
                 "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
                 "temp_directory": folder,
@@ -94,10 +119,9 @@ def stage() -> Iterator[Stage]:
         ) as connection,
         interruptible(connection),
     ):
-        connection.execute(
-            f"CREATE TABLE {FAULTS} (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)"
-        )
-        yield Stage(connection, Path(folder))
+        place = Stage(connection, Path(folder))
+        place.attach("narrow")
+        yield place
 
 
 def literal(text: str) -> str:

@@ -1,50 +1,47 @@
 """
-Reading a file of delimited cells: its encoding, its dialect, its header and its shape.
+Reading a file of delimited cells.
 
-The library decides what it can: DuckDB the delimiter, quote and first row, charset-normalizer the
-encoding where the file is no Unicode.
+DuckDB reads it, and the lines are counted: when each line of the file is in one of the rows,
+nothing was passed over, and each row's line is the sum of those before it.  When that does not add
+up, or DuckDB refuses, the file has blank lines, rows of other widths, quotation marks gone astray
+or line ends of several kinds.  Then its rows are found one by one, what is wrong with some of them
+is noted, and DuckDB reads the others from a copy that has each row's line.
 """
 
 from __future__ import annotations
 
-import codecs
+import csv
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import charset_normalizer
 import duckdb
 
 from ...exceptions.loads import (
-    BinaryFile,
-    EmptyFile,
+    BadRow,
+    EmptyColumns,
+    LinesAbove,
+    MemoryTooSmall,
+    RaggedRow,
+    Remark,
     TooManyFields,
     UnknownDialect,
-    UnknownEncoding,
-    UnreadableFile,
-    UnreadableRow,
 )
 from ...storage import FIELDS_MOST
 from ..headers import unique_names
 from ..options import LoadOptions
 from ..table import FAULTS, STAGED, Stage, Table, literal
+from .dialects import Layout, find_layout
+from .encodings import as_utf8
+from .scanning import Row, rows
 
 _BLOCK_BYTES = 2**20
-_ROW_BYTES_MOST = 4 * 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
-_BUFFER_BYTES = 2 * _ROW_BYTES_MOST
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-#: What CSV files that are no Unicode are written in; a guess among all errs on short files.
-_ENCODINGS = [
-    *(f"cp{page}" for page in (1252, 1250, 1251, 1253, 1254, 1255, 1256, 1257, 1258)),
-    *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
-]
+_ROW_BYTES_USUAL = 4 * 2**20
+#: Terms of a sum in DuckDB's SQL, which goes only so deep.
+_TERMS_MOST = 50
 
 
 def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
@@ -53,159 +50,244 @@ def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
-    return _table(place, _as_utf8(path, place.folder / "text.csv"))
-
-
-# Encoding -----------------------------------------------------------------------------------------
-
-
-def _as_utf8(path: Path, copy: Path) -> Path:
-    """Give a file in UTF-8 without a byte order mark: the file itself, or a copy of it."""
-    with path.open("rb") as file:
-        start = file.read(_BLOCK_BYTES)
-    if not start.strip():
-        raise EmptyFile
-    encoding = _encoding(path, start)
-    if encoding == "utf-8":
-        return path
+    text = as_utf8(path, options, place)
+    layout = find_layout(text.path, options)
+    width = len(layout.header)
+    if width > FIELDS_MOST:
+        raise TooManyFields(count=width, most=FIELDS_MOST)
+    place.make_room(width)
     try:
-        with (
-            path.open(encoding=encoding, newline="") as source,
-            copy.open("w", encoding="utf-8", newline="") as target,
-        ):
-            while block := source.read(_BLOCK_BYTES):
-                if "\0" in block:
-                    raise BinaryFile
-                target.write(block)
-    except UnicodeError as error:
-        raise UnknownEncoding from error
-    return copy
-
-
-def _encoding(path: Path, start: bytes) -> str:
-    for mark, encoding in _BYTE_ORDER_MARKS:
-        if start.startswith(mark):
-            return encoding
-    if b"\0" in start:
-        raise BinaryFile
-    if _is_utf8(path):
-        return "utf-8"
-    best = charset_normalizer.from_bytes(start, cp_isolation=_ENCODINGS).best()
-    if best is None:
-        raise UnknownEncoding
-    return best.encoding
-
-
-def _is_utf8(path: Path) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                if b"\0" in block:
-                    raise BinaryFile
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-# Dialect, header and shape ------------------------------------------------------------------------
-
-
-def _table(place: Stage, path: Path) -> Table:
-    connection = place.connection
-    try:
-        dialect = _dialect(connection, path)
-        header = _header(connection, path, dialect)
-    except duckdb.Error as error:
-        raise UnknownDialect from error
-    try:
-        _stage(connection, path, dialect, len(header))
-    except duckdb.Error as error:
-        raise UnreadableFile(reason=_first_line(error).replace(str(path), path.name)) from error
+        if not _stage_as_it_is(text.path, layout, place):
+            _stage_row_by_row(text.path, layout, place)
+        width = _without_empty_columns(layout.header, place)
+    except duckdb.OutOfMemoryException as error:
+        raise MemoryTooSmall from error
+    header = tuple(cell.strip() for cell in layout.header[:width])
     return Table(
-        stage=place, names=unique_names(header), labels=header, tells=(None,) * len(header)
+        stage=place,
+        names=unique_names(header),
+        labels=header,
+        tells=(None,) * width,
+        remarks=(*text.remarks, *_remarks(layout, width)),
     )
+
+
+def _remarks(layout: Layout, width: int) -> Iterator[Remark]:
+    if layout.titled:
+        yield LinesAbove(line=layout.line)
+    if width < len(layout.header):
+        yield EmptyColumns(count=len(layout.header) - width)
+
+
+# As it is -----------------------------------------------------------------------------------------
+
+
+def _stage_as_it_is(path: Path, layout: Layout, place: Stage) -> bool:
+    """Let DuckDB read the file, and tell whether each of its lines is in one of the rows."""
+    lines = _Lines.of(path, layout.dialect.quote.encode())
+    width = len(layout.header)
+    if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
+        return False
+    columns = [f"f{position}" for position in range(width)]
+    breaks = _breaks(columns, lines.ending) if lines.have_quotes else "0"
+    try:
+        place.connection.execute(
+            f"CREATE TABLE {STAGED} AS SELECT {_line(layout.below, breaks)} AS line, *"
+            f" FROM {_relation(path, layout, columns)}"
+        )
+    except duckdb.InvalidInputException:
+        return False
+    last = place.connection.execute(
+        f"SELECT line + 1 + {breaks} FROM {STAGED} ORDER BY rowid DESC LIMIT 1"
+    ).fetchone()
+    if (last[0] if last else layout.below) == lines.count + 1:
+        return True
+    place.connection.execute(f"DROP TABLE {STAGED}")
+    return False
+
+
+def _line(first: int, breaks: str) -> str:
+    """Say in DuckDB's SQL on which line a row begins: it is streamed, row by row."""
+    if breaks == "0":
+        return f"{first - 1} + row_number() OVER ()"
+    so_far = f"sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING)"
+    return f"CAST({first} + {so_far} - 1 - {breaks} AS BIGINT)"
+
+
+def _breaks(columns: Sequence[str], ending: str) -> str:
+    """Count the line breaks within the cells of a row."""
+    terms = [
+        f"coalesce(strlen({column}) - strlen(replace({column}, {ending}, '')), 0)"
+        for column in columns
+    ]
+    sums = [
+        f"({' + '.join(terms[start : start + _TERMS_MOST])})"
+        for start in range(0, len(terms), _TERMS_MOST)
+    ]
+    return f"({' + '.join(sums)})"
+
+
+def _relation(path: Path, layout: Layout, columns: Sequence[str]) -> str:
+    typed = ", ".join(f"'{column}': 'VARCHAR'" for column in columns)
+    return (
+        f"read_csv({literal(str(path))}, skip = {layout.skipped}, columns = {{{typed}}},"
+        f" new_line = {_ENDINGS[layout.ending]}, {_options(layout, _ROW_BYTES_USUAL)})"
+    )
+
+
+def _options(layout: Layout, row_bytes: int) -> str:
+    dialect = layout.dialect
+    return (
+        "auto_detect = false, header = false, allow_quoted_nulls = false,"
+        f" delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)},"
+        f" escape = {literal(dialect.escape)},"
+        f" max_line_size = {row_bytes}, buffer_size = {2 * row_bytes}"
+    )
+
+
+_ENDINGS = {"\n": r"'\n'", "\r": r"'\r'", "\r\n": r"'\r\n'"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Dialect:
-    delimiter: str
-    quote: str
-    escape: str
-    skip: int
+class _Lines:
+    """
+    The lines of a file, counted as an editor does, without blank ones at its end.
 
+    ``ending`` is the character that ends each, in DuckDB's SQL; if they ``are_mixed`` there is not
+    one such character.
+    """
 
-def _dialect(connection: duckdb.DuckDBPyConnection, path: Path) -> _Dialect:
-    """Ask DuckDB how the file is written; faulty rows must not mislead it."""
-    ((delimiter, quote, escape, skip),) = connection.execute(
-        "SELECT Delimiter, Quote, Escape, SkipRows FROM sniff_csv(?, all_varchar = true,"
-        " ignore_errors = true, sample_size = 20000, max_line_size = ?, buffer_size = ?)",
-        [str(path), _ROW_BYTES_MOST, _BUFFER_BYTES],
-    ).fetchall()
-    return _Dialect(delimiter, _character(quote) or '"', _character(escape) or '"', skip)
+    count: int
+    ending: str
+    are_mixed: bool
+    are_blank_at_end: bool
+    have_quotes: bool
 
-
-def _character(found: str) -> str:
-    return "" if found == "(empty)" else found
-
-
-def _header(
-    connection: duckdb.DuckDBPyConnection, path: Path, dialect: _Dialect
-) -> tuple[str, ...]:
-    """Read the first row, which names the fields."""
-    relation = (
-        f"read_csv({literal(str(path))}, header = false, all_varchar = true,"
-        f" ignore_errors = true, {_dialect_options(dialect)})"
-    )
-    width = len(connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
-    if width > FIELDS_MOST:
-        raise TooManyFields(count=width, most=FIELDS_MOST)
-    found = connection.execute(f"SELECT * FROM {relation} LIMIT 1").fetchone()
-    if found is None:
-        raise EmptyFile
-    return tuple((cell or "").strip() for cell in found)
-
-
-def _stage(
-    connection: duckdb.DuckDBPyConnection, path: Path, dialect: _Dialect, width: int
-) -> None:
-    """Read the whole file once; a row that does not have the header's cells is a fault."""
-    cells = ", ".join(f"f{position}" for position in range(width))
-    connection.execute(
-        f"CREATE TABLE {STAGED} AS SELECT row_number() OVER () + 1 AS line, {cells}"
-        f" FROM {_relation(path, dialect, width)}"
-    )
-    for line, error, message in connection.execute(
-        "SELECT line, any_value(error_type), any_value(error_message) FROM reject_errors"
-        " GROUP BY line ORDER BY line"
-    ).fetchall():
-        connection.execute(
-            f"INSERT INTO {FAULTS} VALUES (?, '', '', ?)",
-            [line, json.dumps(UnreadableRow(reason=f"{error} {_first_line(message)}").kept())],
+    @classmethod
+    def of(cls, path: Path, quote: bytes) -> _Lines:
+        feeds = returns = both = 0
+        have_quotes, end = False, b""
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                if block.endswith(b"\r"):
+                    block += file.read(1)
+                feeds += block.count(b"\n")
+                returns += block.count(b"\r")
+                both += block.count(b"\r\n")
+                have_quotes = have_quotes or quote in block
+                content = block.rstrip(b"\r\n")
+                end = block[len(content) :] if content else end + block
+        return cls(
+            count=feeds + returns - both - len(end.splitlines()) + 1,
+            ending="chr(10)" if feeds else "chr(13)",
+            are_mixed=bool(feeds) and returns > both,
+            are_blank_at_end=len(end.splitlines()) > 1,
+            have_quotes=have_quotes,
         )
 
 
-def _relation(path: Path, dialect: _Dialect, width: int) -> str:
-    return (
-        f"read_csv({literal(str(path))}, auto_detect = false, header = true, all_varchar = true,"
-        f" {_dialect_options(dialect)}, allow_quoted_nulls = false, columns = {_columns(width)}"
-        ", store_rejects = true, rejects_limit = 0)"
+# Row by row ---------------------------------------------------------------------------------------
+
+
+def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
+    """
+    Find the rows, note what is wrong with some, and let DuckDB read the others.
+
+    Raises: ``UnknownDialect``.
+    """
+    copy = _Copy(place.folder, layout)
+    with path.open("rb") as file, copy.opened():
+        for row in rows(file, layout.dialect, layout.start):
+            if row.line > layout.line:
+                copy.take(row)
+    columns = ["'line': 'BIGINT'", *(f"'f{at}': 'VARCHAR'" for at in range(len(layout.header)))]
+    try:
+        place.connection.execute(
+            f"CREATE TABLE {STAGED} AS FROM read_csv({literal(str(copy.rows))},"
+            rf" columns = {{{', '.join(columns)}}}, new_line = '\n',"
+            f" {_options(layout, max(_ROW_BYTES_USUAL, copy.longest))})"
+        )
+    except duckdb.InvalidInputException as error:
+        raise UnknownDialect from error
+    found = place.connection.execute(f"SELECT count(*) FROM {STAGED}").fetchone()
+    if found != (copy.count,):
+        raise UnknownDialect
+    place.connection.execute(
+        f"INSERT INTO {FAULTS} SELECT line, '', '', kept FROM read_csv("
+        f"{literal(str(copy.faults))}, auto_detect = false, header = false, delim = ',',"
+        r""" quote = '"', escape = '"', new_line = '\n',"""
+        " columns = {'line': 'BIGINT', 'kept': 'VARCHAR'})"
     )
+    copy.rows.unlink()
 
 
-def _dialect_options(dialect: _Dialect) -> str:
-    return (
-        f"delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)},"
-        f" escape = {literal(dialect.escape)}, skip = {dialect.skip},"
-        f" max_line_size = {_ROW_BYTES_MOST}, buffer_size = {_BUFFER_BYTES}"
-    )
+class _Copy:
+    """The good rows of a file, each behind its line, and what is wrong with the others."""
+
+    def __init__(self, folder: Path, layout: Layout) -> None:
+        self.rows = folder / "rows"
+        self.faults = folder / "faults"
+        self.count = 0
+        self.longest = 0
+        self._width = len(layout.header)
+        self._delimiter = layout.dialect.delimiter.encode()
+        self._blanks = 0
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Open the files to write to."""
+        with (
+            self.rows.open("wb") as self._rows,
+            self.faults.open("w", encoding="utf-8", newline="") as faults,
+        ):
+            self._faults = csv.writer(faults, lineterminator="\n")
+            yield
+
+    def take(self, row: Row) -> None:
+        """Keep a row, or what is wrong with it; a blank line is a row where rows have one cell."""
+        if self._width == 1 and not row.text and not row.fault:
+            self._blanks += 1
+            return
+        for line in range(row.line - self._blanks, row.line):
+            self._write(line, b"")
+        self._blanks = 0
+        if row.fault:
+            self._note(row, row.fault)
+        elif row.cells == self._width:
+            self._write(row.line, row.text)
+        elif not row.is_blank:
+            self._take_ragged(row)
+
+    def _take_ragged(self, row: Row) -> None:
+        """Keep a row that only has more delimiters at its end."""
+        rest = self._delimiter * (row.cells - self._width)
+        if rest and row.text.endswith(rest):
+            self._write(row.line, row.text.removesuffix(rest))
+        else:
+            self._note(row, RaggedRow(cells=row.cells, header=self._width))
+
+    def _note(self, row: Row, fault: BadRow) -> None:
+        self._faults.writerow([row.line, json.dumps(fault.kept(), ensure_ascii=False)])
+
+    def _write(self, line: int, text: bytes) -> None:
+        written = b"%d%b%b\n" % (line, self._delimiter, text)
+        self._rows.write(written)
+        self.longest = max(self.longest, len(written))
+        self.count += 1
 
 
-def _columns(width: int) -> str:
-    return "{" + ", ".join(f"'f{position}': 'VARCHAR'" for position in range(width)) + "}"
+# Columns ------------------------------------------------------------------------------------------
 
 
-def _first_line(message: object) -> str:
-    return str(message).strip().split("\n", 1)[0][:200]
+def _without_empty_columns(header: Sequence[str], place: Stage) -> int:
+    """Drop columns at the end that have neither name nor value, and tell how many are left."""
+    width = len(header)
+    named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
+    if named == width:
+        return width
+    counts = ", ".join(f"count(nullif(f{at}, ''))" for at in range(named, width))
+    found = place.connection.execute(f"SELECT {counts} FROM {STAGED}").fetchone() or ()
+    while width > named and not found[width - 1 - named]:
+        width -= 1
+        place.connection.execute(f"ALTER TABLE {STAGED} DROP COLUMN f{width}")
+    return width

@@ -1,86 +1,97 @@
-"""Which format a file has: by its content first, by its name second."""
+"""Which format a file has, by its content first and by its name second, and what reads it."""
 
 from __future__ import annotations
 
-import json
+import codecs
 import re
 from collections.abc import Callable
-from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
 
+from ...exceptions.loads import OtherFormat
 from ..options import LoadOptions
 from ..table import Stage, Table
+from .archives import is_workbook
+from .delimited import read_delimited
+from .documents import read_geojson, read_json, read_ndjson
+from .parquet import read_parquet
+from .sheets import read_sheet
 
+#: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
 Reader = Callable[[Path, LoadOptions, Stage], Table]
 
-_START_BYTES = 2**16
+_START_BYTES = 2**12
 
-
-class Format(StrEnum):
-    """The formats that there is a reader for."""
-
-    DELIMITED = "delimited"
-    SHEET = "sheet"
-    JSON = "json"
-    NDJSON = "ndjson"
-    GEOJSON = "geojson"
-    PARQUET = "parquet"
-
-
-_READERS = {
-    Format.DELIMITED: "delimited.read_delimited",
-    Format.SHEET: "sheets.read_sheet",
-    Format.JSON: "documents.read_json",
-    Format.NDJSON: "documents.read_ndjson",
-    Format.GEOJSON: "documents.read_geojson",
-    Format.PARQUET: "parquet.read_parquet",
-}
+#: How files begin that are told by their first bytes.
+_READERS: tuple[tuple[bytes, Reader], ...] = (
+    (b"PAR1", read_parquet),
+    (b"PARE", read_parquet),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", read_sheet),
+)
+#: Formats that people send instead, and what a person calls them.
+_OTHERS = (
+    (b"%PDF-", "PDF"),
+    (b"\x89PNG", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"GIF89a", "GIF"),
+    (b"SQLite format 3\0", "SQLite"),
+    (b"Rar!\x1a\x07", "RAR"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+    (b"BZh91AY&SY", "bzip2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"{\\rtf", "RTF"),
+)
+_PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
+_MARKUP = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
+_OBJECTS = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
+_MAYBE_JSON = re.compile(r"[\[{]")
+_JSON_NAMES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
+_LINES_NAMES = (".ndjson", ".jsonl", ".jsonlines")
 
 
 def reader_of(path: Path, name: str) -> Reader:
-    """Find the function that reads a file; ``name`` is what the file is called."""
-    module, function = _READERS[format_of(path, name)].split(".")
-    return getattr(import_module(f"{__package__}.{module}"), function)  # type: ignore[no-any-return]
+    """
+    Find the function that reads a file; ``name`` is what the file is called.
 
+    What is nothing else is taken for delimited cells.
 
-def format_of(path: Path, name: str) -> Format:
-    """Recognise a file's format; what is nothing else is taken for delimited cells."""
+    Raises: ``OtherFormat``; ``LoadFailed`` where the file is a zip that cannot be read.
+    """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
-    if start.startswith(b"PAR1"):
-        return Format.PARQUET
-    if start.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") or _is_workbook(path, start):
-        return Format.SHEET
-    return _json_format(start, name) or Format.DELIMITED
+    for mark, reader in _READERS:
+        if start.startswith(mark):
+            return reader
+    for mark, called in _OTHERS:
+        if start.startswith(mark):
+            raise OtherFormat(format=called)
+    if is_workbook(path):
+        return read_sheet
+    return _reader_of_text(_text(start), name.lower())
 
 
-def _is_workbook(path: Path, start: bytes) -> bool:
-    if not start.startswith(b"PK\x03\x04"):
-        return False
-    try:
-        with ZipFile(path) as archive:
-            members = set(archive.namelist())
-    except BadZipFile:
-        return False
-    return "xl/workbook.xml" in members or {"content.xml", "META-INF/manifest.xml"} <= members
+def _reader_of_text(text: str, name: str) -> Reader:
+    """
+    Find the function that reads a text.
+
+    Raises: ``OtherFormat``.
+    """
+    if _PAGE.match(text):
+        raise OtherFormat(format="HTML")
+    if _MARKUP.match(text):
+        raise OtherFormat(format="XML")
+    if not (_OBJECTS.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_NAMES))):
+        return read_delimited
+    if name.endswith(_LINES_NAMES):
+        return read_ndjson
+    return read_geojson if name.endswith(".geojson") else read_json
 
 
-def _json_format(start: bytes, name: str) -> Format | None:
-    text = start.decode("utf-8", errors="replace").lstrip("\ufeff \t\r\n")
-    if re.match(r"\[\s*(\{|\]|$)", text):
-        return Format.JSON
-    if not re.match(r'\{\s*("|\}|$)', text):
-        return None
-    if re.search(r'"type"\s*:\s*"FeatureCollection"', text) or name.lower().endswith(".geojson"):
-        return Format.GEOJSON
-    return Format.NDJSON if _is_whole(text.splitlines()[0]) else Format.JSON
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+def _text(start: bytes) -> str:
+    """Decode the start of a file as far as its format goes, without blanks before it."""
+    encoding = "utf-8"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif b"\0" in start[:2]:
+        encoding = "utf-16-le" if start[1:2] == b"\0" else "utf-16-be"
+    return start.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
