@@ -34,14 +34,16 @@ def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None
 
 
 @contextmanager
-def resource_at_work(connection: BaseDatabaseWrapper, resource_id: uuid.UUID) -> Iterator[None]:
+def resource_at_work(
+    connection: BaseDatabaseWrapper, resource_id: uuid.UUID | str
+) -> Iterator[None]:
     """
     Let only one load of a resource run at a time: wait until it is this one's turn.
 
     PostgreSQL lets those who wait in by the order in which they came.  Within a transaction of the
     caller the resource is locked until its end.
     """
-    number = resource_id.int % 2**31
+    number = uuid.UUID(str(resource_id)).int % 2**31  # new objects may have a text
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_RESOURCE_LOCK, number])
