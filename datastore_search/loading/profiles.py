@@ -143,24 +143,19 @@ def _number(text: str) -> float | str:
 
 def _range(table: Table, column: str, decision: Decision) -> dict[str, Any]:
     """Find the least and the greatest value, the mean of numbers, and how many are where."""
-    name = decision.kind.name
+    is_number = decision.kind.name in _NUMBERS
     placed = _placed(table, column, decision)
     # Moments are compared as texts, to the last decimal; numbers by their size.
-    ends = (
-        "arg_min(text, place), arg_max(text, place)"
-        if name in _NUMBERS
-        else ("min(text), max(text)")
-    )
+    ends = "arg_min(text, place), arg_max(text, place)" if is_number else "min(text), max(text)"
     ((least, most, low, high, mean),) = table.connection.execute(
         f"SELECT {ends}, min(place), max(place), avg(place) FROM {placed} WHERE place IS NOT NULL"
     ).fetchall()
     if least is None:
         return {}
-    found: dict[str, Any] = {"min": least, "max": most}
-    if name in _NUMBERS:
-        found = {"min": _value(least), "max": _value(most)}
+    found = {"min": _shown(table, least, decision), "max": _shown(table, most, decision)}
+    if is_number:
         found["mean"] = float(f"{mean:.10g}")
-    shown, places = _bounds(name, low, high)
+    shown, places = _bounds(decision.kind.name, low, high)
     if shown:
         found["histogram"] = {"bounds": shown, "counts": _binned(table, placed, places)}
     return found
@@ -172,7 +167,8 @@ def _placed(table: Table, column: str, decision: Decision) -> str:
 
     That is a number by which they lie before or after each other; none for what is no number.
     """
-    name, text = decision.kind.name, "text"
+    name = decision.kind.name
+    text = column if _is_canonical(decision) else _bare(member(column, decision.form))
     if name in _WHOLE:
         place = "try_cast(text AS BIGINT)"
     elif name in _NUMBERS:
@@ -181,13 +177,28 @@ def _placed(table: Table, column: str, decision: Decision) -> str:
         place = "epoch(try_cast(left(text, 19) AS TIMESTAMP))"
     else:
         place = "0"
-    text = member(column, decision.form)
-    if name not in _NUMBERS:
-        text = f"trim({text}, '\"')"
     return (
         f"(SELECT text, {place} AS place FROM (SELECT {text} AS text FROM {table.relation}"
         f" WHERE {column} <> ''))"
     )
+
+
+def _is_canonical(decision: Decision) -> bool:
+    """Tell whether the texts of the file sort and read as those that are stored."""
+    return not decision.chosen and not decision.form.notation
+
+
+def _bare(text: str) -> str:
+    return f"trim({text}, '\"')"
+
+
+def _shown(table: Table, text: str, decision: Decision) -> Any:
+    """Give a text of ``_placed`` as what is stored."""
+    if _is_canonical(decision):
+        ((text,),) = table.connection.execute(
+            f"SELECT {_bare(member('value', decision.form))} FROM (SELECT ? AS value)", [text]
+        ).fetchall()
+    return _value(text) if decision.kind.name in _NUMBERS else text
 
 
 def _bounds(name: str, low: float, high: float) -> tuple[list[Any], list[float]]:
