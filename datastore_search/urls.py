@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
+from .pages.schemas import SchemaView
 from .pages.views import CatalogueView, ResourceView
 
 app_name = "datastore_search"
@@ -30,5 +31,6 @@ dump_urlpatterns = [
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
+    path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
 ]
 urlpatterns = [*api_urlpatterns, *dump_urlpatterns, *page_urlpatterns]

@@ -178,10 +178,9 @@ def _type(given: Mapping[str, Any], remarks: list[Remark]) -> str:
 
     What a type or its format says and no form holds is remarked.
     """
-    own = given.get(_OWN_TYPE)
-    if isinstance(own, str):
-        return _known(own)
-    kind = given.get("type", "any")
+    own, kind = given.get(_OWN_TYPE), given.get("type", "any")
+    if own in _WRITTEN and _WRITTEN[own]["type"] == kind:
+        return str(own)
     if kind not in _READ:
         raise UnusableSchema(reason=f"“{kind}” is no type of a Table Schema")
     found = _READ[kind](given)
@@ -343,7 +342,8 @@ _WRITTEN: Mapping[str, Mapping[str, Any]] = {
 def table_schema(resource: Resource) -> dict[str, Any]:
     """Describe the fields of a resource, as a dump in CSV writes them, with ``_id`` first."""
     described: list[dict[str, Any]] = [{"name": _NUMBER, "type": "integer"}]
-    for each in resource.fields.all():
+    # A resource that has been described knows its fields as of that moment.
+    for each in getattr(resource, "schema", None) or resource.fields.all():
         words = {"title": each.label, "description": each.notes}
         described.append(
             {

@@ -1,4 +1,8 @@
-"""The files that a page offers: all the records that it found, in each format of the dump."""
+"""
+The files that a page offers.
+
+They are all the records that it found, in each format of the dump, and what describes them.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,13 @@ class Download:
 
 
 def downloads_of(request: HttpRequest, resource: Resource, query: Query) -> list[Download]:
-    """Offer all records that a query finds; nothing where there is no dump."""
+    """Offer all records that a query finds, and their schema; nothing where there is no dump."""
     try:
         path = link(request, "dump", resource.pk)
     except NoReverseMatch:
         return []
-    return [
+    records = [
         Download(name.upper(), with_query(path, {"format": name, **question_of(query)}.items()))
         for name in _FORMATS
     ]
+    return [*records, Download("Table Schema", link(request, "schema", resource.pk))]

@@ -43,7 +43,7 @@ def test_a_data_page_offers_all_its_records_in_each_format(
     assert files == {
         label: f"/en/datastore/dump/{resource.pk}?format={name}"
         for label, name in (("CSV", "csv"), ("TSV", "tsv"), ("JSON", "json"), ("XML", "xml"))
-    }
+    } | {"Table Schema": f"/en/datastore/{resource.pk}/schema.json"}
     for address in files.values():
         assert client.get(address).status_code == 200
 

@@ -1,0 +1,130 @@
+"""How people write values, told independently of the forms that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One way to write values: ``form`` names the form, ``write`` takes a stored value."""
+
+    form: str
+    write: Callable[[Any], str]
+
+
+def _padded(number: int, *, pad: bool) -> str:
+    return f"{number:02}" if pad else str(number)
+
+
+def _day(order: str, sign: str, pads: tuple[bool, bool]) -> Callable[[date], str]:
+    def write(day: date) -> str:
+        parts = {
+            "d": _padded(day.day, pad=pads[0]),
+            "m": _padded(day.month, pad=pads[1]),
+            "y": f"{day.year:04}",
+        }
+        return sign.join(parts[part] for part in order)
+
+    return write
+
+
+def _clock(pad: bool, seconds: bool, half: str) -> Callable[[datetime], str]:
+    def write(moment: datetime) -> str:
+        hour = (moment.hour % 12 or 12) if half else moment.hour
+        tail = f":{moment.second:02}" if seconds else ""
+        halves = half.split("/") if half else ["", ""]
+        return f"{_padded(hour, pad=pad)}:{moment.minute:02}{tail}{halves[moment.hour >= 12]}"
+
+    return write
+
+
+_TRUTHS = (False, True)
+_HALVES = ("", " AM/ PM", " am/ pm", "AM/PM", "am/pm")
+
+
+def dates() -> Iterator[Spelling]:
+    """List the spellings of days."""
+    for order, sign, *pads in product(("dmy", "mdy", "ymd"), "/-.", _TRUTHS, _TRUTHS):
+        write = _day(order, sign, (pads[0], pads[1]))
+        is_iso = order == "ymd" and sign == "-" and all(pads)
+        yield Spelling("date" if is_iso else f"date:{order}", write)
+
+
+def moments() -> Iterator[Spelling]:
+    """List the spellings of moments."""
+    for day, between, pad, seconds, half in product(dates(), " T", _TRUTHS, _TRUTHS, _HALVES):
+        clock = _clock(pad, seconds, half)
+        is_iso = day.form == "date" and pad and not half
+        form = "timestamp" if is_iso else day.form.replace("date:", "timestamp:")
+        form = "timestamp:ymd" if form == "date" else form
+        yield Spelling(form, lambda at, d=day, b=between, c=clock: d.write(at) + b + c(at))
+
+
+def _grouped(sign: str, point: str) -> Callable[[Decimal], str]:
+    def write(number: Decimal) -> str:
+        whole, _, fraction = f"{number:,f}".partition(".")
+        return whole.replace(",", sign) + (point + fraction if fraction else "")
+
+    return write
+
+
+def decimals() -> Iterator[Spelling]:
+    """List the spellings of numbers with decimals."""
+    signs = ("", " ", "\u00a0", "\u202f", "'", "\u2019")
+    for sign in (*signs, ","):
+        yield Spelling("numeric:point" if sign else "numeric", _grouped(sign, "."))
+    for sign in (*signs, "."):
+        yield Spelling("numeric:comma", _grouped(sign, ","))
+
+
+def _iso_moments() -> Iterator[Callable[[datetime], str]]:
+    for between, decimals in product(" T", range(1, 7)):
+        yield (
+            lambda at, b=between, n=decimals: f"{at:%Y-%m-%d}{b}{at:%H:%M:%S}.{at.microsecond:06}"[
+                : 20 + n
+            ]
+        )
+    for between in " T":
+        yield (
+            lambda at, b=between: (
+                at.isoformat(sep=b) if not at.microsecond else at.isoformat(sep=b).rstrip("0")
+            )
+        )
+        yield lambda at, b=between: at.isoformat(sep=b)
+
+
+def _float(ending: str) -> Callable[[str], str]:
+    return lambda text: text if "." in text or "e" in text else text + ending
+
+
+#: Every spelling that a stored value of a type may have had, by the name of the type.
+EVERY: Mapping[str, list[Callable[[Any], str]]] = {
+    "int4": [s.write for s in decimals()],
+    "int8": [s.write for s in decimals()],
+    "numeric": [s.write for s in decimals()],
+    "float8": [_float(""), _float(".0")],
+    "bool": [str, lambda truth: str(truth).lower(), lambda truth: str(truth).upper()],
+    "date": [s.write for s in dates()],
+    "timestamp": [*(s.write for s in moments()), *_iso_moments()],
+    "time": [str],
+    "text": [str],
+}
+
+#: How to read what is stored.
+READ: Mapping[str, Callable[[Any], Any]] = {
+    "int4": Decimal,
+    "int8": Decimal,
+    "numeric": Decimal,
+    "float8": str,
+    "bool": bool,
+    "date": date.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+    "time": str,
+    "text": str,
+}

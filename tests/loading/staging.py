@@ -1,0 +1,40 @@
+"""A table that no file was read for: its rows are given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from datastore_search.loading.inference import Decision
+from datastore_search.loading.rows import batches_of
+from datastore_search.loading.table import STAGED, Table, stage
+
+
+@contextmanager
+def staged(
+    columns: Mapping[str, Sequence[str | None]],
+    *,
+    labels: Sequence[str] = (),
+    tells: Sequence[str | None] = (),
+) -> Iterator[Table]:
+    """Stage columns of equal length by their names, from line 2 on."""
+    names = tuple(columns)
+    with stage() as place:
+        cells = ", ".join(f"f{position} VARCHAR" for position in range(len(names)))
+        place.connection.execute(f"CREATE TABLE {STAGED} (line BIGINT, {cells})")
+        rows = [[line, *row] for line, row in enumerate(zip(*columns.values(), strict=True), 2)]
+        marks = ", ".join("?" for _ in range(len(names) + 1))
+        if rows:
+            place.connection.executemany(f"INSERT INTO {STAGED} VALUES ({marks})", rows)
+        yield Table(place, names, tuple(labels) or names, tuple(tells) or (None,) * len(names))
+
+
+def records_of(table: Table, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+    """Give the records that would be stored; numbers are their texts."""
+    return [
+        json.loads(text, parse_int=str, parse_float=str)
+        for batch in batches_of(table, decisions)
+        for _line, text in batch
+    ]
