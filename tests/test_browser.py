@@ -235,7 +235,7 @@ def test_no_page_of_loading_is_wider_than_a_narrow_window(
 def overflow(browser: Chrome) -> int:
     """Measure how much wider the page is than its window."""
     page = "document.documentElement"
-    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))  # type: ignore[no-untyped-call] # selenium's
+    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))
 
 
 def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
@@ -91,7 +91,8 @@ def _asking(
 ) -> HttpResponse:
     context |= {
         "form": form,
-        "adminform": AdminForm(form, form.fieldsets, {}, model_admin=owner),
+        # Any form will do, though the stubs ask for a ModelForm.
+        "adminform": AdminForm(cast(Any, form), form.fieldsets, {}, model_admin=owner),
         "media": owner.media + form.media,
     }
     return TemplateResponse(request, "datastore_search/admin/upload.html", context)

@@ -23,11 +23,12 @@ from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions
 from ..loading.forms import forms as types
 from ..loading.tableschema import schema_of
+from ..messages import Message
 from ..models import Field, IndexKind, Mode, Resource
 
 _SCHEMA_BYTES_MOST = 2**20
 
-_Choices = list[tuple[str, str | Promise]]
+_Choices = list[tuple[str, str | Promise | Message]]
 
 _DELIMITERS: _Choices = [
     ("", _("as the file shows")),
@@ -139,7 +140,7 @@ class _Lines(forms.CharField):
         return tuple(line for line in (value or "").splitlines() if line)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        return tuple(initial or ()) != self.to_python(data)
+        return bool(tuple(initial or ()) != self.to_python(data))
 
 
 class PreviewForm(forms.Form):
@@ -156,8 +157,8 @@ class PreviewForm(forms.Form):
         self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any
     ) -> None:
         """Ask for a type for each of the file's fields."""
-        first = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
-        super().__init__(*args, initial=first, **kwargs)
+        super().__init__(*args, **kwargs)
+        self.initial = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
         self.options, self.names = options, tuple(names)
         for place, name in enumerate(self.names):
             kept = options.types.get(name) or options.usual_types.get(name, "")
@@ -269,10 +270,10 @@ class LoadForm(forms.Form):
     ) -> None:
         """Begin with the options there are; with a ``stored`` file none need be given."""
         self.options, self.stored = options, stored
-        first = {name: getattr(options, name) for name in _NAMES - {"schema"}}
+        super().__init__(*args, **kwargs)
+        self.initial = {name: getattr(options, name) for name in _NAMES - {"schema"}}
         if options.key is None:
-            first["key"] = resource.primary_key
-        super().__init__(*args, initial=first, **kwargs)
+            self.initial["key"] = resource.primary_key
         self._offer("delimiter", options.delimiter)
         if not options.schema:
             del self.fields["no_schema"]

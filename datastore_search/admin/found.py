@@ -77,7 +77,7 @@ class Found:
     @property
     def missing(self) -> Sequence[str]:
         """Name the resource's fields that the file lacks."""
-        return self.kept.get("missing", ())
+        return list(self.kept.get("missing", ()))
 
     @property
     def replaces(self) -> bool:
@@ -87,7 +87,7 @@ class Found:
     @property
     def rows(self) -> Sequence[Sequence[str | None]]:
         """Give the first rows."""
-        return self.kept.get("rows", ())
+        return list(self.kept.get("rows", ()))
 
     @property
     def bad(self) -> list[BadRowFound]:

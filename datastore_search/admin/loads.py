@@ -93,7 +93,7 @@ class LoadAdmin(admin.ModelAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
         """Ask for the resource."""
-        return may(request, "view", obj and obj.resource)
+        return may(request, "view", obj.resource if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
         """Nothing in a load can be edited."""
@@ -212,8 +212,10 @@ class LoadAdmin(admin.ModelAdmin):
         load = self._changeable(request, load_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        cancel(load)
-        messages.info(request, gettext("The load is being cancelled."))
+        if cancel(load):
+            messages.info(request, gettext("The load is being cancelled."))
+        else:
+            messages.info(request, gettext("The load was over already."))
         return redirect(_CHANGE, load_id)
 
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
@@ -232,7 +234,7 @@ class LoadAdmin(admin.ModelAdmin):
             )
         return redirect(_CHANGE, load.pk)
 
-    def bad_rows_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
+    def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
         """Download the rows that could not be loaded, as CSV."""
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
         require(request, "view", load.resource)

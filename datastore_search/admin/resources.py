@@ -212,7 +212,8 @@ class ResourceAdmin(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show the last loads, too."""
-        loads = Load.objects.defer(*UNSHOWN).filter(resource=object_id)
+        resource = self.get_object(request, object_id)
+        loads = Load.objects.defer(*UNSHOWN).filter(resource=resource)
         return super().change_view(
             request,
             object_id,

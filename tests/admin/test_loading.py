@@ -15,6 +15,7 @@ from django.test import Client
 
 from datastore_search.exceptions.loads import BadRows, LoadFailed
 from datastore_search.loading import LoadOptions, drafts, jobs
+from datastore_search.loading.sources import bring
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
@@ -349,8 +350,7 @@ def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
 ) -> None:
     fetched = tmp_path / "fetched.csv"
     fetched.write_text("a\n1\n")
-    served = [drafts.bring(fetched, tmp_path)]
-    bring = drafts.bring
+    served = [bring(fetched, tmp_path)]
     monkeypatch.setattr(
         drafts,
         "bring",
@@ -438,6 +438,16 @@ def test_a_load_is_cancelled(staff: Client, empty: Resource) -> None:
     assert b"The load was cancelled; the records are as they were." in response.content
 
 
+def test_a_load_that_is_over_is_not_cancelled(staff: Client, resource: Resource) -> None:
+    load = resource.loads.get()
+
+    response = staff.post(f"{LOADS}{load.pk}/cancel/", follow=True)
+
+    load.refresh_from_db()
+    assert load.state == LoadState.READY
+    assert b"The load was over already." in response.content
+
+
 @pytest.mark.parametrize("what", ["cancel", "retry"])
 def test_only_a_post_changes_a_load(staff: Client, empty: Resource, what: str) -> None:
     load = running(empty)
@@ -492,7 +502,7 @@ def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
     response = staff.get(f"{LOADS}{load.pk}/bad-rows.csv")
 
     assert response["Content-Disposition"] == f'attachment; filename="bad_rows_{load.pk}.csv"'
-    text = b"".join(response.streaming_content).decode("utf-8-sig")
+    text = response.getvalue().decode("utf-8-sig")
     header, *rows = csv.reader(io.StringIO(text))
     assert header == ["Line", "Field", "Value", "Reason"]
     assert [row[0] for row in rows] == ["3"]

@@ -109,6 +109,21 @@ def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -
     assert Field.objects.get(name="code").chosen == "int4"
 
 
+def test_a_resource_that_is_not_there_leads_to_the_list(staff: Client) -> None:
+    assert staff.get(f"{LIST}nonsense/change/").status_code == 302
+
+
+def test_fields_that_a_load_takes_away_meanwhile_do_not_break_the_page(staff: Client) -> None:
+    resource = make_resource()
+    answers = form(**inlines(resource, title="The title"))
+    load_csv(resource, "title,x\na,1\n")
+
+    response = staff.post(f"{LIST}{resource.pk}/change/", answers)
+
+    assert response.status_code in {200, 302}
+    assert resource.fields.count() == 2
+
+
 def test_an_unknown_type_is_refused(staff: Client) -> None:
     resource = make_resource()
     answers = {**form(**inlines(resource)), "fields-0-chosen": "colour"}
