@@ -29,6 +29,7 @@ from ..options import LoadOptions
 from ..table import Stage, Table
 from .json_text import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .objects import BadElement, Filling
+from .staging import Rows
 
 #: Names that programs give the list of records within an object.
 _LIST_NAMES = frozenset(
@@ -54,8 +55,8 @@ def read_json(path: Path, options: LoadOptions, place: Stage) -> Table:
         return read_ndjson(path, options, place)
     way = _way_to_list(path, encoding, parser)
     remarks = [ListWithin(path=".".join(way))] if way and way != _FEATURES else []
-    filling = Filling(place, options.nulls)
-    with Document(path, encoding, parser) as document:
+    with Document(path, encoding, parser) as document, Rows(place) as rows:
+        filling = Filling(place, rows, options.nulls)
         return _table(filling, parser, enumerate(_within(document, way), start=1), remarks)
 
 
@@ -75,8 +76,9 @@ def read_ndjson(path: Path, options: LoadOptions, place: Stage) -> Table:
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
     parser = Parser()
-    filling = Filling(place, options.nulls)
-    return _table(filling, parser, _lines(path, _encoding(path, options), parser))
+    with Rows(place) as rows:
+        filling = Filling(place, rows, options.nulls)
+        return _table(filling, parser, _lines(path, _encoding(path, options), parser))
 
 
 # Which list ---------------------------------------------------------------------------------------

@@ -46,11 +46,11 @@ class BadElement:
 class Filling:
     """The table while records are added."""
 
-    def __init__(self, place: Stage, nulls: Sequence[str]) -> None:
+    def __init__(self, place: Stage, rows: Rows, nulls: Sequence[str]) -> None:
         """Begin without a field; ``nulls`` are texts that mean nothing."""
         self._place = place
         self._nulls = frozenset(nulls)
-        self._rows = Rows(place)
+        self._rows = rows
         self._places: dict[Hashable, int] = {}
         self._kinds: list[set[type]] = []
         self._add: Callable[[int, Any], None] = self._add_first
@@ -76,9 +76,9 @@ class Filling:
         if not self._places:
             raise NoRecords
         keys = _in_order(self._places)
-        labels = tuple(_label(key) for key in keys)
         names = _names(keys)
         places = [self._places[key] for key in keys]
+        self._rows.widen(len(places))  # a field may be that of bad records alone
         self._rows.finish(names, places)
         kinds = [self._kinds[place] - {_NOTHING} for place in places]
         numbers = {place for place, found in enumerate(kinds) if found == {Number}}
@@ -88,7 +88,7 @@ class Filling:
         return Table(
             stage=self._place,
             names=names,
-            labels=labels,
+            labels=tuple(_label(key) for key in keys),
             tells=tuple(told.get(place) or _told(found) for place, found in enumerate(kinds)),
             remarks=(*remarks, *self._remarks),
         )

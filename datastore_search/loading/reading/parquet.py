@@ -22,13 +22,12 @@ from ...exceptions.loads import (
     Remark,
     TooManyFields,
     UnreadableParquet,
-    UnstorableText,
 )
 from ...field_types import as_json
 from ...storage import FIELDS_MOST
 from ..headers import unique_names
 from ..options import LoadOptions
-from ..table import FAULTS, STAGED, Stage, Table, kept_literal, literal
+from ..table import STAGED, Stage, Table, literal
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _Type = Any
@@ -119,7 +118,6 @@ def _read(source: Path, place: Stage) -> Table:
         f"CREATE TABLE {STAGED} AS SELECT row_number() OVER () AS line, {chosen}"
         f" FROM {_relation(source, len(columns))}"
     )
-    _note_unstorable(connection, names, columns)
     return Table(
         stage=place,
         names=names,
@@ -172,20 +170,6 @@ def _is_binary(connection: duckdb.DuckDBPyConnection, source: Path, column: _Col
         f" AND (TRY(decode({column.source})) IS NULL OR contains(hex({column.source}), '00'))"
     ).fetchone()
     return bool(found and found[0])
-
-
-def _note_unstorable(
-    connection: duckdb.DuckDBPyConnection, names: tuple[str, ...], columns: list[_Column]
-) -> None:
-    """Make faults of texts with NUL, which PostgreSQL has not."""
-    fault = kept_literal(UnstorableText().kept())
-    for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        if column.told == "text":
-            connection.execute(
-                f"INSERT INTO {FAULTS} SELECT line, {literal(name)},"
-                f" replace(f{position}[:100], chr(0), '�'), {fault}"
-                f" FROM {STAGED} WHERE contains(f{position}, chr(0))"
-            )
 
 
 # Types ------------------------------------------------------------------------------------------

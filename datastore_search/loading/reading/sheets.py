@@ -8,6 +8,7 @@ out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,26 +44,22 @@ from ...storage import FIELDS_MOST
 from ..headers import unique_names
 from ..options import LoadOptions
 from ..table import Stage, Table
+from . import ods, xlsx
 from .figures import types_of_numbers
 from .staging import Rows
-from .workbooks import (
-    Kind,
-    errors_in,
-    has_values,
-    kind_of,
-    look_at_cells,
-    look_at_tables,
-    sheet_parts,
-)
+from .workbooks import Kind, kind_of
 
 #: Rows among which the header is looked for.
 _FIRST_ROWS = 50
 #: Cells that a row with a title has.
 _TITLE_CELLS = 1
 
+_YEARS = range(1900, 2101)
+
 _NUMBERS = frozenset({int, float})
 #: The kind of a cell that holds an error.
 _ERROR = type(None)
+_ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
 #: Whole numbers up to here are exact.
 _WHOLE_MOST = 2**53
 #: Numbers beyond these are written with an exponent.
@@ -79,10 +76,9 @@ def read_sheet(path: Path, options: LoadOptions, place: Stage) -> Table:
     # calamine goes by the ending of the name.
     source = place.folder / f"workbook.{kind}"
     source.symlink_to(path.resolve())
-    if kind == Kind.ODS:
-        look_at_tables(source)
+    has_errors = kind == Kind.ODS and ods.look_at_cells(source)
     with _calamine(), CalamineWorkbook.from_path(source) as workbook:
-        book = _Workbook(source, kind, workbook)
+        book = _Workbook(source, kind, workbook, has_errors)
         number, remarks = book.choose(options.sheet)
         return _table(book.open(number), options, place, remarks)
 
@@ -116,6 +112,7 @@ class _Sheet:
 
     cells: CalamineSheet
     errors: Iterator[tuple[int, int, str]]
+    text: Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +120,7 @@ class _Workbook:
     path: Path
     kind: Kind
     calamine: CalamineWorkbook
+    has_errors: bool
 
     def choose(self, wanted: str) -> tuple[int, list[Remark]]:
         """
@@ -148,17 +146,22 @@ class _Workbook:
 
         Raises: ``EmptySheet``, ``SheetTooLarge``, ``DamagedWorkbook``.
         """
-        errors: Iterator[tuple[int, int, str]] = iter(())
-        if self.kind == Kind.XLSX:
-            part = sheet_parts(self.path)[number]
-            if look_at_cells(self.path, part):
-                errors = errors_in(self.path, part)
+        errors = self._errors(number)
         cells = self.calamine.get_sheet_by_index(number)
         if cells.start is None:
             raise EmptySheet(sheet=cells.name)
         if cells.width > FIELDS_MOST:
             raise TooManyFields(count=cells.width, most=FIELDS_MOST)
-        return _Sheet(cells, errors)
+        return _Sheet(cells, errors, _ods_text if self.kind == Kind.ODS else str)
+
+    def _errors(self, number: int) -> Iterator[tuple[int, int, str]]:
+        if self.kind == Kind.ODS and self.has_errors:
+            return ods.errors_in(self.path, number)
+        if self.kind == Kind.XLSX:
+            part = xlsx.sheet_parts(self.path)[number]
+            if xlsx.look_at_cells(self.path, part):
+                return xlsx.errors_in(self.path, part)
+        return iter(())
 
     def _wanted(self, wanted: str) -> int:
         names = self.calamine.sheet_names
@@ -180,7 +183,7 @@ class _Workbook:
 
     def _has_values(self, number: int) -> bool:
         if self.kind == Kind.XLSX:
-            return has_values(self.path, sheet_parts(self.path)[number])
+            return xlsx.has_values(self.path, xlsx.sheet_parts(self.path)[number])
         return self.calamine.get_sheet_by_index(number).start is not None
 
 
@@ -198,7 +201,7 @@ class _Row:
     @property
     def filled(self) -> int:
         """Count the cells that are not empty."""
-        return sum(cell != "" for cell in self.cells) + len(self.errors)
+        return len([cell for cell in self.cells if cell != ""]) + len(self.errors)
 
 
 def _table(sheet: _Sheet, options: LoadOptions, place: Stage, remarks: Sequence[Remark]) -> Table:
@@ -208,10 +211,12 @@ def _table(sheet: _Sheet, options: LoadOptions, place: Stage, remarks: Sequence[
         raise EmptySheet(sheet=sheet.cells.name)
     start = 0 if options.skip is not None else _place_of_header(first)
     above = [RowsAbove(row=first[start].line)] if start else []
-    filling = _Filling(place, first[start], options.nulls)
-    for row in chain(first[start + 1 :], rows):
-        filling.add(row)
-    return filling.table((*remarks, *above, *_merged(sheet, first[start].line)))
+    remarks = (*remarks, *above, *_merged(sheet, first[start].line))
+    with Rows(place, sheet.cells.width) as staged:
+        filling = _Filling(staged, first[start], options.nulls, sheet.text)
+        for row in chain(first[start + 1 :], rows):
+            filling.add(row)
+        return filling.table(place, remarks)
 
 
 def _filled(sheet: _Sheet) -> Iterator[_Row]:
@@ -237,10 +242,15 @@ def _place_of_header(rows: Sequence[_Row]) -> int:
     When that might just as well be a record, the header is the first row.
     """
     most = max(row.filled for row in rows)
-    place = next(place for place, row in enumerate(rows) if 2 * row.filled >= most)
+    place = next(place for place, row in enumerate(rows) if 2 * row.filled > most)
     is_title = most > _TITLE_CELLS + 1 and all(row.filled <= _TITLE_CELLS for row in rows[:place])
-    is_header = all(isinstance(cell, str) for cell in rows[place].cells)
+    is_header = all(map(_may_be_name, rows[place].cells))
     return place if is_title or is_header else 0
+
+
+def _may_be_name(cell: Any) -> bool:
+    """Tell texts, dates and years from what only a record has."""
+    return isinstance(cell, str | date) or cell in _YEARS
 
 
 def _merged(sheet: _Sheet, header: int) -> list[Remark]:
@@ -253,12 +263,14 @@ def _merged(sheet: _Sheet, header: int) -> list[Remark]:
 class _Filling:
     """The table while rows are added."""
 
-    def __init__(self, place: Stage, header: _Row, nulls: Sequence[str]) -> None:
+    def __init__(
+        self, rows: Rows, header: _Row, nulls: Sequence[str], text: Callable[[str], str]
+    ) -> None:
         cells = [header.errors.get(position, cell) for position, cell in enumerate(header.cells)]
-        self._labels = [_written(cell) for cell in cells]
-        self._place = place
+        self._writers = {**_WRITERS, str: text}
+        self._labels = [self._writers[type(cell)](cell) for cell in cells]
         self._nulls = frozenset(nulls)
-        self._rows = Rows(place, len(cells))
+        self._rows = rows
         self._kinds: list[set[type]] = [set() for _ in cells]
 
     def add(self, row: _Row) -> None:
@@ -270,23 +282,21 @@ class _Filling:
         if not errors:
             self._rows.add(row.line, self._texts(row.cells))
 
-    def table(self, remarks: Sequence[Remark]) -> Table:
+    def table(self, place: Stage, remarks: Sequence[Remark]) -> Table:
         """Give the table when all rows have been added; a column without anything is left out."""
         kept = [
-            place
-            for place, (label, kinds) in enumerate(zip(self._labels, self._kinds, strict=True))
+            position
+            for position, (label, kinds) in enumerate(zip(self._labels, self._kinds, strict=True))
             if label.strip() or kinds
         ]
-        labels = tuple(self._labels[place].strip() for place in kept)
+        labels = tuple(self._labels[position].strip() for position in kept)
         names = unique_names(labels)
         self._rows.finish(names, kept)
-        kinds = [self._kinds[place] - {_ERROR} for place in kept]
-        numbers = [place for place, found in enumerate(kinds) if found and found <= _NUMBERS]
-        told = types_of_numbers(self._place, numbers, self._nulls)
-        tells = tuple(told.get(place) or _told(found) for place, found in enumerate(kinds))
-        return Table(
-            stage=self._place, names=names, labels=labels, tells=tells, remarks=tuple(remarks)
-        )
+        kinds = [self._kinds[position] - {_ERROR} for position in kept]
+        numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]
+        told = types_of_numbers(place, numbers, self._nulls)
+        tells = tuple(told.get(column) or _told(found) for column, found in enumerate(kinds))
+        return Table(stage=place, names=names, labels=labels, tells=tells, remarks=tuple(remarks))
 
     def _texts(self, cells: Sequence[Any]) -> list[str | None]:
         """Write cells as texts, and note of which kinds they are."""
@@ -298,7 +308,7 @@ class _Filling:
                 continue
             if kind is not str or cell not in self._nulls:
                 kinds.add(kind)
-            texts.append(_WRITERS[kind](cell))
+            texts.append(self._writers[kind](cell))
         return texts
 
 
@@ -331,7 +341,6 @@ def _duration(duration: timedelta) -> str:
 
 
 _WRITERS: Mapping[type, Callable[[Any], str]] = {
-    str: str,
     bool: lambda truth: "true" if truth else "false",
     int: str,
     float: _number,
@@ -342,8 +351,10 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
 }
 
 
-def _written(cell: Any) -> str:
-    return _WRITERS[type(cell)](cell)
+def _ods_text(text: str) -> str:
+    """Write a duration of more than a day, which calamine leaves as it is, as all the others."""
+    found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
+    return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
 
 
 def _told(kinds: set[type]) -> str | None:

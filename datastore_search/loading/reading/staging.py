@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from types import TracebackType
+from typing import BinaryIO, Self
 
-from ...exceptions.loads import BadRow, LongRow, TooManyFields, UnstorableText
+from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
 from ...storage import FIELDS_MOST
 from ..table import FAULTS, STAGED, Stage, literal
 
@@ -22,6 +24,9 @@ ROW_BYTES_MOST = 16 * 2**20
 _BATCH_BYTES = 64 * 2**20
 _FAULTS_AT_ONCE = 1_000
 _VALUE_LETTERS = 100
+
+#: What PostgreSQL has not, and what “surrogateescape” makes of bytes that are no UTF-8.
+_UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
 #: csv writes texts in quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
@@ -44,6 +49,17 @@ class Rows:
         self._batch = _Batch(self._path)
         self._connection.execute(f"CREATE TABLE {STAGED} (line BIGINT)")
         self.widen(width)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._batch.close()
 
     def widen(self, width: int) -> None:
         """
@@ -75,7 +91,7 @@ class Rows:
     def fault(self, line: int, why: BadRow, position: int | None = None, value: str = "") -> None:
         """Note that a row cannot be loaded, for the value of one field or as a whole."""
         field = "" if position is None else str(position)
-        shown = value[:_VALUE_LETTERS].replace("\0", "�").encode(errors="replace").decode()
+        shown = _UNSTORABLE.sub("�", value[:_VALUE_LETTERS])
         self._faults.append((line, field, shown, json.dumps(why.kept())))
         if len(self._faults) >= _FAULTS_AT_ONCE:
             self._flush_faults()
@@ -111,8 +127,9 @@ class Rows:
 
     def _note_unstorable(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
-            if cell is not None and not _is_storable(cell):
-                self.fault(line, UnstorableText(), position, cell)
+            if cell and _UNSTORABLE.search(cell):
+                why = NotUtf8() if _UNDECODED.search(cell) else RefusedByDatabase()
+                self.fault(line, why, position, cell)
 
     def _flush(self) -> None:
         if self._batch.close():
@@ -167,10 +184,3 @@ class _Batch:
         """Finish the file and tell its size in bytes."""
         self._file.close()
         return self._size
-
-
-def _is_storable(text: str) -> bool:
-    try:
-        return b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False

@@ -1,0 +1,228 @@
+"""JSON in its forms."""
+
+from __future__ import annotations
+
+from datastore_search.loading import LoadOptions
+
+from .cases import Case
+
+_SKIP = LoadOptions(bad_rows="skip")
+_NO_OBJECT = "It is no object, as the others are."
+_NO_RECORDS = "The JSON's list holds no object with members, and no row, to make records of."
+_TWICE = "The member “{0}” is there twice in one object."
+_NUL = "The value cannot be stored: it holds the character U+0000, or no JSON."
+_BROKEN = "The file is no valid JSON: see line {0}, letter {1}."
+
+
+def _left_out(count: int) -> str:
+    return f"Rows that could not be loaded and were left out: {count}."
+
+
+def _point(*coordinates: float) -> dict[str, object]:
+    return {"type": "Point", "coordinates": list(coordinates)}
+
+
+CASES = [
+    Case(
+        "digits.json",
+        "numbers keep their digits: trailing zeros, 20 of them, exponents",
+        fields={"price": "numeric", "id": "numeric", "power": "numeric", "long": "int8"},
+        records=[[1.10, 12345678901234567890, 100000, 9007199254740993], [2.00, 7, 0.25, -1]],
+    ),
+    Case(
+        "texts.json",
+        "texts that look like numbers stay texts, dates among them are dates",
+        fields={"code": "text", "n": "int4", "day": "date", "empty": "text", "both": "text"},
+        records=[["007", 7, "2024-03-05", "", "1"], ["12", 12, "2024-03-06", "x", "1"]],
+    ),
+    Case(
+        "missing_members.json",
+        "objects with other members each",
+        fields={"a": "int4", "b": "text", "c": "bool"},
+        records=[[1, None, None], [None, "x", None], [None, None, True]],
+    ),
+    Case(
+        "repeated_member.json",
+        "an object with a member twice: which one counts cannot be known",
+        options=_SKIP,
+        fields={"k": "text", "n": "int4"},
+        records=[["a", 1]],
+        says=[_left_out(2)],
+        faults=[(2, "", "", _TWICE.format("n")), (3, "", "", _TWICE.format("x"))],
+    ),
+    Case(
+        "nan.json",
+        "NaN, which Python writes and JSON does not have",
+        fields={"n": "numeric"},
+        records=[[1.5], ["NaN"], ["-Infinity"]],
+        says=["The file holds NaN or Infinity, which JSON has not; they are kept as such."],
+    ),
+    Case(
+        "nested.json",
+        "lists and objects within",
+        fields={"k": "text", "tags": "json", "at": "json"},
+        records=[
+            ["a", ["x", 1.10, None], {"lat": 21.0, "deep": [[{}]]}],
+            ["b", [], None],
+        ],
+    ),
+    Case(
+        "scalars.json",
+        "a list of objects and what is none",
+        options=_SKIP,
+        fields={"n": "int4"},
+        records=[[1], [5]],
+        says=[_left_out(4)],
+        faults=[
+            (2, "", "2", _NO_OBJECT),
+            (3, "", '"three"', _NO_OBJECT),
+            (4, "", "null", _NO_OBJECT),
+            (5, "", "[4]", _NO_OBJECT),
+        ],
+    ),
+    Case("only_scalars.json", "a list of numbers", refused=_NO_RECORDS),
+    Case("empty_list.json", "an empty list", refused=_NO_RECORDS),
+    Case(
+        "no_list.json",
+        "an error message in place of the data",
+        refused="The JSON holds no list of objects, or of rows, to make records of.",
+    ),
+    Case(
+        "ckan.json",
+        "the answer of CKAN's API",
+        fields={"n": "int4", "k": "text"},
+        records=[[1, "a"], [2, "b"]],
+        says=["The records are the list “result.records” of the file."],
+    ),
+    Case(
+        "one_list.json",
+        "an object with one list of objects, and another of words",
+        fields={"n": "int4"},
+        records=[[1]],
+        says=["The records are the list “provinces” of the file."],
+    ),
+    Case(
+        "two_lists.json",
+        "an object with two lists of objects",
+        refused=(
+            "The JSON holds several lists: schools, pupils. Which one has the records is not clear;"
+            " save it alone."
+        ),
+    ),
+    Case(
+        "rows.json",
+        "a list of lists with a header, one of them short",
+        options=_SKIP,
+        fields={"province": "text", "n": "int4"},
+        records=[["Hanoi", 1], ["Da Nang", 2]],
+        says=[_left_out(1)],
+        faults=[(3, "", "", "The row has 1 cells; the header has 2.")],
+    ),
+    Case(
+        "rows_without_header.json",
+        "a list of lists without a header",
+        fields={"field_1": "text", "field_2": "int4"},
+        records=[["Hanoi", 1], ["Hue", 2]],
+        says=[
+            "The first row has values that are no names, so it was read as a record.",
+            "Fields without a name were named by their place: field_1, field_2.",
+        ],
+    ),
+    Case("broken.json", "a comma too many", refused=_BROKEN.format(3, 9)),
+    Case("after_the_end.json", "more than one value", refused=_BROKEN.format(1, 12)),
+    Case("broken_off.json", "half a file", refused="The file ends in the middle of its JSON."),
+    Case(
+        "nul.json",
+        "characters that PostgreSQL does not have",
+        options=_SKIP,
+        fields={"k": "text", "n": "int4"},
+        records=[["c", 3]],
+        says=[_left_out(2)],
+        faults=[(1, "k", "a�b", _NUL), (2, "k", "�", _NUL)],
+    ),
+    Case(
+        "deep.json",
+        "lists within lists, 150 of them",
+        refused=(
+            "Rows that cannot be loaded: 1. The first is line 1, field “–”, value “”: It nests"
+            " lists and objects more than 100 deep."
+        ),
+        faults=[(1, "", "", "It nests lists and objects more than 100 deep.")],
+    ),
+    Case(
+        "utf16.json",
+        "UTF-16 without a mark",
+        fields={"tỉnh": "text", "n": "int4"},
+        records=[["Đà Nẵng", 1]],
+    ),
+    Case(
+        "names.json",
+        "members without a name, with a line break, called as another or as the record's number",
+        fields={"field_1": "int4", "a b": "int4", "_id_2": "int4", "a b_2": "int4"},
+        records=[[1, 2, 3, 4]],
+        says=[
+            "Fields without a name were named by their place: field_1.",
+            "Line breaks and unusual blanks were taken out of names: a b.",
+            "Names that were there already got a number: a b_2.",
+            "“_id” is the number of a record, so the field is called “_id_2”.",
+        ],
+        labels={"a b": "a\nb", "_id_2": "_id", "a b_2": "a b"},
+    ),
+    Case(
+        "broken_line.ndjson",
+        "lines that are no JSON, or no object, and an empty one",
+        options=_SKIP,
+        fields={"n": "int4"},
+        records=[[1], [3]],
+        says=[_left_out(2)],
+        faults=[(3, "", '{"n": 2', "The line is no JSON."), (5, "", "null", _NO_OBJECT)],
+    ),
+    Case(
+        "broken_line.ndjson",
+        "lines that are no JSON, refused",
+        refused=(
+            'Rows that cannot be loaded: 2. The first is line 3, field “–”, value “{"n": 2”: The'
+            " line is no JSON."
+        ),
+        faults=[(3, "", '{"n": 2', "The line is no JSON."), (5, "", "null", _NO_OBJECT)],
+    ),
+    Case(
+        "latin1_line.ndjson",
+        "one line in another encoding",
+        options=_SKIP,
+        fields={"k": "text"},
+        records=[["thé"]],
+        says=[_left_out(1)],
+        faults=[(1, "k", "caf�", "The text holds bytes that are not UTF-8.")],
+    ),
+    Case(
+        "lines.json",
+        "an object on each line of a file that is called JSON",
+        fields={"n": "int4", "items": "json"},
+        records=[[1, [{"x": 1}]], [2, []]],
+    ),
+    Case(
+        "places.geojson",
+        "features: without geometry, without properties, with a property called geometry",
+        fields={
+            "id": "int4",
+            "name": "text",
+            "geometry_2": "text",
+            "area": "numeric",
+            "geometry": "json",
+        },
+        records=[
+            [1, "Hanoi", "point", None, _point(105.80, 21.0)],
+            [2, "Nowhere", None, 1.50, None],
+            [3, None, None, None, _point()],
+        ],
+        says=["Names that were there already got a number: geometry_2."],
+        labels={"geometry_2": "geometry"},
+    ),
+    Case(
+        "features.ndjson",
+        "a feature on each line",
+        fields={"name": "text", "geometry": "json"},
+        records=[["Hanoi", _point(105.8, 21)], ["Hue", None]],
+    ),
+]

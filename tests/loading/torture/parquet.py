@@ -1,0 +1,110 @@
+"""Parquet."""
+
+from __future__ import annotations
+
+from datastore_search.loading import LoadOptions
+
+from .cases import Case
+
+_DAMAGED = "The Parquet file is damaged or incomplete."
+
+CASES = [
+    Case(
+        "types.parquet",
+        "the file's own types: digits that are text, zeros of decimals, 64 bits, NaN, zones",
+        fields={
+            "code": "text",
+            "price": "numeric",
+            "id": "int8",
+            "big": "numeric",
+            "small": "float8",
+            "yes": "bool",
+            "day": "date",
+            "moment": "timestamp",
+            "zoned": "timestamptz",
+            "clock": "time",
+            "key": "text",
+        },
+        records=[
+            [
+                "007",
+                1.10,
+                9007199254740993,
+                18446744073709551615,
+                0.1,
+                True,
+                "2024-03-05",
+                "2024-03-05T14:30:15.500",
+                "2024-03-05T07:30:15.000+00:00",
+                "14:30:15.25",
+                "6f1a1c5e-0000-4000-8000-000000000001",
+            ],
+            ["12", 2.00, -1, 0, "NaN", None, None, None, None, None, None],
+        ],
+    ),
+    Case(
+        "nested.parquet",
+        "lists, decimals within lists, structs, maps",
+        fields={
+            "words": "_text",
+            "ints": "_int4",
+            "longs": "_int8",
+            "doubles": "_float8",
+            "truths": "_bool",
+            "amounts": "json",
+            "thing": "json",
+            "pairs": "json",
+        },
+        records=[
+            [
+                ["a", None, 'b"'],
+                [1, 2],
+                [1],
+                [0.5, "NaN"],
+                [True],
+                [12345678901234567.10],
+                {"at": "2024-03-05", "price": 1.10, "tags": ["x"]},
+                {"k": 1, "l": None},
+            ],
+            [None, [], None, None, None, None, None, None],
+        ],
+    ),
+    Case(
+        "nanoseconds.parquet",
+        "finer than a microsecond is kept, as text",
+        fields={"fine": "text", "coarse": "timestamp"},
+        records=[["2024-03-05 14:30:15.123456789", "2024-03-05T14:30:15.500"]],
+    ),
+    Case(
+        "bytes.parquet",
+        "bytes that are no text, and texts that are written as bytes",
+        fields={"picture": "text", "word": "text"},
+        records=[[r"\xff00", "café"], [r"\x61", "b"]],
+        says=["The field “picture” holds bytes that are no text; they are written in hex."],
+    ),
+    Case(
+        "nul.parquet",
+        "the character that PostgreSQL does not have",
+        options=LoadOptions(bad_rows="skip"),
+        fields={"k": "text"},
+        records=[["c"]],
+        says=["Rows that could not be loaded and were left out: 1."],
+        faults=[
+            (
+                1,
+                "k",
+                "a�b",
+                "The value cannot be stored: it holds the character U+0000, or no JSON.",
+            )
+        ],
+    ),
+    Case("no_rows.parquet", "fields without records", fields={"n": "int4", "k": "text"}),
+    Case(
+        "same_names.parquet",
+        "names that differ in case alone",
+        fields={"name": "int4", "Name": "int4"},
+        records=[[1, 2]],
+    ),
+    Case("truncated.parquet", "a file without its end", refused=_DAMAGED),
+    Case("encrypted.parquet", "an encrypted file", refused="The Parquet file is encrypted."),
+]

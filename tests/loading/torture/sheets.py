@@ -1,0 +1,193 @@
+"""Workbooks."""
+
+from __future__ import annotations
+
+from datastore_search.loading import LoadOptions
+
+from .cases import Case
+
+_ERROR = "The cell holds an error. List “{0}” among the texts that mean nothing, or mend it."
+_MERGED = (
+    "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
+)
+_DAMAGED = "The workbook is damaged or incomplete."
+_TRUNCATED = "The compressed file ends too early: a part of it is missing."
+_ENCRYPTED = "The workbook is protected by a password. Save it without one."
+_TOO_LARGE = (
+    "The sheet spans more than 20971520 cells; save it as CSV, or remove stray cells far to the"
+    " right or below."
+)
+
+CASES = [
+    Case(
+        "dates.xlsx",
+        "dates, midnight among moments, times, and durations of more than a day",
+        fields={"day": "date", "moment": "timestamp", "clock": "time", "duration": "text"},
+        records=[
+            ["2024-03-05", "2024-03-05T14:30:15.000", "14:30:00", "30:00:00"],
+            ["1900-01-01", "2024-03-06T00:00:00.000", "00:00:01", "00:05:00"],
+        ],
+    ),
+    Case(
+        "dates_1904.xlsx",
+        "days counted from 1904",
+        fields={"day": "date"},
+        records=[["2024-03-05"]],
+    ),
+    Case(
+        "formulas.xlsx",
+        "formulas count by the values that were kept; one that gives an empty text is empty",
+        fields={"n": "int4", "double": "int4", "word": "text"},
+        records=[[2, 4, "many"], [1, 2, None]],
+    ),
+    Case(
+        "merged.xlsx",
+        "a cell merged over two rows",
+        fields={"province": "text", "district": "text"},
+        records=[["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]],
+        says=[_MERGED],
+    ),
+    Case("no_cells.xlsx", "only empty sheets", refused="No sheet of the workbook has cells."),
+    Case(
+        "second_sheet.xlsx",
+        "the first sheet is empty",
+        fields={"n": "int4"},
+        records=[[1]],
+        says=["Read the sheet “2023”. Others with cells: “2024”."],
+    ),
+    Case(
+        "second_sheet.xlsx",
+        "a sheet that is called like a number",
+        options=LoadOptions(sheet="2024"),
+        fields={"n": "int4"},
+        records=[[2]],
+    ),
+    Case(
+        "second_sheet.xlsx",
+        "a sheet by its number",
+        options=LoadOptions(sheet="3"),
+        fields={"n": "int4"},
+        records=[[2]],
+    ),
+    Case(
+        "second_sheet.xlsx",
+        "an empty sheet that was chosen",
+        options=LoadOptions(sheet="Cover"),
+        refused="The sheet “Cover” has no cells.",
+    ),
+    Case(
+        "second_sheet.xlsx",
+        "a sheet that is not there",
+        options=LoadOptions(sheet="2025"),
+        refused="The workbook has no sheet “2025”. It has: “Cover”, “2023”, “2024”.",
+    ),
+    Case(
+        "hidden_sheet.xlsx",
+        "the first sheet is hidden and only helps",
+        fields={"n": "int4"},
+        records=[[1]],
+    ),
+    Case(
+        "numbers_as_text.xlsx",
+        "numbers that the sheet keeps as text, and a column with both",
+        fields={"code": "text", "n": "int4", "both": "text"},
+        records=[["007", 7, "8"], ["12", 12, "9"]],
+    ),
+    Case(
+        "numbers.xlsx",
+        "whole numbers kept as doubles, 17 digits, exponents, rates",
+        fields={
+            "whole": "int4",
+            "decimal": "numeric",
+            "long": "numeric",
+            "tiny": "numeric",
+            "rate": "numeric",
+        },
+        records=[
+            [5, 0.1, 9007199254740991, 0.000000001, 0.5],
+            [-3, 1.1, 12345678901234570000, 0.25, 1],
+        ],
+    ),
+    Case(
+        "errors.xlsx",
+        "cells with errors",
+        refused="Rows that cannot be loaded: 2. The first is line 3, field “n”, value “#N/A”: "
+        + _ERROR.format("#N/A"),
+        faults=[
+            (3, "n", "#N/A", _ERROR.format("#N/A")),
+            (4, "n", "#DIV/0!", _ERROR.format("#DIV/0!")),
+        ],
+    ),
+    Case(
+        "errors.xlsx",
+        "cells with errors, one of which means nothing by choice",
+        options=LoadOptions(bad_rows="skip", nulls=("#N/A",)),
+        fields={"k": "text", "n": "int4"},
+        records=[["a", 1], ["b", None], ["d", 4]],
+        says=["Rows that could not be loaded and were left out: 1."],
+        faults=[(4, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+    ),
+    Case(
+        "preamble.xlsx",
+        "a title and a source above a header of texts, a year and a date",
+        fields={"province": "text", "area": "numeric", "2023": "numeric", "2024-07-01": "int4"},
+        records=[["Hanoi", 3359.82, 8587.1, 8718], ["Da Nang", 1284.73, 1245.2, 1269]],
+        says=["The header was found in row 4; what stands above it was left out."],
+    ),
+    Case(
+        "preamble.xlsx",
+        "rows to skip, by choice",
+        options=LoadOptions(skip=4),
+        fields={"Hanoi": "text", "3359.82": "numeric", "8587.1": "numeric", "8718": "int4"},
+        records=[["Da Nang", 1284.73, 1245.2, 1269]],
+    ),
+    Case(
+        "edges.xlsx",
+        "a table amid empty rows and columns",
+        fields={"k": "text", "n": "int4"},
+        records=[["a", 1], ["b", 2]],
+    ),
+    Case("stray_cell.xlsx", "a cell in the last corner of the sheet", refused=_TOO_LARGE),
+    Case("truncated.xlsx", "half an archive", refused=_TRUNCATED),
+    Case("damaged.xlsx", "an archive with a damaged sheet", refused=_DAMAGED),
+    Case("encrypted.xlsx", "a password", refused=_ENCRYPTED),
+    Case(
+        "letter.xlsx",
+        "a text document with the name of a workbook",
+        refused="The file is no workbook that can be read: neither Excel's nor OpenDocument's.",
+    ),
+    Case(
+        "old.xls",
+        "a workbook as of 1997",
+        fields={"code": "text", "n": "numeric"},
+        records=[["007", 1.5], ["số", 2]],
+    ),
+    Case(
+        "values.ods",
+        "dates, amounts of money, rates, times and truth values of OpenDocument",
+        fields={
+            "day": "date",
+            "moment": "timestamp",
+            "price": "numeric",
+            "rate": "numeric",
+            "clock": "time",
+            "true": "bool",
+            "code": "text",
+        },
+        records=[
+            ["2024-03-05", "2024-03-05T14:30:15.000", 1234.5, 0.125, "14:30:00", True, "007"],
+            ["2024-03-06", "2024-03-06T00:00:00.000", 2, 1, "00:00:01", False, "12"],
+        ],
+    ),
+    Case(
+        "errors.ods",
+        "an error behind empty cells of the second sheet",
+        options=LoadOptions(sheet="Second", bad_rows="skip"),
+        fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
+        records=[["x", None, None, 1]],
+        says=["Rows that could not be loaded and were left out: 1."],
+        faults=[(3, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+    ),
+    Case("repeated.ods", "one cell that stands for many millions", refused=_TOO_LARGE),
+    Case("encrypted.ods", "a password on an ODS", refused=_ENCRYPTED),
+]
