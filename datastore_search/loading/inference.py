@@ -35,6 +35,9 @@ from .tableschema import schema_of
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
 
+#: The rows without the texts that mean nothing, until they take the place of the others.
+_EMPTIED = f"{STAGED}_emptied"
+
 #: Groups of figures that are all as long as this are telephone numbers rather than amounts.
 _CODE_LETTERS = 9
 
@@ -128,9 +131,9 @@ def _empty_nulls(table: Table, nulls: Sequence[str]) -> None:
         f"CASE WHEN {column} {means_nothing} THEN NULL ELSE {column} END AS {column}"
         for column in table.columns
     )
-    table.connection.execute(f"CREATE TABLE emptied AS SELECT line, {emptied} FROM {STAGED}")
+    table.connection.execute(f"CREATE TABLE {_EMPTIED} AS SELECT line, {emptied} FROM {STAGED}")
     table.connection.execute(f"DROP TABLE {STAGED}")
-    table.connection.execute(f"ALTER TABLE emptied RENAME TO {STAGED}")
+    table.connection.execute(f"ALTER TABLE {_EMPTIED} RENAME TO {STAGED.rpartition('.')[2]}")
 
 
 def _name(table: Table, column: str) -> str:

@@ -8,6 +8,7 @@ makes all of them, or some, anew; each function says what is in the file of its 
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import io
 import struct
@@ -483,6 +484,12 @@ def _truncated_parquet() -> bytes:
 @makes("encrypted.parquet")
 def _encrypted_parquet() -> bytes:
     return b"PARE" + struct.pack("<I", zlib.crc32(b"secret")) + b"PARE"
+
+
+@makes("late_misfit.csv.gz")
+def _late_misfit() -> bytes:
+    """More rows than are looked at first; the last value is no number."""
+    return gzip.compress(b"id,n\n" + b"7,7\n" * 25_000 + b"7,n/a\n", mtime=0)
 
 
 def main(names: list[str]) -> None:

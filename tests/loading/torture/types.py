@@ -1,0 +1,280 @@
+"""Values that look like other values than they are."""
+
+from __future__ import annotations
+
+from datastore_search.loading import LoadOptions
+
+from .cases import Case
+
+_DAY = {"id": "int4", "day": "date"}
+_DAY_AS_TEXT = {"id": "int4", "day": "text"}
+_AT = {"id": "int4", "at": "timestamp"}
+
+_SCHEMA = {
+    "fields": [
+        {"name": "id", "type": "string", "title": "Nummer"},
+        {"name": "Tag", "type": "date", "format": "%d.%m.%Y", "description": "Tag der Buchung"},
+        {"name": "Betrag", "type": "number", "groupChar": ".", "decimalChar": ","},
+        {"name": "Wahr", "type": "boolean", "trueValues": ["ja"], "falseValues": ["nein"]},
+        {"name": "Ort", "type": "geopoint", "constraints": {"required": True}},
+    ],
+    "missingValues": ["", "k.A."],
+    "primaryKey": "id",
+}
+
+CASES = [
+    Case(
+        "dates_day_first.csv",
+        "a day above 12 decides for all",
+        fields=_DAY,
+        records=[[1, "2024-12-31"], [2, "2024-02-01"], [3, None]],
+    ),
+    Case(
+        "dates_month_first.csv",
+        "month first, without zeros, decided by the last row",
+        fields=_DAY,
+        records=[[1, "2024-02-01"], [2, "2024-12-31"]],
+    ),
+    Case(
+        "dates_year_first.csv",
+        "year first with slashes",
+        fields=_DAY,
+        records=[[1, "2024-12-31"], [2, "2024-01-02"]],
+    ),
+    Case(
+        "dates_ambiguous.csv",
+        "no part is above 12",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "01/02/2024"], [2, "03/04/2024"], [3, "12/12/2024"]],
+        says=[
+            (
+                "Field “day” stays text: it cannot be told whether the day or the month comes"
+                " first, as in “01/02/2024”. Choose date:dmy or date:mdy."
+            )
+        ],
+    ),
+    Case(
+        "dates_ambiguous.csv",
+        "the order of dates is chosen",
+        LoadOptions(date_order="mdy"),
+        fields=_DAY,
+        records=[[1, "2024-01-02"], [2, "2024-03-04"], [3, "2024-12-12"]],
+    ),
+    Case(
+        "dates_day_first.csv",
+        "an order that is chosen does not outdo the values",
+        LoadOptions(date_order="mdy"),
+        fields=_DAY,
+        records=[[1, "2024-12-31"], [2, "2024-02-01"], [3, None]],
+    ),
+    Case(
+        "dates_contradictory.csv",
+        "both orders in one field",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "31/12/2024"], [2, "12/31/2024"]],
+    ),
+    Case(
+        "dates_mixed_separators.csv",
+        "two separators in one field",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "31/12/2024"], [2, "30.12.2024"]],
+    ),
+    Case(
+        "dates_mixed_zeros.csv",
+        "days with and without zeros could not be written back",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "31/12/2024"], [2, "1/2/2024"], [3, "01/02/2024"]],
+    ),
+    Case(
+        "dates_no_leap_year.csv",
+        "a day that there never was",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "28/02/2023"], [2, "29/02/2023"]],
+    ),
+    Case(
+        "dates_two_digit_years.csv",
+        "centuries are not guessed",
+        fields=_DAY_AS_TEXT,
+        records=[[1, "31/12/24"], [2, "01/02/25"]],
+    ),
+    Case(
+        "moments_german.csv",
+        "day first with a time",
+        fields=_AT,
+        records=[[1, "2024-12-31T14:30:00.000"], [2, "2024-02-01T09:05:00.000"]],
+    ),
+    Case(
+        "moments_halves.csv",
+        "month first with halves of the day",
+        fields=_AT,
+        records=[[1, "2024-12-31T14:30:00.000"], [2, "2024-01-02T00:00:00.000"]],
+    ),
+    Case(
+        "moments_mixed.csv",
+        "T and a blank could not be written back",
+        fields={"id": "int4", "at": "text"},
+        records=[[1, "2024-12-31T14:30:00"], [2, "2024-12-31 14:30:00"]],
+    ),
+    Case(
+        "moments_end_of_day.csv",
+        "the hour 24 would become the next day",
+        fields={"id": "int4", "at": "text"},
+        records=[[1, "2024-12-31 24:00"], [2, "2024-12-31 12:00"]],
+    ),
+    Case(
+        "thousands_commas.csv",
+        "commas between thousands and a decimal point",
+        fields={"id": "int4", "amount": "numeric"},
+        records=[[1, 1234567.89], [2, 950], [3, -1000.5]],
+    ),
+    Case(
+        "decimal_comma.csv",
+        "a decimal comma and points between thousands",
+        fields={"id": "int4", "price": "numeric"},
+        records=[[1, 1.5], [2, 1234.56], [3, -0.75]],
+    ),
+    Case(
+        "thousands_or_decimals.csv",
+        "a comma before three figures may be either",
+        fields={"id": "int4", "amount": "text"},
+        records=[[1, "1,234"], [2, "950"], [3, "5,678"]],
+        says=[
+            (
+                "Field “amount” stays text: the comma may set apart thousands or decimals, as in"
+                " “1,234”. Choose int4:point or numeric:comma."
+            )
+        ],
+    ),
+    Case(
+        "thousands_or_decimals.csv",
+        "what the comma means is chosen",
+        LoadOptions(types={"amount": "int4:point"}),
+        fields={"id": "int4", "amount": "int4"},
+        records=[[1, 1234], [2, 950], [3, 5678]],
+    ),
+    Case(
+        "decimals_decided.csv",
+        "one value decides what the comma means",
+        fields={"id": "int4", "amount": "numeric"},
+        records=[[1, 1.234], [2, 0.5]],
+    ),
+    Case(
+        "thousands_narrow_blanks.csv",
+        "narrow blanks between thousands",
+        fields={"id": "int4", "people": "int4"},
+        records=[[1, 1234], [2, 8400000], [3, 950]],
+    ),
+    Case(
+        "thousands_no_break_blanks.csv",
+        "blanks that do not break, and a decimal comma",
+        fields={"id": "int4", "price": "numeric"},
+        records=[[1, 1234.5], [2, 950]],
+    ),
+    Case(
+        "thousands_apostrophes.csv",
+        "apostrophes between thousands",
+        fields={"id": "int4", "price": "numeric"},
+        records=[[1, 1234.5], [2, 950]],
+    ),
+    Case(
+        "thousands_points.csv",
+        "points between thousands that look like decimals",
+        fields={"id": "int4", "people": "numeric", "area": "int4"},
+        records=[[1, 1.234, 1234567], [2, 82.314, 8400]],
+        says=[
+            (
+                "Field “people” is read with a decimal point: “1.234”. If the point sets apart"
+                " thousands, choose int4:comma."
+            )
+        ],
+    ),
+    Case(
+        "telephones.csv",
+        "telephone numbers, one way or another",
+        fields={"id": "int4", "phone": "text", "grouped": "text"},
+        records=[[1, "+84901234567", "603 123 456"], [2, "+84907654321", "777 000 111"]],
+        says=[
+            (
+                "Field “grouped” stays text: figures in groups, all equally long, such as"
+                " “603 123 456”, are taken for codes. If they are numbers, choose int4:spaced."
+            )
+        ],
+    ),
+    Case(
+        "codes.csv",
+        "codes that numbers would ruin",
+        fields={"id": "int4", "exponent": "text", "long": "text", "minus": "text"},
+        records=[
+            [1, "1e5", "12345678901234567890", "0"],
+            [2, "2E10", "00000000000000000001", "-0"],
+        ],
+    ),
+    Case(
+        "null_words.csv",
+        "words that mean nothing are words unless somebody says so",
+        fields={"id": "int4", "n": "text", "day": "text"},
+        records=[[1, "5", "2024-02-29"], [2, "NA", "-"], [3, "-", "2024-03-01"]],
+    ),
+    Case(
+        "null_words.csv",
+        "words that mean nothing by choice",
+        LoadOptions(nulls=("NA", "-")),
+        fields={"id": "int4", "n": "int4", "day": "date"},
+        records=[[1, 5, "2024-02-29"], [2, None, None], [3, None, "2024-03-01"]],
+    ),
+    Case(
+        "truth_words.csv",
+        "truth in words, more than one of them",
+        LoadOptions(types={"german": "bool:ja/nein"}),
+        fields={"id": "int4", "mixed": "text", "german": "bool", "yes": "text"},
+        records=[[1, "true", True, "yes"], [2, "Yes", False, "no"], [3, "false", True, "yes"]],
+    ),
+    Case(
+        "units.csv",
+        "numbers with units",
+        fields={"id": "int4", "share": "text", "price": "text"},
+        records=[[1, "5 %", "€ 5"], [2, "10 %", "€ 10"]],
+    ),
+    Case(
+        "described.csv",
+        "a Table Schema knows what the values do not tell",
+        LoadOptions(schema=_SCHEMA),
+        fields={"id": "text", "Tag": "date", "Betrag": "numeric", "Wahr": "bool"},
+        records=[["1", "2024-02-01", 1234, True], ["2", "2024-04-03", None, False]],
+        labels={"id": "Nummer"},
+        says=[
+            (
+                "The schema’s type geopoint with the format default cannot be held: the values of"
+                " “Ort” decide."
+            ),
+            "The schema says more than is kept or checked: constraints (field “Ort”).",
+        ],
+    ),
+    Case(
+        "misfits.csv",
+        "values that are not written as was chosen",
+        LoadOptions(types={"day": "date:dmy", "n": "int4:point"}, bad_rows="skip"),
+        fields={"id": "int4", "day": "date", "n": "int4"},
+        records=[[1, "2024-12-31", 1234]],
+        says=["Rows that could not be loaded and were left out: 2."],
+        faults=[
+            (3, "day", "12/31/2024", "The value is not of type date, day first."),
+            (
+                4,
+                "n",
+                "1,23",
+                "The value is not of type int4, thousands set apart, decimal point.",
+            ),
+        ],
+    ),
+    Case(
+        "late_misfit.csv.gz",
+        "the last of 25,001 values is no number",
+        LoadOptions(types={"n": "int"}),
+        refused=(
+            "Rows that cannot be loaded: 1. The first is line 25002, field “n”, value “n/a”:"
+            " The value is not of type int4."
+        ),
+        faults=[(25002, "n", "n/a", "The value is not of type int4.")],
+    ),
+]
