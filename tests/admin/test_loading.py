@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -12,15 +13,18 @@ from unittest.mock import Mock
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from datastore_search.exceptions.loads import BadRows, LoadFailed
-from datastore_search.loading import LoadOptions, drafts, jobs
+from datastore_search.loading import LoadOptions, cleanup, drafts, jobs
 from datastore_search.loading.sources import bring
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
 
 LOADS = "/en/admin/datastore_search/load/"
+
+TRAPS = Path(__file__).parent.parent / "loading" / "torture" / "files"
 
 PLAIN = {"mode": "replace", "bad_rows": "refuse"}
 BAD = "name,depth\nRed,3\nBlue\nLô,5\n"
@@ -260,6 +264,16 @@ def test_the_character_that_no_database_stores_does_not_break_the_preview(
     assert "x�y" in page
 
 
+@pytest.mark.parametrize("path", sorted(TRAPS.iterdir()), ids=lambda path: path.name)
+def test_every_trap_is_previewed(staff: Client, empty: Resource, path: Path) -> None:
+    load = drafts.draft(empty, LoadOptions(), file=file(path.read_bytes(), path.name))
+
+    page = page_of(staff, load)
+
+    assert "for an unexpected reason" not in page
+    assert ('<h2 id="fields">' in page) != ("The file cannot be loaded" in page)
+
+
 def test_a_cancelled_preview_leaves_nothing(
     staff: Client, resource: Resource, uploads: Path
 ) -> None:
@@ -268,6 +282,16 @@ def test_a_cancelled_preview_leaves_nothing(
     response = staff.post(f"{LOADS}{load.pk}/preview/", {"cancel": "1"}, follow=True)
 
     assert b"the upload is deleted" in response.content
+    assert not Load.objects.filter(pk=load.pk).exists()
+    assert stored(uploads) == []
+
+
+def test_an_abandoned_draft_is_cleared_away(staff: Client, empty: Resource, uploads: Path) -> None:
+    load = uploaded(staff, empty)
+    Load.objects.filter(pk=load.pk).update(started=timezone.now() - timedelta(days=30))
+
+    cleanup()
+
     assert not Load.objects.filter(pk=load.pk).exists()
     assert stored(uploads) == []
 
