@@ -149,9 +149,7 @@ class PreviewForm(forms.Form):
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
-    may_drop = forms.BooleanField(
-        label=_("Let these fields go, with their labels and notes"), required=False
-    )
+    may_drop = forms.BooleanField(label=_("Fields may disappear"), required=False)
 
     def __init__(
         self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any
