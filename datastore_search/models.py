@@ -11,7 +11,8 @@ import re
 import secrets
 import uuid
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import PurePath
 from typing import Any, LiteralString, Self
@@ -542,6 +543,35 @@ class Load(models.Model):
         """Say what a person should know of how the file was read, in the reader's language."""
         revived = (Remark.revived(remark) for remark in self.remarks)
         return [str(remark) for remark in revived if remark]
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """
+    What the values of a table's fields are like, by name: see ``loading.profiles``.
+
+    ``records`` were looked at, at the moment ``made``; not ``is_current`` when any have changed
+    since.
+    """
+
+    fields: Mapping[str, Mapping[str, Any]]
+    records: int
+    made: datetime
+    is_current: bool
+
+
+def kept_profiles(load_id: int | None) -> Profiles | None:
+    """Read the profiles of a load's table, which nothing that searches needs."""
+    wanted = Load.objects.filter(pk=load_id).values_list("profiles", "fingerprint", "rows")
+    profiles, fingerprint, rows = wanted.first() or ({}, "", 0)
+    if not profiles:
+        return None
+    return Profiles(
+        profiles["fields"],
+        profiles["records"],
+        datetime.fromisoformat(profiles["made"]),
+        is_current=(profiles["of"], profiles["records"]) == (fingerprint, rows),
+    )
 
 
 class BadRowReport(models.Model):

@@ -8,6 +8,7 @@ from ..search import RecordsFormat
 from ..writing import Method
 from .components import (
     NATURAL,
+    NUMBER,
     OBJECT,
     TEXT,
     TRUTH,
@@ -99,6 +100,7 @@ def schemas() -> dict[str, Schema]:
         },
         **_pages(),
         "DatastoreLinks": record_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+        "DatastoreFieldProfile": _profile(),
         "DatastoreInfo": _info(),
         "DatastoreCreated": _created(),
         "DatastoreWritten": _written(),
@@ -209,9 +211,51 @@ def _info() -> Schema:
             "idx_size": {**NATURAL, "description": "Bytes of the indexes."},
             "db_size": {**NATURAL, "description": "Bytes of the whole database."},
             "aliases": list_of(TEXT),
-        }
+        },
+        optional={
+            "profiled": {
+                "description": "Of which records the profiles of the fields are.",
+                **record_of(
+                    {
+                        "records": NATURAL,
+                        "made": {"type": "string", "format": "date-time"},
+                        "current": {**TRUTH, "description": "Whether nothing changed since."},
+                    }
+                ),
+            }
+        },
     )
-    return record_of({"fields": list_of(_field(schema=stored))}, optional={"meta": meta})
+    fields = list_of(_field(schema=stored, profile=ref("DatastoreFieldProfile")))
+    return record_of({"fields": fields}, optional={"meta": meta})
+
+
+def _profile() -> Schema:
+    counted = record_of({"value": VALUE, "count": NATURAL})
+    histogram = record_of({"bounds": list_of(VALUE), "counts": list_of(NATURAL)})
+    return {
+        **record_of(
+            {
+                "count": {**NATURAL, "description": "Records with a value."},
+                "nulls": {**NATURAL, "description": "Records without one."},
+                "distinct": {**NATURAL, "description": "How many values there are."},
+            },
+            optional={
+                "distinct_is_estimated": {**TRUTH, "description": "There only if true."},
+                "empty": {**NATURAL, "description": "Records with the empty text."},
+                "shortest": {**NATURAL, "description": "Letters of the shortest text."},
+                "longest": {**NATURAL, "description": "Letters of the longest text."},
+                "min": VALUE,
+                "max": VALUE,
+                "mean": NUMBER,
+                "top": list_of(counted, description="The most common values, ten at most."),
+                "histogram": {
+                    "description": "How many values are from each bound on, up to the next.",
+                    **histogram,
+                },
+            },
+        ),
+        "description": "What the values of a field were like when its file was loaded.",
+    }
 
 
 def _created() -> Schema:

@@ -89,10 +89,15 @@ def _first_of_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
+def shown(column: Column, value: object) -> str:
+    """Write a value of a column for people."""
+    return _WRITERS.get(column.type, _shown)(value)
+
+
 def _cell(column: Column, value: object) -> Cell:
     if value is None:
         return Cell(None, column.kind)
-    text = _WRITERS.get(column.type, _shown)(value)
+    text = shown(column, value)
     start = text[:_LETTERS_SHOWN] if len(text) > _LETTERS_SHOWN * 1.5 else ""
     return Cell(text, column.kind, start)
 

@@ -32,6 +32,7 @@ from .addresses import Parameters, link, with_query
 from .api_example import curl
 from .failures import ANTICIPATED, failure_of
 from .filters import PREFIX, CatalogueFilterSet, RecordFilterSet, plain
+from .profiles import field_notes
 from .records import columns_of, rows_of
 
 RESOURCES_A_PAGE = 20
@@ -242,6 +243,7 @@ class ResourceView(PageView):
             "resource": resource,
             "load": resource.current_load,
             "columns": columns_of(resource),
+            "field_notes": field_notes(resource),
             "filters": filters,
             "filtered": any(name.startswith(PREFIX) for name, _value in parameters),
             "asked": bool(parameters),

@@ -1124,6 +1124,7 @@ def test_info_describes_the_fields_and_counts_the_records(
     result = call(client, "datastore_info", {"id": str(resource.pk)}).json()["result"]
 
     sizes = {name: result["meta"].pop(name) for name in ("size", "idx_size", "db_size")}
+    assert result["meta"].pop("profiled")["records"] == 6
     assert result["meta"] == {
         "id": str(resource.pk),
         "count": 6,
@@ -1152,12 +1153,12 @@ def test_info_describes_the_fields_and_counts_the_records(
 @pytest.mark.parametrize(
     ("sent", "members", "field"),
     [
-        ({}, {"fields", "meta"}, {"id", "type", "schema"}),
-        ({"include_meta": False}, {"fields"}, {"id", "type", "schema"}),
+        ({}, {"fields", "meta"}, {"id", "type", "schema", "profile"}),
+        ({"include_meta": False}, {"fields"}, {"id", "type", "schema", "profile"}),
         ({"include_fields_schema": False}, {"fields", "meta"}, {"id", "type"}),
         ({"include_fields_schema": "no", "include_meta": "no"}, {"fields"}, {"id", "type"}),
         ({"include_fields_schema": None, "include_meta": ""}, {"fields", "meta"},
-         {"id", "type", "schema"}),
+         {"id", "type", "schema", "profile"}),
     ],
 )  # fmt: skip
 def test_info_says_what_is_asked_for(

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
-from ...models import Field, IndexKind, Load, Resource
+from ...models import Field, IndexKind, Load, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
 from ..parameters import InfoParameters
@@ -30,13 +30,14 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         check_may_read(request, resource)
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
-        fields = [
-            _described(field, resource, with_schema=given.get("include_fields_schema", True))
-            for field in resource.schema
-        ]
+        profiles = kept_profiles(resource.current_load_id)
+        fields = [_described(field) for field in resource.schema]
+        if given.get("include_fields_schema", True):
+            stored = (_stored(field, resource, profiles) for field in resource.schema)
+            fields = [each | more for each, more in zip(fields, stored, strict=True)]
         result: dict[str, Any] = {"fields": fields}
         if given.get("include_meta", True):
-            result["meta"] = _meta(resource)
+            result["meta"] = _meta(resource, profiles)
         return Answer(result, validators=validators)
 
     return answer_from(InfoParameters.name_in(given), answer)
@@ -50,25 +51,29 @@ datastore_info = Action(
 )
 
 
-def _described(field: Field, resource: Resource, *, with_schema: bool) -> dict[str, Any]:
+def _described(field: Field) -> dict[str, Any]:
     info = {"info": field.info} if field.info else {}
-    described = {"id": field.name, "type": field.type, **info}
-    if with_schema:
-        is_key = field.name in resource.primary_key
-        load = resource.current_load
-        # One index answers the equality of any field.
-        is_filtered = load is None or IndexKind.FILTERS in load.indexes
-        described["schema"] = {
-            "native_type": field.type,
-            "notnull": False,
-            "index_name": "primary_key" if is_key else "",
-            "is_index": field.ordered or is_filtered,
-            "uniquekey": resource.primary_key == [field.name],
-        }
-    return described
+    return {"id": field.name, "type": field.type, **info}
 
 
-def _meta(resource: Resource) -> dict[str, Any]:
+def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
+    """Say how the values of a field are stored, and what they are like where that is known."""
+    is_key = field.name in resource.primary_key
+    load = resource.current_load
+    # One index answers the equality of any field.
+    is_filtered = load is None or IndexKind.FILTERS in load.indexes
+    schema = {
+        "native_type": field.type,
+        "notnull": False,
+        "index_name": "primary_key" if is_key else "",
+        "is_index": field.ordered or is_filtered,
+        "uniquekey": resource.primary_key == [field.name],
+    }
+    profile = profiles and profiles.fields.get(field.name)
+    return {"schema": schema, **({"profile": profile} if profile else {})}
+
+
+def _meta(resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
     load = resource.current_load
     if load is None:
         return {}
@@ -82,4 +87,14 @@ def _meta(resource: Resource) -> dict[str, Any]:
         "idx_size": sizes.indexes_bytes,
         "db_size": sizes.database_bytes,
         "aliases": list(resource.aliases.values_list("name", flat=True)),
+        **({"profiled": _profiled(profiles)} if profiles else {}),
+    }
+
+
+def _profiled(profiles: Profiles) -> dict[str, Any]:
+    """Say of which records the profiles are."""
+    return {
+        "records": profiles.records,
+        "made": profiles.made.isoformat(timespec="seconds"),
+        "current": profiles.is_current,
     }
