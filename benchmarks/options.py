@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 _DESCRIPTION = (
     "Time each kind of request to the portal and, in turn with it, the bare statements that it"
-    " needs. --growth, --resources and --breakdown measure something else instead; name several"
-    " parts, --requests among them, to have them all."
+    " needs. --growth, --resources, --breakdown, --loads and --small-loads measure something else"
+    " instead; name several parts, --requests among them, to have them all."
 )
 
 
@@ -42,8 +42,16 @@ class Options:
     growth: tuple[int, ...]
     resources: int
     breakdown: bool
+    loads: tuple[int, ...]
+    small_loads: int
+    ckan_load: str
     out: Path | None
     report: Path | None
+
+    @property
+    def is_asking(self) -> bool:
+        """Tell whether the portal is to be asked anything."""
+        return self.requests or bool(self.growth or self.resources or self.breakdown)
 
     @property
     def sizes(self) -> list[int]:
@@ -60,9 +68,12 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
         parser.error("--ckan and --ckan-resource go together.")
     if given["ckan"] and urlsplit(given["ckan"]).scheme != "http":
         parser.error("--ckan takes the URL of a server beside this one: http://host:port")
-    parts = (given["growth"], given["resources"], given["breakdown"])
+    if given["ckan_load"] and not given["loads"]:
+        parser.error("--ckan-load goes with --loads.")
+    parts = [given[name] for name in ("growth", "resources", "breakdown", "loads", "small_loads")]
     given["requests"] = given["requests"] or not any(parts)
-    return Options(**{**given, "growth": tuple(given["growth"]), "only": tuple(given["only"])})
+    lists = {name: tuple(given[name]) for name in ("growth", "only", "loads")}
+    return Options(**{**given, **lists})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,6 +102,12 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
         "--resources", type=_natural, default=0, metavar="N", help="spread over small resources"
     )
     group.add_argument("--breakdown", action="store_true", help="where the time goes")
+    group.add_argument(
+        "--loads", type=_natural, nargs="+", default=(), metavar="ROWS", help="loads, beside COPY"
+    )
+    group.add_argument(
+        "--small-loads", type=_natural, default=0, metavar="N", help="so many small files in a row"
+    )
 
 
 def _add_timing(group: argparse._ArgumentGroup) -> None:
@@ -105,6 +122,12 @@ def _add_timing(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these requests alone")
     group.add_argument("--ckan", default="", metavar="URL", help="time this CKAN in turn too")
     group.add_argument("--ckan-resource", default="", metavar="ID", help="its resource")
+    group.add_argument(
+        "--ckan-load",
+        default="",
+        metavar="URL",
+        help="time loads by CKAN in turn too: the database of its DataStore",
+    )
 
 
 def _add_results(group: argparse._ArgumentGroup) -> None:

@@ -78,7 +78,7 @@ def small_resources(source: Source, number: int) -> list[Resource]:
     made = []
     with tempfile.TemporaryDirectory() as folder:
         for place in tqdm(range(number), desc="small resources", disable=None):
-            table = list(islice(rows, _small_size(place)))
+            table = list(islice(rows, small_size(place)))
             resource = known.get(_small(place)) or Resource.objects.create(name=_small(place))
             if resource.current_load_id is None:
                 path = Path(folder) / "table.csv"
@@ -92,7 +92,7 @@ def _small(place: object) -> str:
     return f"benchmark-small-{place}"
 
 
-def _small_size(place: int) -> int:
+def small_size(place: int) -> int:
     """Choose a size by the place: small ones are more common than large ones."""
     least, most = _SMALL
     chance = random.Random(place).random()

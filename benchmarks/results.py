@@ -9,6 +9,8 @@ from pathlib import Path
 from . import tables
 from .breakdown import Shares
 from .comparison import Figures
+from .loads import tables as load_tables
+from .loads.files import LoadFigures, ManyFigures
 from .report import Table
 from .resources import Cost
 from .spread import Spread
@@ -34,6 +36,8 @@ class Results:
     resources_number: int = 0
     resources: dict[str, Spread] = field(default_factory=dict)
     breakdown: dict[str, Shares] = field(default_factory=dict)
+    loads: list[LoadFigures] = field(default_factory=list)
+    small_loads: list[ManyFigures] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
         """Write everything as JSON."""
@@ -50,6 +54,8 @@ class Results:
             "growth": tables.growth(self._caption(), self.growth_sizes, self.growth),
             "resources": tables.resources(self._caption(number), self.resources),
             "breakdown": tables.breakdown(self._caption(records), self.breakdown),
+            "loads": load_tables.loads(self._caption(), self.loads),
+            "small-loads": load_tables.many(self._caption(), self.small_loads),
         }
         return {name: table for name, table in made.items() if table.rows}
 

@@ -21,6 +21,7 @@ from .data import Source
 from .failures import BenchmarkError
 from .floor import floor_connection
 from .growth import grow
+from .loads.files import load_files, load_many
 from .options import Options
 from .report import number, write_into
 from .requests import Request, requests_of
@@ -51,8 +52,10 @@ def run(options: Options) -> None:
     results = Results(setting(options))
     stock = _stock(options)
     results.load = list({target.id: target.cost for target in stock.by_rows.values()}.values())
-    with reading_token() as token, serving(options.workers) as address:
-        _measure(options, stock, Portal(address, token), results)
+    if options.is_asking:
+        with reading_token() as token, serving(options.workers) as address:
+            _measure(options, stock, Portal(address, token), results)
+    _loads(options, results)
     tables = results.tables()
     for name, table in tables.items():
         print(f"\n# {name}\n\n{table.as_text()}")
@@ -141,6 +144,15 @@ def _breakdown(options: Options, target: Loaded, portal: Portal, results: Result
             name = f"{request.name}, {'private' if private else 'public'}"
             results.breakdown[name] = shares
             _say(name, shares.total_ms)
+
+
+def _loads(options: Options, results: Results) -> None:
+    with _source(options) as source:
+        for figures in load_files(source, options.loads, options.rounds, options.ckan_load):
+            results.loads.append(figures)
+            print(f"{figures.rows:,} records loaded", file=sys.stderr, flush=True)
+        if options.small_loads:
+            results.small_loads.append(load_many(source, options.small_loads))
 
 
 def _chosen(options: Options, target: Loaded) -> list[Request]:

@@ -19,9 +19,7 @@ from django.core.management import CommandError
 from django.utils import translation
 
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
-from datastore_search.search import Query
 
-from ..builders import page_of
 from ..loading.fetching.server import Server, answer, serving
 from .test_commands import run
 
@@ -40,11 +38,6 @@ def server(settings: Any) -> Iterator[Server]:
     with serving() as server:
         settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host]
         yield server
-
-
-def records_of(resource: Resource) -> list[dict[str, Any]]:
-    page = page_of(resource, Query(limit=100))
-    return list(json.loads(page.text)) if hasattr(page, "text") else list(page.records)
 
 
 def types_of(resource: Resource) -> dict[str, str]:

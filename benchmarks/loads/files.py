@@ -1,0 +1,159 @@
+"""Loading one file of each size: the portal, COPY and CKAN in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from psycopg import Connection
+
+from benchmarks.data import Source, write_table
+from benchmarks.failures import BenchmarkError
+from benchmarks.floor import floor_connection
+from benchmarks.resources import small_size
+from datastore_search.models import Resource
+
+from .ckan import ckan_connection, load_into_ckan
+from .floors import copy_json, copy_typed, keep_json
+
+_PREFIX = "benchmark-load-"
+
+#: What a load may leave behind.
+LEFT = ("connections", "folders", "tables", "files")
+
+#: So many resources take small files in turn.
+_TARGETS = 20
+
+
+@dataclass(slots=True)
+class LoadFigures:
+    """
+    What it took to load a file of so many rows, in seconds, round by round.
+
+    ``states`` are the portal's, each as long as a load was in it; ``base_bytes`` is the memory of
+    its process before a load, ``peak_bytes`` the most that it came to.
+    """
+
+    rows: int
+    portal: list[float] = field(default_factory=list)
+    states: list[dict[str, float]] = field(default_factory=list)
+    base_bytes: int = 0
+    peak_bytes: int = 0
+    typed: list[float] = field(default_factory=list)
+    json: list[float] = field(default_factory=list)
+    ckan: list[float] = field(default_factory=list)
+
+    def state(self, name: str) -> float:
+        """Give how long loads typically were in a state."""
+        return statistics.median(states.get(name, 0.0) for states in self.states)
+
+
+@dataclass(frozen=True, slots=True)
+class ManyFigures:
+    """What it took to load small files in a row, and what was left behind, by kind."""
+
+    files: int
+    seconds: float
+    left: dict[str, int]
+    peak_bytes: int
+
+
+def load_files(
+    source: Source, sizes: Sequence[int], rounds: int, ckan_address: str
+) -> Iterator[LoadFigures]:
+    """
+    Load files of each size, some rounds of each.
+
+    Raises: ``BenchmarkError``.
+    """
+    with floor_connection() as floor, ckan_connection(ckan_address) as ckan:
+        floor.autocommit = True
+        for rows in sorted(sizes):
+            path = source.table(source.available(rows))
+            yield _loaded(path, rows, rounds, floor, ckan)
+
+
+def _loaded(
+    path: Path, rows: int, rounds: int, floor: Connection[Any], ckan: Connection[Any] | None
+) -> LoadFigures:
+    figures = LoadFigures(rows)
+    records = path.with_suffix(f".{rows}.records")
+    try:
+        with _resource(f"{_PREFIX}{rows}") as name:
+            for _ in range(rounds):
+                measured = worker("one", name, str(path))
+                _note(figures, measured)
+                if not records.exists():
+                    keep_json(floor, measured["load"], records)
+                figures.typed.append(copy_typed(floor, path))
+                figures.json.append(copy_json(floor, records))
+                if ckan:
+                    figures.ckan.append(load_into_ckan(ckan, path))
+    finally:
+        records.unlink(missing_ok=True)
+    return figures
+
+
+def _note(figures: LoadFigures, measured: dict[str, Any]) -> None:
+    figures.rows = measured["rows"]
+    figures.portal.append(measured["seconds"])
+    figures.states.append(measured["states"])
+    figures.base_bytes = max(figures.base_bytes, measured["before_bytes"])
+    figures.peak_bytes = max(figures.peak_bytes, measured["peak_bytes"])
+
+
+@contextmanager
+def _resource(name: str) -> Iterator[str]:
+    """Name a resource that is deleted at the end."""
+    try:
+        yield name
+    finally:
+        Resource.objects.filter(name=name).delete()
+
+
+def load_many(source: Source, number: int) -> ManyFigures:
+    """
+    Load so many small files in a row, by one process, into some resources in turn.
+
+    Raises: ``BenchmarkError``.
+    """
+    prefix = f"{_PREFIX}small-"
+    rows = source.rows()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder) / f"{place}.csv" for place in range(number)]
+            for place, path in enumerate(paths):
+                write_table(path, islice(rows, small_size(place)))
+            return ManyFigures(**worker("many", prefix, str(_TARGETS), *map(str, paths)))
+    finally:
+        Resource.objects.filter(name__startswith=prefix).delete()
+
+
+def worker(*arguments: str) -> dict[str, Any]:
+    """
+    Let a process of its own load, and give what it has measured.
+
+    Raises: ``BenchmarkError`` when it fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:  # for nobody else's temporary files
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.loads.worker", *arguments],
+            env={**os.environ, "TMPDIR": folder},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise BenchmarkError(f"The load failed: {done.stderr.strip()[-2_000:]}")
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured

@@ -1,0 +1,128 @@
+"""
+The process that loads: ``python -m benchmarks.loads.worker``.
+
+It prints what it has measured as JSON.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import django
+
+_KIBIBYTE = 2**10
+
+
+def main(what: str, *arguments: str) -> None:
+    """Prepare Django, load, print."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
+    django.setup()
+    print(json.dumps((one if what == "one" else many)(*arguments)))
+
+
+def one(name: str, path: str) -> dict[str, Any]:
+    """Load one file, types and all found out from it."""
+    from datastore_search.loading import LoadOptions, load_file
+    from datastore_search.models import Resource
+
+    target, _ = Resource.objects.get_or_create(name=name)
+    before = _peak_bytes()
+    with _states() as entered:
+        begin = time.perf_counter()
+        load = load_file(target, Path(path), options=LoadOptions(force=True))
+        end = time.perf_counter()
+    moments = [*entered.items(), ("", end)]
+    return {
+        "load": load.pk,
+        "rows": load.rows,
+        "seconds": end - begin,
+        "states": {state: later - moment for (state, moment), (_, later) in pairwise(moments)},
+        "before_bytes": before,
+        "peak_bytes": _peak_bytes(),
+    }
+
+
+def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
+    """Load files into so many resources in turn; see what of it is left behind."""
+    from datastore_search.loading import LoadOptions, load_file
+    from datastore_search.models import Resource
+
+    resources = [
+        Resource.objects.get_or_create(name=f"{prefix}{place}")[0] for place in range(int(targets))
+    ]
+    options = LoadOptions(may_drop=True, force=True)
+    load_file(resources[0], Path(paths[0]), options=options)  # what is made but once
+    before = _left()
+    begin = time.perf_counter()
+    for place, path in enumerate(paths):
+        load_file(resources[place % len(resources)], Path(path), options=options)
+    seconds = time.perf_counter() - begin
+    after = _left()
+    return {
+        "files": len(paths),
+        "seconds": seconds,
+        "left": {name: after[name] - before[name] for name in after},
+        "peak_bytes": _peak_bytes(),
+    }
+
+
+@contextmanager
+def _states() -> Iterator[dict[str, float]]:
+    """Note when a load enters each of its states."""
+    from datastore_search.loading.watching import Watch
+
+    entered: dict[str, float] = {}
+    enters = Watch.enters
+
+    def noted(watch: Watch, state: Any) -> None:
+        enters(watch, state)
+        entered[str(state.value)] = time.perf_counter()
+
+    setattr(Watch, "enters", noted)  # noqa: B010 # to look on
+    try:
+        yield entered
+    finally:
+        setattr(Watch, "enters", enters)  # noqa: B010 # as it was
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE
+
+
+def _left() -> dict[str, int]:
+    """Count what a load may leave behind."""
+    from django.db import connections, router
+
+    from datastore_search import storage
+    from datastore_search.models import Load, Resource
+
+    gc.collect()
+    connection = connections[router.db_for_read(Load)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND backend_type = 'client backend'"
+        )
+        (clients,) = cursor.fetchone()
+    served = Resource.objects.exclude(current_load=None).count()
+    return {
+        "connections": clients,
+        "folders": len(list(Path(tempfile.gettempdir()).glob("datastore_search_*"))),
+        "tables": len(storage.stored_loads(connection)) - served,
+        "files": len(list(Path("/proc/self/fd").iterdir())),
+    }
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,142 @@
+"""The benchmark of loads measures what it says; its figures are nobody's test."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from benchmarks import data, packages
+from benchmarks.failures import BenchmarkError
+from benchmarks.floor import floor_connection
+from benchmarks.loads.ckan import ckan_connection, load_into_ckan
+from benchmarks.loads.files import LoadFigures, worker
+from benchmarks.loads.floors import copy_json, copy_typed, keep_json
+from benchmarks.loads.tables import loads
+from benchmarks.options import PAGE, read_options
+from datastore_search.loading import load_file
+from datastore_search.models import Resource
+
+from .test_benchmarks import database_url, run
+
+__all__ = ["database_url"]
+
+#: What CKAN makes of its DataStore's database.
+CKAN_TRIGGER = """
+CREATE FUNCTION populate_full_text_trigger() RETURNS trigger AS $body$
+    BEGIN
+        NEW._full_text := (
+            SELECT to_tsvector(string_agg(value, ' ')) FROM json_each_text(row_to_json(NEW.*))
+            WHERE key NOT LIKE '\\_%');
+        RETURN NEW;
+    END;
+$body$ LANGUAGE plpgsql
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "packages.csv"
+    data.write_table(path, islice(data.varied(packages.made_up()), 120))
+    return path
+
+
+def test_a_run_loads_beside_copy_and_ckan_and_leaves_nothing(
+    database_url: str, tmp_path: Path, path: Path
+) -> None:
+    page, out = tmp_path / "page.md", tmp_path / "out.json"
+    page.write_text(PAGE.read_text(encoding="utf-8"))
+    with psycopg.connect(database_url, autocommit=True) as ckan:
+        ckan.execute(CKAN_TRIGGER)
+
+    done = run(
+        database_url,
+        *("--csv", path, "--loads", 100, 50, "--small-loads", 4, "--rounds", 2),
+        *("--ckan-load", database_url, "--out", out, "--report", page),
+    )
+
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(out.read_text())
+    assert [each["rows"] for each in figures["loads"]] == [50, 100]
+    for each in figures["loads"]:
+        for taken in ("portal", "typed", "json", "ckan"):
+            assert len(each[taken]) == 2
+            assert min(each[taken]) > 0
+        assert {"reading", "copying", "indexing"} <= set(each["states"][0])
+        assert each["peak_bytes"] >= each["base_bytes"] > 0
+    (many,) = figures["small_loads"]
+    assert many["files"] == 4
+    assert many["left"] == {"connections": 0, "folders": 0, "tables": 0, "files": 0}
+    assert "\n| 50 | " in page.read_text()
+    assert "\n| 4 | " in page.read_text()
+    assert not list(tmp_path.glob("*.records"))
+    with psycopg.connect(database_url) as left:
+        tables = left.execute(
+            "SELECT tablename FROM pg_tables WHERE tablename ~ '^(benchmark|datastore_search_rec)'"
+        )
+        assert tables.fetchall() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
+    resource = Resource.objects.create(name="packages")
+    load = load_file(resource, path)
+    records = tmp_path / "records"
+
+    with floor_connection() as floor:
+        floor.autocommit = True
+        keep_json(floor, load.pk, records)
+        assert copy_typed(floor, path) > 0
+        assert copy_json(floor, records) > 0
+        left = floor.execute("SELECT to_regclass('benchmark_copied')").fetchone()
+
+    assert records.read_bytes().count(b"\n") == load.rows == 120
+    assert left == (None,)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_is_none_of_ckan_ends_the_run(path: Path) -> None:
+    with floor_connection() as floor:
+        floor.autocommit = True
+        with pytest.raises(BenchmarkError, match="populate_full_text_trigger"):
+            load_into_ckan(floor, path)
+        left = floor.execute(sql.SQL("SELECT to_regclass('benchmark_load')")).fetchone()
+
+    assert left == (None,)
+
+
+def test_a_database_that_does_not_answer_ends_the_run() -> None:
+    with (
+        pytest.raises(BenchmarkError, match="CKAN's database"),
+        ckan_connection("postgres://nobody@127.0.0.1:1/none"),
+    ):
+        pass
+
+
+def test_without_an_address_there_is_no_ckan() -> None:
+    with ckan_connection("") as ckan:
+        assert ckan is None
+    assert loads("", [LoadFigures(1, [1.0], [{}], 1, 1, [1.0], [1.0])]).rows[0][-3:] == (
+        "–", "–", "–",
+    )  # fmt: skip
+
+
+def test_a_load_that_fails_ends_the_run(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+
+    with pytest.raises(BenchmarkError, match="The load failed"):
+        worker("one", "benchmark-load-1", str(tmp_path / "nowhere.csv"))
+
+
+def test_loads_alone_ask_nothing() -> None:
+    assert not read_options(["--loads", "10"]).is_asking
+    assert not read_options(["--small-loads", "10"]).is_asking
+    assert read_options(["--loads", "10", "--requests"]).is_asking
+    with pytest.raises(SystemExit):
+        read_options(["--ckan-load", "postgres://localhost/datastore"])
