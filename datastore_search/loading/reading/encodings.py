@@ -1,9 +1,9 @@
 """
 The characters of a text file: which encoding it is in, and a copy in UTF-8 where it is in another.
 
-Byte order marks come first, then UTF-8 over the whole file, then UTF-16 without a mark.  What is
-left is a guess: Vietnamese in Windows-1258 by its own rules, as it differs from Western European
-encodings by how letters follow each other alone; all others by charset-normalizer.
+Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  What is
+left is chardet's guess among the encodings that such files are written in; of a few words in
+Vietnamese it is not sure, but they have rules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import charset_normalizer
+import chardet
 
 from ...exceptions.loads import (
     BinaryFile,
@@ -47,10 +47,10 @@ _BYTE_ORDER_MARKS = (
 
 _VIETNAMESE = "cp1258"
 #: What files that are no Unicode are written in; a guess among all errs on short files.
-_LEGACY = [
-    *(f"cp{page}" for page in (1252, 1250, 1251, 1253, 1254, 1255, 1256, 1257)),
+_LEGACY = (
+    *(f"Windows-{page}" for page in range(1250, 1259)),
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
-]
+)
 
 #: Characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
@@ -174,12 +174,12 @@ def _guessed(sample: bytes, line: int) -> str:
         raise BinaryFile
     if _is_mostly_utf8(sample):
         raise BrokenUtf8(line=line)
-    if _is_vietnamese(sample):
-        return _VIETNAMESE
-    best = charset_normalizer.from_bytes(sample, cp_isolation=_LEGACY).best()
-    if best is None:
+    found = chardet.detect(sample, include_encodings=_LEGACY)["encoding"]
+    if found is None:
         raise UnknownEncoding
-    return best.encoding
+    guess = codecs.lookup(found).name
+    is_odd = _TWO_SCRIPTS.search(sample.decode(guess, errors="replace"))
+    return _VIETNAMESE if is_odd and _is_vietnamese(sample) else guess
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
@@ -194,6 +194,8 @@ def _is_mostly_utf8(sample: bytes) -> bool:
 _VOWELS = "aăâeêioôơuưy"
 _TONES = "\u0300\u0301\u0303\u0309\u0323"
 _ANY_TONE = re.compile(f"(.?)[{_TONES}]", re.DOTALL)
+#: A word in the letters of two scripts, as other encodings make of Vietnamese.
+_TWO_SCRIPTS = re.compile("[a-z][\u0370-\u06ff]|[\u0370-\u06ff][a-z]", re.IGNORECASE)
 #: Letters that Windows-1258 alone has, and vowels that no other language puts a tone on.
 _SURELY_VIETNAMESE = re.compile(f"[ăâêôơư][{_TONES}]|[đơư]", re.IGNORECASE)
 
