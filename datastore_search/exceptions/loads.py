@@ -599,6 +599,10 @@ class TypeNotApplied(Remark):
 
 
 class SchemaNotHeld(Remark):
+    message = _("The schema says more than is kept or checked: %(names)s.")
+
+
+class FieldNotHeld(Remark):
     message = _("The schema says more than is kept or checked: %(names)s (field “%(field)s”).")
 
 

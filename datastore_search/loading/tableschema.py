@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..exceptions.loads import FormatNotHeld, Remark, SchemaNotHeld, UnknownType, UnusableSchema
+from ..exceptions.loads import (
+    FieldNotHeld,
+    FormatNotHeld,
+    Remark,
+    SchemaNotHeld,
+    UnknownType,
+    UnusableSchema,
+)
 from ..models import Resource
 from .forms import EITHER, chosen_form
 
@@ -70,10 +77,10 @@ def schema_of(given: object) -> TableSchema:
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
         raise UnusableSchema(reason="two of its fields have one name")
-    remarks: list[Remark] = [*_not_held(schema)]
+    remarks: list[Remark] = [*_not_held(schema, "")]
     types = {each["name"]: _type(each, remarks) for each in fields}
     for each in fields:
-        remarks += _not_held(each)
+        remarks += _not_held(each, each["name"])
     return TableSchema(
         types={name: kind for name, kind in types.items() if kind},
         described={each["name"]: _described(each) for each in fields},
@@ -114,7 +121,7 @@ def _field(given: object, place: int) -> Mapping[str, Any]:
         raise UnusableSchema(reason=f"field {place} is no JSON object")
     if not isinstance(given.get("name"), str) or not given["name"]:
         raise UnusableSchema(reason=f"field {place} has no name")
-    for name in ("type", "format", "title", "description"):
+    for name in ("type", "format", "title", "description", "decimalChar", "groupChar"):
         if not isinstance(given.get(name, ""), str) and not (
             name == "format" and isinstance(given[name], Mapping)
         ):
@@ -160,13 +167,16 @@ _BEYOND = {
 }
 
 
-def _not_held(given: Mapping[str, Any]) -> Iterable[Remark]:
-    """Say what is not kept and not checked."""
+def _not_held(given: Mapping[str, Any], field_name: str) -> Iterable[Remark]:
+    """Say what is not kept and not checked; of a field, if it has a name."""
     beyond = sorted(name for name in _BEYOND if given.get(name))
-    if "name" in given and "missingValues" in given:
+    if field_name and "missingValues" in given:
         beyond.append("missingValues")
-    if beyond:
-        yield SchemaNotHeld(field=given.get("name") or "–", names=", ".join(beyond))
+    names = ", ".join(beyond)
+    if beyond and field_name:
+        yield FieldNotHeld(field=field_name, names=names)
+    elif beyond:
+        yield SchemaNotHeld(names=names)
 
 
 # Types --------------------------------------------------------------------------------------------
@@ -179,7 +189,7 @@ def _type(given: Mapping[str, Any], remarks: list[Remark]) -> str:
     What a type or its format says and no form holds is remarked.
     """
     own, kind = given.get(_OWN_TYPE), given.get("type", "any")
-    if own in _WRITTEN and _WRITTEN[own]["type"] == kind:
+    if isinstance(own, str) and own in _WRITTEN and _WRITTEN[own]["type"] == kind:
         return str(own)
     if kind not in _READ:
         raise UnusableSchema(reason=f"“{kind}” is no type of a Table Schema")
@@ -208,7 +218,8 @@ def _unheld(given: Mapping[str, Any]) -> str | None:
 
 
 def _integer(given: Mapping[str, Any]) -> str | None:
-    return _number_as(given, "int4", "int8")
+    point = "," if given.get("groupChar") == "." else "."
+    return _number_as({**given, "decimalChar": point}, "int4", "int8")
 
 
 def _number(given: Mapping[str, Any]) -> str | None:
@@ -236,6 +247,8 @@ _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]
 
 def _boolean(given: Mapping[str, Any]) -> str | None:
     true, false = _words(given, "trueValues", _TRUE), _words(given, "falseValues", _FALSE)
+    if not true or not false or any({*word} & {*",/"} for word in true + false):
+        return None
     if {*true} <= {*_TRUE, "t"} and {*false} <= {*_FALSE, "f"}:
         return "bool"
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -63,7 +64,13 @@ def moments() -> Iterator[Spelling]:
         is_iso = day.form == "date" and pad and not half
         form = "timestamp" if is_iso else day.form.replace("date:", "timestamp:")
         form = "timestamp:ymd" if form == "date" else form
-        yield Spelling(form, lambda at, d=day, b=between, c=clock: d.write(at) + b + c(at))
+        yield Spelling(form, partial(_joined, day.write, between, clock))
+
+
+def _joined(
+    day: Callable[[date], str], between: str, clock: Callable[[datetime], str], at: datetime
+) -> str:
+    return day(at) + between + clock(at)
 
 
 def _grouped(sign: str, point: str) -> Callable[[Decimal], str]:
@@ -83,20 +90,25 @@ def decimals() -> Iterator[Spelling]:
         yield Spelling("numeric:comma", _grouped(sign, ","))
 
 
-def _iso_moments() -> Iterator[Callable[[datetime], str]]:
+def iso_moments() -> Iterator[Callable[[datetime], str]]:
+    """List the spellings of moments in ISO's notation, beside those without fractions."""
     for between, decimals in product(" T", range(1, 7)):
-        yield (
-            lambda at, b=between, n=decimals: f"{at:%Y-%m-%d}{b}{at:%H:%M:%S}.{at.microsecond:06}"[
-                : 20 + n
-            ]
-        )
+        yield partial(_with_decimals, between, decimals)
     for between in " T":
-        yield (
-            lambda at, b=between: (
-                at.isoformat(sep=b) if not at.microsecond else at.isoformat(sep=b).rstrip("0")
-            )
-        )
-        yield lambda at, b=between: at.isoformat(sep=b)
+        yield partial(_trimmed, between)
+        yield partial(_as_python, between)
+
+
+def _with_decimals(between: str, decimals: int, at: datetime) -> str:
+    return at.isoformat(between, "microseconds")[: 20 + decimals]
+
+
+def _trimmed(between: str, at: datetime) -> str:
+    return _as_python(between, at).rstrip("0") if at.microsecond else _as_python(between, at)
+
+
+def _as_python(between: str, at: datetime) -> str:
+    return at.isoformat(between)
 
 
 def _float(ending: str) -> Callable[[str], str]:
@@ -111,7 +123,7 @@ EVERY: Mapping[str, list[Callable[[Any], str]]] = {
     "float8": [_float(""), _float(".0")],
     "bool": [str, lambda truth: str(truth).lower(), lambda truth: str(truth).upper()],
     "date": [s.write for s in dates()],
-    "timestamp": [*(s.write for s in moments()), *_iso_moments()],
+    "timestamp": [*(s.write for s in moments()), *iso_moments()],
     "time": [str],
     "text": [str],
 }

@@ -16,7 +16,7 @@ from datastore_search.loading import LoadOptions
 from datastore_search.loading.forms import chosen_form, forms
 from datastore_search.loading.inference import decide
 
-from .spellings import EVERY, READ, Spelling, dates, decimals, moments
+from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
 from .staging import records_of, staged
 
 thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -103,8 +103,8 @@ COLUMNS = st.one_of(
     st.lists(
         st.builds(
             lambda write, moment: write(moment),
-            st.sampled_from([lambda at: f"{at:%Y-%m-%dT%H:%M}", *list(EVERY["timestamp"][-16:])]),
-            st.datetimes(datetime(1000, 1, 1)),  # noqa: DTZ001 # no zone is meant
+            st.sampled_from([lambda at: at.isoformat("T", "minutes"), *iso_moments()]),
+            st.datetimes(datetime(1, 1, 1)),  # noqa: DTZ001 # no zone is meant
         ),
         min_size=2,
         max_size=3,
