@@ -152,7 +152,8 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
 
     with monkeypatch.context() as broken:
         broken.setattr(
-            "datastore_search.loading.pipeline._batches", lambda _table, _decisions: given
+            "datastore_search.loading.publishing.batches_of",
+            lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
         )
         with pytest.raises(failure):
             load_file(resource, path)
@@ -160,7 +161,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     load = Load.objects.exclude(pk=before).get()
     resource.refresh_from_db()
     assert load.state == LoadState.FAILED
-    assert ("Row 9999" in load.error) is (failure is UnstorableRecord)
+    assert ("Line 10000" in load.error) is (failure is UnstorableRecord)
     assert resource.current_load_id == before
     assert storage.stored_loads(connection) == tables
     load_csv(resource, CSV)  # and nothing is in the way of the next one

@@ -530,7 +530,7 @@ def test_a_file_replaces_what_is_written_meanwhile_wholly(table: Table, path: Pa
     assert table.values("key") == list(range(500))
     assert set(table.values("by")) == {"file"}
     assert table.ids(q="api") == []
-    assert table.resource.primary_key == []
+    assert table.resource.primary_key == ["key"]
     check_counts(table)
 
 
