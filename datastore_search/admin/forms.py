@@ -21,6 +21,7 @@ from .. import storage
 from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions
+from ..loading.fetching import check_url
 from ..loading.forms import forms as types
 from ..loading.tableschema import schema_of
 from ..messages import Message
@@ -323,6 +324,16 @@ class LoadForm(forms.Form):
         except LoadFailed as error:
             raise ValidationError(str(error)) from error
         return cast(Mapping[str, Any], schema)
+
+    def clean_url(self) -> str:
+        """See that it is an address that may be kept."""
+        url: str = self.cleaned_data["url"]
+        if url:
+            try:
+                check_url(url)
+            except LoadFailed as error:
+                raise ValidationError(str(error)) from error
+        return url
 
     def clean(self) -> dict[str, Any]:
         """See that there is one file."""

@@ -142,7 +142,7 @@ class FieldsMissing(LoadFailed):
 
     message = _(
         "The file lacks fields of the resource: %(fields)s. If they may go, tick “Fields may"
-        " disappear” in the admin, or give the command --may-drop."
+        " disappear” in the admin, or give the command --drop-missing-fields."
     )
 
 

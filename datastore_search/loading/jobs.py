@@ -35,7 +35,7 @@ from ..exceptions.loads import (
 from ..models import FINISHED, Load, LoadState, Resource
 from .endings import cleanup, end, fail, mark_interrupted, succeed
 from .failures import failure_of, is_gone
-from .fetching import NotModified
+from .fetching import NotModified, check_url
 from .options import LoadOptions, effective
 from .pipeline import load_table
 from .reading import open_table
@@ -95,7 +95,13 @@ def submit(
 
 
 def new_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
-    """Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``."""
+    """
+    Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``.
+
+    Raises: ``InvalidAddress``, ``NamedUser``: a password is not even kept with a failed load.
+    """
+    if values.get("url"):
+        check_url(values["url"])
     return Load.objects.create(
         resource=resource,
         source=source[-_NAME_LETTERS:],

@@ -26,7 +26,7 @@ def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described:
 
     assert str(refusal.value) == (
         "The file lacks fields of the resource: “b”, “c”. If they may go, tick “Fields may"
-        " disappear” in the admin, or give the command --may-drop."
+        " disappear” in the admin, or give the command --drop-missing-fields."
     )
     assert rows_of(described) == [[1, 1, "x", "2020-01-01"]]
     failed = Load.objects.filter(resource=described).first()

@@ -71,6 +71,16 @@ def test_a_failed_fetch_leaves_nothing_and_says_why(db: None, server: Server) ->
     assert not Resource.objects.exists()
 
 
+def test_a_password_in_an_address_is_kept_nowhere(db: None, path: Path) -> None:
+    run("load_resource", path)
+
+    with pytest.raises(CommandError) as caught:
+        run("load_resource", "--url", "http://ann:secret@example.org/f.csv", "--name", "rivers")
+
+    assert "secret" not in str(caught.value)
+    assert Load.objects.count() == 1
+
+
 def test_standard_input_is_loaded(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = gzip.compress(BODY.encode())
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(packed)))

@@ -34,7 +34,7 @@ from .bodies import GZIP, Pace, Watch, body_of, coding_of, write
 from .connections import asked
 from .names import header, name_of
 
-__all__ = ["Fetched", "NotModified", "Watch", "fetch"]
+__all__ = ["Fetched", "NotModified", "Watch", "check_url", "fetch"]
 
 _REDIRECTS_MOST = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -79,6 +79,15 @@ def fetch(
             return _kept(address, response, folder, Pace(deadline, watch))
         except (OSError, HTTPException) as error:
             raise _failure(error, address, deadline) from error
+
+
+def check_url(url: str) -> None:
+    """
+    Refuse what must not be kept as the address of a file; the server is looked up by ``fetch``.
+
+    Raises: ``InvalidAddress``, ``NamedUser``.
+    """
+    parsed(url)
 
 
 def _followed(

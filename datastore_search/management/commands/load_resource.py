@@ -6,11 +6,11 @@ import shutil
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, NoReturn, TextIO
 from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ValidationError
@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
-from datastore_search.loading import LoadOptions
+from datastore_search.loading import LoadOptions, Progress
 from datastore_search.loading.jobs import new_load, run
 from datastore_search.loading.preview import preview
 from datastore_search.loading.report import write_report
@@ -109,32 +109,32 @@ class Command(BaseCommand):
     def _load(self, wanted: _Wanted, choices: LoadOptions, options: dict[str, Any]) -> None:
         with _opened(options["report"]) as report:
             resource, created = _resource(wanted, options)
-            url = "" if isinstance(wanted.what, Path) else wanted.what
-            load = new_load(resource, choices, source=wanted.source, url=url)
             try:
-                self._run(load, wanted, options)
+                load = self._run(resource, wanted, choices, options, report)
             except BaseException:
-                _write(report, load)
                 if created:
                     resource.delete()
                 raise
-            _write(report, load)
         self._tell(load)
 
-    def _run(self, load: Load, wanted: _Wanted, options: dict[str, Any]) -> None:
-        with tqdm(
-            unit=_(" records"),
-            unit_scale=True,
-            file=self.stderr,
-            disable=options["verbosity"] == 0 or options["if_changed"],
-            desc=wanted.source[-60:],
-        ) as bar:
-
-            def progress(done: int, total: int) -> None:
-                bar.total = total
-                bar.update(done - bar.n)
-
-            run(load, wanted.what if isinstance(wanted.what, Path) else None, progress=progress)
+    def _run(
+        self,
+        resource: Resource,
+        wanted: _Wanted,
+        choices: LoadOptions,
+        options: dict[str, Any],
+        report: TextIO | None,
+    ) -> Load:
+        path, url = (wanted.what, "") if isinstance(wanted.what, Path) else (None, wanted.what)
+        load = new_load(resource, choices, source=wanted.source, url=url)
+        silent = options["verbosity"] == 0 or options["if_changed"]
+        try:
+            with _bar(self.stderr, wanted.source, silent=silent) as progress:
+                run(load, path, progress=progress)
+        finally:
+            if report:
+                report.writelines(write_report(load, get_language() or "en"))
+        return load
 
     def _tell(self, load: Load) -> None:
         named = {"id": load.resource.pk, "name": load.resource.name, "rows": load.rows}
@@ -144,6 +144,24 @@ class Command(BaseCommand):
         self.stdout.write(_("Resource %(id)s (%(name)s): %(rows)s records.") % named)
         for remark in load.said:
             self.stdout.write(f"- {remark}")
+
+
+@contextmanager
+def _bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progress]:
+    """Give what draws a progress bar, as soon as there is progress."""
+    with ExitStack() as stack:
+        bars: list[tqdm[NoReturn]] = []
+
+        def progress(done: int, total: int) -> None:
+            if not bars:
+                bar = tqdm(
+                    total=total, unit=_(" records"), unit_scale=True, file=stream,
+                    disable=silent, desc=name[-60:],
+                )  # fmt: skip
+                bars.append(stack.enter_context(bar))
+            bars[0].update(done - bars[0].n)
+
+        yield progress
 
 
 def _add_ways(parser: CommandParser) -> None:
@@ -268,8 +286,3 @@ def _opened(path: Path | None) -> Iterator[TextIO | None]:
         ) from error
     with file:
         yield file
-
-
-def _write(report: TextIO | None, load: Load) -> None:
-    if report:
-        report.writelines(write_report(load, get_language() or "en"))
