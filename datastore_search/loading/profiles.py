@@ -32,7 +32,7 @@ _LETTERS_MOST = 100
 _TOP = 10
 
 #: Where more of the values are different, the most common ones say nothing.
-_REPEATED = 0.5
+_REPEATED = 0.9
 #: Fewer values than this are counted, whatever they are.
 _FEW = 1_000
 

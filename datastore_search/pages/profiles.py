@@ -23,6 +23,8 @@ from .records import Column, columns_of, shown
 #: Values of a field that are listed, fields of which more is shown than a few words.
 _TOP = 5
 _DRAWN_FIELDS = 100
+#: Numbers below this are written without an exponent.
+_SPELT_OUT = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
             % {"low": _shown(column, profile["min"]), "high": _shown(column, profile["max"])}
         )
     if "mean" in profile:
-        facts.append(_("mean %(mean)s") % {"mean": f"{profile['mean']:.6g}"})
+        facts.append(_("mean %(mean)s") % {"mean": _mean(profile["mean"])})
     if profile.get("longest"):
         facts.append(
             _("%(shortest)s to %(longest)s letters")
@@ -146,6 +148,12 @@ def _shown(column: Column, value: object) -> str:
     if isinstance(value, bool | str):
         return shown(column, value)
     return json.dumps(value, ensure_ascii=False).removesuffix(".0")
+
+
+def _mean(mean: float) -> str:
+    """Write a mean to six figures, large ones to the last whole number."""
+    text = f"{mean:.6g}"
+    return f"{mean:.0f}" if "e+" in text and abs(mean) < _SPELT_OUT else text
 
 
 def _rounded(number: int) -> int:
