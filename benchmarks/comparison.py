@@ -86,6 +86,8 @@ class Comparison:
         servers = [ours, theirs] if theirs else [ours]
         for connections in (1, TOGETHER):
             for server in servers:
+                if connections > 1 and server.is_long:
+                    continue
                 server.time(connections, self.pace.seconds)
                 if server is ours and connections == 1:
                     floor.replay(self.pace.seconds)

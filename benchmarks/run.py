@@ -52,10 +52,16 @@ def run(options: Options) -> None:
     results = Results(setting(options))
     stock = _stock(options)
     results.load = list({target.id: target.cost for target in stock.by_rows.values()}.values())
-    if options.is_asking:
-        with reading_token() as token, serving(options.workers) as address:
-            _measure(options, stock, Portal(address, token), results)
-    _loads(options, results)
+    try:
+        if options.is_asking:
+            with reading_token() as token, serving(options.workers) as address:
+                _measure(options, stock, Portal(address, token), results)
+        _loads(options, results)
+    finally:  # a run that is cut off leaves what it has
+        _keep(options, results)
+
+
+def _keep(options: Options, results: Results) -> None:
     tables = results.tables()
     for name, table in tables.items():
         print(f"\n# {name}\n\n{table.as_text()}")

@@ -13,6 +13,9 @@ from .timing import Timing, typical
 #: Connections that ask at once.
 TOGETHER = 8
 
+#: An answer of so many seconds is long: eight of it at once would take minutes.
+_LONG = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -24,10 +27,10 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server took: over one connection, and over several at once."""
+    """What a server took: over one connection and, unless that is long, over several at once."""
 
     alone: Timing
-    together: Timing
+    together: Timing | None
 
 
 class Subject:
@@ -47,6 +50,11 @@ class Subject:
         self._timings: dict[int, list[Timing]] = defaultdict(list)
         self.answer_bytes = answers[0].body_bytes
 
+    @property
+    def is_long(self) -> bool:
+        """Tell whether an answer takes so long that nobody should ask several times at once."""
+        return self._took > _LONG
+
     def time(self, connections: int, seconds: float) -> Timing:
         """Send the calls over some connections, for some seconds."""
         timing = drive(self.calls, connections=connections, seconds=seconds, took=self._took)
@@ -61,4 +69,5 @@ class Subject:
     @property
     def served(self) -> Served:
         """What it took, over all rounds."""
-        return Served(self.alone, typical(self._timings[TOGETHER]))
+        together = self._timings.get(TOGETHER)
+        return Served(self.alone, typical(together) if together else None)

@@ -68,20 +68,25 @@ def _ckan(taken: Figures) -> tuple[str, ...]:
     portal, ckan = taken.portal, taken.ckan
     if ckan is None:
         return (_MISSING,) * len(_CKAN)
+    ours, theirs = _per_second(portal), _per_second(ckan)
     return (
         number(ckan.alone.median_ms),
         ratio(ckan.alone.median_ms, portal.alone.median_ms),
-        number(ckan.together.per_second),
-        ratio(portal.together.per_second, ckan.together.per_second),
+        number(theirs),
+        ratio(ours, theirs),
     )
+
+
+def _per_second(served: Served) -> float | None:
+    return served.together.per_second if served.together else None
 
 
 def _served(served: Served) -> tuple[str, ...]:
     return (
         number(served.alone.median_ms),
         number(served.alone.p95_ms),
-        number(served.together.median_ms),
-        number(served.together.per_second),
+        number(served.together.median_ms if served.together else None),
+        number(_per_second(served)),
     )
 
 

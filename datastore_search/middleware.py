@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.middleware import locale as django_locale
 from django.utils import translation
 from django.utils.translation import get_supported_language_variant
+from django.utils.translation.trans_real import get_languages
 
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
@@ -59,7 +60,7 @@ def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
 def path_language(path: str) -> str | None:
     """Find the language that a path begins with, in Django's spelling."""
     found = _TAG.fullmatch(path)
-    return language_of(found[1], tuple(code for code, _ in settings.LANGUAGES)) if found else None
+    return language_of(found[1], tuple(get_languages())) if found else None
 
 
 @lru_cache(maxsize=1000)

@@ -21,6 +21,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, Permissi
 from django.core.exceptions import ValidationError
 from django.core.files.storage import Storage, storages
 from django.db import connections, models, router, transaction
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from . import storage
@@ -237,6 +238,11 @@ class Resource(models.Model):
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
+
+    @cached_property
+    def infos(self) -> Mapping[str, Mapping[str, Any]]:
+        """Give what the dictionary says about each field, once ``described`` has read it."""
+        return {field.name: field.info for field in self.schema}
 
     def readable_by(self, user: Reader) -> bool:
         """Tell whether a user may read the records."""

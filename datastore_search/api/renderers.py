@@ -20,8 +20,8 @@ from .streams import streamed
 _DOUBLE_DIGITS = 308
 
 
-class RawJson(str):
-    """A text that is JSON already: it is written into the answer as it is."""
+class RawJson(bytes):
+    """A text that is JSON already, in UTF-8: it is written into the answer as it is."""
 
     __slots__ = ()
 
@@ -54,8 +54,8 @@ class EnvelopeRenderer(BaseRenderer):
         if not raw:
             return _dumped(data)
         rest = {name: value for name, value in result.items() if name not in raw}
-        texts = ", ".join(f"{json.dumps(name)}: {text}" for name, text in raw.items())
-        return b"%b%b}}" % (_opened(data, rest), texts.encode())
+        members = (b"%b: %b" % (json.dumps(name).encode(), text) for name, text in raw.items())
+        return b"%b%b%b" % (_opened(data, rest), b", ".join(members), _END)
 
 
 _END = b"}}"

@@ -76,13 +76,21 @@ class Look:
         """
         if self._version is None:
             return self._session.rows(statement.text, statement.parameters)
-        rows = self._session.rows(
-            sql.SQL("SELECT ({}), answer.* FROM ({}) AS answer").format(
-                self._version.text, statement.text
-            ),
-            [*self._version.parameters, *statement.parameters],
-        )
+        rows = self._session.rows(*_with(self._version, statement))
         self._compare(rows[0][0] if rows else self._read())
+        return [row[1:] for row in rows]
+
+    def texts(self, statement: Clause) -> list[storage.Texts]:
+        """
+        Run a statement and return its rows as texts in UTF-8.
+
+        Raises: ``Outdated`` when it has seen another version.
+        """
+        if self._version is None:
+            return self._session.texts(statement.text, statement.parameters)
+        rows = self._session.texts(*_with(self._version, statement))
+        version = rows[0][0] if rows else None
+        self._compare(version.decode() if version else self._read())
         return [row[1:] for row in rows]
 
     def verify(self) -> None:
@@ -108,6 +116,12 @@ class Look:
         self._verified = True
 
 
+def _with(version: Clause, statement: Clause) -> tuple[sql.Composable, list[Any]]:
+    """Let a statement say the version that it has seen, before each row."""
+    text = sql.SQL("SELECT ({}), answer.* FROM ({}) AS answer").format(version.text, statement.text)
+    return text, [*version.parameters, *statement.parameters]
+
+
 # Answers ------------------------------------------------------------------------------------------
 
 Answer = TypeVar("Answer")
@@ -130,9 +144,14 @@ def answer_from(
         try:
             if as_snapshot or look == _LOOKS - 1:
                 with at_one_moment() as session:
-                    return answer(Look(session, Resource.objects.described(name)))
+                    found = _look_at(str(name), place, session)
+                    found.verify()
+                    return answer(found)
             with anticipated(), storage.reading(_connection(), *_limits()) as session:
-                return _answered(str(name), place, answer, session)
+                found = _look_at(str(name), place, session)
+                answered = answer(found)
+                found.verify()
+                return answered
         except Outdated:
             place.resource = None
         except Exception:
@@ -143,17 +162,12 @@ def answer_from(
     raise UnsteadyResource
 
 
-def _answered(
-    name: str, place: _Place, answer: Callable[[Look], Answer], session: storage.Session
-) -> Answer:
+def _look_at(name: str, place: _Place, session: storage.Session) -> Look:
     resource = place.resource
     if resource is None:
         resource = Resource.objects.using(session.connection.alias).described(name)
         place.resource = resource
-    look = Look(session, resource, _version_of(name))
-    answered = answer(look)
-    look.verify()
-    return answered
+    return Look(session, resource, _version_of(name))
 
 
 def _is_outdated(name: str, place: _Place) -> bool:

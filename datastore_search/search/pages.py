@@ -8,9 +8,9 @@ should hold a full page, so that nobody walks a million records in vain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, LiteralString
+from typing import LiteralString
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
@@ -138,13 +138,13 @@ class _Reader:
     def page(self) -> Page:
         statements, query = self._statements, self._query
         as_rows = query.is_text or query.is_large
-        if not as_rows and query.limit and (statements.is_ranked or statements.is_distinct):
-            count, texts = self._counted()
-            return self._answer(f"[{','.join(texts)}]", count)
+        is_counted = statements.is_distinct or (statements.is_ranked and query.include_total)
+        if is_counted and query.limit and not as_rows:
+            return self._answer(*self._counted())
         total = self._total()
         empty = query.limit == 0 or (total is not None and query.offset >= total)
         if empty:
-            return self._answer("" if query.is_text else "[]", total)
+            return self._answer(total, b"" if query.is_text else b"[]")
         *tries, last = self._ways(total)
         for way, window in tries:
             records, count = self._read(way, window)
@@ -155,9 +155,11 @@ class _Reader:
         else:
             way, window = last
             records, _count = self._read(way, window)
-        return self._answer(records, total, self._last(way))
+        return self._answer(total, records, self._last(way))
 
-    def _answer(self, records: str | Spool, total: int | None, last_id: int | None = None) -> Page:
+    def _answer(
+        self, total: int | None, records: bytes | Spool, last_id: int | None = None
+    ) -> Page:
         operator = "lt" if self._statements.is_descending else "gt"
         return Page(
             records=records,
@@ -171,16 +173,21 @@ class _Reader:
             return total_of(self._look, self._statements)
         return self._statements.known_total
 
-    def _counted(self) -> tuple[int, list[str]]:
+    def _counted(self) -> tuple[int, bytes]:
         """Find all matches once, count them and read the page of the best."""
         statements = self._statements
         if statements.is_ranked:
-            return _first_and_rest(self._look.rows(statements.ranked()))
+            return self._total_and_records(statements.ranked())
         if statements.is_loose:
-            found = _first_and_rest(self._look.rows(statements.combined_loosely(_LOOSE_VALUES + 1)))
+            loosely = statements.combined_loosely(_LOOSE_VALUES + 1)
+            found = self._total_and_records(loosely)
             if found[0] <= _LOOSE_VALUES:
                 return found
-        return _first_and_rest(self._look.rows(statements.combined()))
+        return self._total_and_records(statements.combined())
+
+    def _total_and_records(self, statement: Clause) -> tuple[int, bytes]:
+        rows = self._look.texts(statement)
+        return int(rows[0][0] or 0), _listed(text for _total, text in rows)
 
     def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
         """List the ways to try, each with its window; the last one finds whatever there is."""
@@ -193,7 +200,7 @@ class _Reader:
         tries = [] if window is None else [(Way.WALKED, window)]
         return [*tries, (Way.SORTED, None)]
 
-    def _read(self, way: Way, window: int | None) -> tuple[str | Spool, int]:
+    def _read(self, way: Way, window: int | None) -> tuple[bytes | Spool, int]:
         """Read the records, and say how many there are; what is copied needs a snapshot."""
         query, statements = self._query, self._statements
         if query.is_text:
@@ -202,16 +209,13 @@ class _Reader:
         elif query.is_large:
             options, statement = ONE_TEXT, statements.page(way, window, begin=",")
         else:
-            texts = self._all(statements.page(way, window))
-            return f"[{','.join(texts)}]", len(texts)
+            rows = self._look.texts(statements.page(way, window))
+            return _listed(text for (text,) in rows), len(rows)
         with copied(self._look.connection, statement, sql.SQL(options)) as copy:
-            rows = _Counting(map(bytes, copy))
+            lines = _Counting(map(bytes, copy))
             if not query.is_large:
-                return b"".join(rows).decode(), rows.count
-            return (Spool.of_text if query.is_text else Spool.of_list)(rows), rows.count
-
-    def _all(self, statement: Clause) -> list[str]:
-        return [text for (text,) in self._look.rows(statement)]
+                return b"".join(lines), lines.count
+            return (Spool.of_text if query.is_text else Spool.of_list)(lines), lines.count
 
     def _last(self, way: Way) -> int | None:
         """Read the last ``_id`` of the page, if somebody wants to go on from it."""
@@ -234,6 +238,6 @@ class _Counting(Iterator[bytes]):
         return row
 
 
-def _first_and_rest(rows: list[tuple[Any, ...]]) -> tuple[int, list[str]]:
-    """Part the total, which stands in every row, from the records, of which there may be none."""
-    return int(rows[0][0]), [text for _total, text in rows if text is not None]
+def _listed(texts: Iterable[bytes | None]) -> bytes:
+    """Make a JSON list of the texts of its members; none stands for no member."""
+    return b"[%b]" % b",".join(filter(None, texts))

@@ -82,19 +82,20 @@ class NextPage:
 @dataclass(frozen=True, slots=True)
 class Page:
     """
-    The answer: ``records`` is the text of a JSON array, or of CSV rows; ``total`` counts matches.
+    The answer.
 
-    Of a page that may be large, ``records`` is a spool: JSON, the text of CSV rows too.  ``fields``
-    are names and types in the order of the records' members.
+    ``records`` is the text of a JSON array, or of CSV rows, in UTF-8; of a page that may be large a
+    spool: JSON, the text of CSV rows too.  ``total`` counts matches.  ``fields`` are names and
+    types in the order of the records' members.
     """
 
-    records: str | Spool
+    records: bytes | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
 
     @property
-    def text(self) -> str:
+    def text(self) -> bytes:
         """The records of a page that is not large."""
         if isinstance(self.records, Spool):
             raise TypeError("A large page is read block by block.")

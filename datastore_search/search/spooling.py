@@ -54,7 +54,7 @@ class Spool:
     @classmethod
     def of_text(cls, rows: Iterable[bytes]) -> Spool:
         """Make a JSON text of lines."""
-        return cls(b'"', map(_escaped, _blocks(rows)), b'"')
+        return cls(b'"', map(escaped, _blocks(rows)), b'"')
 
 
 def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
@@ -68,6 +68,14 @@ def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
     yield bytes(block)
 
 
-def _escaped(text: bytes) -> bytes:
-    """Write a text as it stands within a JSON text."""
-    return json.dumps(text.decode(), ensure_ascii=False)[1:-1].encode()
+#: What a JSON text cannot hold as it is; the backslash first, for the others bring more of it.
+_ESCAPES = tuple(
+    (bytes([code]), json.dumps(chr(code))[1:-1].encode()) for code in (*b'\\"', *range(0x20))
+)
+
+
+def escaped(text: bytes) -> bytes:
+    """Write a text, in UTF-8, as it stands within a JSON text."""
+    for plain, escape in _ESCAPES:
+        text = text.replace(plain, escape)
+    return text

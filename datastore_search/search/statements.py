@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from psycopg import sql
@@ -129,7 +130,7 @@ class Statements:
 
     # What is asked --------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the records' members, in order."""
         return tuple((name, self._type(name)) for name in self.names)
@@ -515,18 +516,7 @@ class Statements:
     # Columns --------------------------------------------------------------------------------------
 
     def _columns(self) -> tuple[records.Column, ...]:
-        ranks = {name: place for place, name in enumerate(self._ranks)}
-        columns = []
-        for place, (name, kind) in enumerate(self.fields):
-            value, packed = None, True
-            if self._distinct:
-                value, packed = f"page.c{place}", name not in ranks
-            elif name == ID:
-                value, packed = "page._id", False
-            elif name in ranks:
-                value, packed = f"page.rank{ranks[name]}", False
-            columns.append(records.Column(name, kind, value, packed))
-        return tuple(columns)
+        return _columns_of(self.fields, tuple(self._ranks), self._distinct)
 
     def _rank_columns(self) -> list[Clause]:
         """Rank the matches, if that is asked for or decides the order."""
@@ -565,6 +555,25 @@ class Statements:
             ),
             grouped.parameters,
         )
+
+
+@lru_cache(maxsize=1_000)
+def _columns_of(
+    fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], distinct: bool
+) -> tuple[records.Column, ...]:
+    """Say where a page has each field; the same fields are asked for over and over."""
+    ranks = {name: place for place, name in enumerate(rank_names)}
+    columns = []
+    for place, (name, kind) in enumerate(fields):
+        value, packed = None, True
+        if distinct:
+            value, packed = f"page.c{place}", name not in ranks
+        elif name == ID:
+            value, packed = "page._id", False
+        elif name in ranks:
+            value, packed = f"page.rank{ranks[name]}", False
+        columns.append(records.Column(name, kind, value, packed))
+    return tuple(columns)
 
 
 def _over(template: str, clause: Clause) -> Clause:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from django.db import transaction
@@ -20,6 +20,12 @@ _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": 
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
+
+
+#: The values of a row as texts in UTF-8; None for SQL's null.
+Texts = tuple[bytes | None, ...]
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 class Session:
@@ -40,22 +46,45 @@ class Session:
 
     def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
+        return self._run(text, parameters, _values)
+
+    def texts(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[Texts]:
+        """Run a statement and return its rows as the texts that PostgreSQL sends, in UTF-8."""
+        return self._run(text, parameters, _texts)
+
+    def _run(
+        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], list[Row]]
+    ) -> list[Row]:
         try:
-            return self._rows(text, parameters)
+            return self._sent(text, parameters, read)
         except (InterfaceError, OperationalError):
             if self.connection.in_atomic_block or not _is_dead(self.connection):
                 raise
             self.connection.close()
-            return self._rows(text, parameters)
+            return self._sent(text, parameters, read)
 
-    def _rows(self, text: sql.Composable, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _sent(
+        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], list[Row]]
+    ) -> list[Row]:
         with _client_cursor(self.connection) as cursor:
             statement: Any = self._before + text.as_bytes(cursor.cursor.connection)
             cursor.execute(statement, parameters)
             if self._before:
                 cursor.nextset()
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+            return read(cursor)
+
+
+def _values(cursor: Any) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _texts(cursor: Any) -> list[Texts]:
+    found = cursor.cursor.pgresult
+    return [
+        tuple(found.get_value(row, column) for column in range(found.nfields))
+        for row in range(found.ntuples)
+    ]
 
 
 def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:

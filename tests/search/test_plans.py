@@ -407,7 +407,7 @@ def test_a_walk_through_all_pages_meets_every_match_once_and_in_order(
 # Distinct -----------------------------------------------------------------------------------------
 
 
-def values_of(page_text: str) -> list[tuple[Any, ...]]:
+def values_of(page_text: bytes) -> list[tuple[Any, ...]]:
     return [tuple(record.values()) for record in json.loads(page_text)]
 
 

@@ -27,6 +27,7 @@ from ...search import (
 )
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import relation_of_names
+from ...search.spooling import escaped
 from ...validators import Validators
 from ..parameters import SearchParameters, query_of
 from ..permissions import check_may_read
@@ -74,8 +75,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
         validators.check(request)
         page = search(look, asked.query)
-        info = {field.name: field.info for field in resource.schema}
-        result = _result(asked, str(resource.pk), info, page)
+        result = _result(asked, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)
 
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
@@ -113,10 +113,10 @@ def _result(
     }
 
 
-def _records(query: Query, page: Page) -> RawJson | Spool | str:
-    if isinstance(page.records, Spool) or query.is_text:
+def _records(query: Query, page: Page) -> RawJson | Spool:
+    if isinstance(page.records, Spool):
         return page.records
-    return RawJson(page.text)
+    return RawJson(b'"%b"' % escaped(page.records) if query.is_text else page.records)
 
 
 def _next_page(page: Page) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def _links(asked: _Asked, resource_id: str) -> dict[str, str]:
             value = asked.sent[name] if name in {"sort", "fields"} else asked.given[name]
             repeated[name] = value if isinstance(value, str | list) else as_sent(value)
     offset, limit = asked.query.offset, asked.query.limit or 0
+    address = f"{asked.request.path}?{urlencode(repeated, doseq=True)}"
 
     def link(start: int) -> str:
-        parameters = {**repeated, **({"offset": str(start)} if start else {})}
-        return f"{asked.request.path}?{urlencode(parameters, doseq=True)}"
+        return f"{address}&offset={start}" if start else address
 
     links = {"start": link(0), "next": link(offset + limit)}
     if offset > 0:
