@@ -46,6 +46,8 @@ def load_table(
         if refuses(options):
             refuse(load)
     leave_out(table)
+    if load.faults and not table.count():  # to leave everything out was not meant
+        refuse(load)
     (replace_records if replaces else merge_records)(connection, plan, watch)
 
 

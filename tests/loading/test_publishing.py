@@ -154,6 +154,15 @@ def test_bad_rows_can_be_skipped(db: None) -> None:
     assert [line for line, *_rest in faults_of(done)] == [3, 6]
 
 
+def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None:
+    resource = loaded("n,b\n0,old\n")
+
+    with pytest.raises(BadRows):
+        load(resource, "n,b\nmany,x\nsome,y\n", types={"n": "int4"}, bad_rows="skip")
+
+    assert rows_of(resource) == [[1, 0, "old"]]
+
+
 def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "_LISTED", 3)
     monkeypatch.setattr(report, "_ROWS_AT_ONCE", 2)
