@@ -101,7 +101,9 @@ class LoadInterrupted(LoadFailed):
 
 
 class DatabaseGone(LoadFailed):
-    message = _("The connection to the database was lost. Nothing has changed; load the file again.")
+    message = _(
+        "The connection to the database was lost. Nothing has changed; load the file again."
+    )
 
 
 class FileGone(LoadFailed):
@@ -245,6 +247,10 @@ class FetchedTooLarge(LoadFailed):
 
 class NoRoom(LoadFailed):
     message = _("The server of the portal has no room left for the file.")
+
+
+class NoMemory(LoadFailed):
+    message = _("The file needs more memory than a load may take.")
 
 
 # Archives ---------------------------------------------------------------------------------------

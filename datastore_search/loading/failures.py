@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 
 import duckdb
 import psycopg
 from django.db import Error, InterfaceError, connections, router
+from psycopg.errors import DiskFull
 
 from ..exceptions.loads import (
     DatabaseGone,
     LoadBroken,
     LoadFailed,
     LoadInterrupted,
+    NoMemory,
+    NoRoom,
     ResourceGone,
-    UnreadableFile,
 )
 from ..models import Load
 
@@ -22,6 +26,9 @@ logger = logging.getLogger(__name__)
 
 #: Somebody has ended the process, or what it was doing.
 _ENDED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
+
+#: The disk is full, or what one user may have of it.
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def failure_of(error: BaseException, load: Load) -> LoadFailed:
@@ -32,9 +39,18 @@ def failure_of(error: BaseException, load: Load) -> LoadFailed:
         return LoadInterrupted()
     if is_gone(error):
         return DatabaseGone()
-    if isinstance(error, duckdb.Error):
-        return UnreadableFile(reason=str(error).strip().split("\n", 1)[0][:200])
-    return _unforeseen(error, load)
+    return shortage_of(error) or _unforeseen(error, load)
+
+
+def shortage_of(error: BaseException) -> LoadFailed | None:
+    """Say what a load has too little of, here or in the database, if that is what is wrong."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        return NoRoom()
+    if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
+        return NoRoom()
+    if isinstance(error, duckdb.Error) and os.strerror(errno.ENOSPC) in str(error):
+        return NoRoom()
+    return NoMemory() if isinstance(error, duckdb.OutOfMemoryException | MemoryError) else None
 
 
 def _unforeseen(error: BaseException, load: Load) -> LoadFailed:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import duckdb
+
 from ..exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ..models import Load, Resource
 from .changes import Changes, changes
+from .failures import shortage_of
 from .inference import Decision, remarks_on_types
 from .options import LoadOptions, effective
 from .pipeline import is_replacing, plan_for
@@ -82,6 +85,16 @@ def preview(
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
     """
     wanted = effective(resource, options)
+    try:
+        return _previewed(resource, path, wanted, name)
+    except (duckdb.Error, OSError, MemoryError) as error:
+        shortage = shortage_of(error)
+        if shortage is None:
+            raise
+        raise shortage from error
+
+
+def _previewed(resource: Resource | None, path: Path, wanted: LoadOptions, name: str) -> Preview:
     into = resource or Resource()
     with open_table(path, wanted, name=name) as table:
         decisions = plan_for(Load(), into, table, wanted, explain=True).decisions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -14,9 +15,11 @@ from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 from django.core.management import CommandError
 from django.utils import translation
+from psycopg.errors import DiskFull
 
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
 
@@ -386,6 +389,47 @@ def test_a_table_is_aligned_and_steers_no_terminal(db: None, tmp_path: Path) -> 
     assert "\x1b" not in out
     assert "  長江   [31mred" in out
     assert "  ab    c" in out
+
+
+# What the machine lacks ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/secret/path"), "no room left"),
+        (
+            duckdb.IOException("Could not write /secret/path: No space left on device"),
+            "no room left",
+        ),
+        (DiskFull("could not extend file /secret/path"), "no room left"),
+        (duckdb.OutOfMemoryException("failed to pin block /secret/path"), "more memory"),
+    ],
+)
+def test_a_shortage_is_said_and_nothing_of_the_machine(
+    db: None,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+    said: str,
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("datastore_search.loading.pipeline.decide", fail)
+    loaded = run_failing("load_resource", path)
+    looked = run_failing("load_resource", path, "--dry-run")
+
+    assert said in loaded
+    assert looked == loaded
+    assert "secret" not in loaded
+    assert not Resource.objects.exists()
+
+
+def run_failing(*arguments: object) -> str:
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    return str(caught.value)
 
 
 # The end ------------------------------------------------------------------------------------------
