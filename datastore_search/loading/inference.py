@@ -35,9 +35,6 @@ from .tableschema import schema_of
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
 
-#: The rows without the texts that mean nothing, until they take the place of the others.
-_EMPTIED = f"{STAGED}_emptied"
-
 #: Groups of figures that are all as long as this are telephone numbers rather than amounts.
 _CODE_LETTERS = 9
 
@@ -115,25 +112,22 @@ def _empty_nulls(table: Table, nulls: Sequence[str]) -> None:
     """
     Make null of the texts that mean nothing.
 
-    The rows are written anew, and only if there are such texts: a view would compare every value
-    each time that the rows are read, and an update keeps in memory what it replaces.
+    Only the columns that have such texts are written anew: a view would compare every value each
+    time that the rows are read, a new table takes as long as reading the file.
     """
     if not nulls:
         return
-    means_nothing = f"IN ({', '.join(literal(text) for text in nulls)})"
+    nothing = f"IN ({', '.join(literal(text) for text in nulls)})"
     found = table.connection.execute(
-        f"SELECT 1 FROM {STAGED} WHERE"
-        f" {' OR '.join(f'{column} {means_nothing}' for column in table.columns)} LIMIT 1"
+        f"SELECT {', '.join(f'bool_or({column} {nothing})' for column in table.columns)}"
+        f" FROM {STAGED}"
     ).fetchone()
-    if not found:
-        return
-    emptied = ", ".join(
-        f"CASE WHEN {column} {means_nothing} THEN NULL ELSE {column} END AS {column}"
-        for column in table.columns
-    )
-    table.connection.execute(f"CREATE TABLE {_EMPTIED} AS SELECT line, {emptied} FROM {STAGED}")
-    table.connection.execute(f"DROP TABLE {STAGED}")
-    table.connection.execute(f"ALTER TABLE {_EMPTIED} RENAME TO {STAGED.rpartition('.')[2]}")
+    for column, has_some in zip(table.columns, found or (), strict=True):
+        if has_some:
+            table.connection.execute(
+                f"ALTER TABLE {STAGED} ALTER {column} TYPE VARCHAR"
+                f" USING CASE WHEN {column} {nothing} THEN NULL ELSE {column} END"
+            )
 
 
 def _name(table: Table, column: str) -> str:
