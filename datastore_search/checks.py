@@ -8,6 +8,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, router
 from django.utils.module_loading import import_string
 
@@ -15,6 +16,7 @@ from . import storage
 from .conf import conf
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
+from .task_framework import TaskException
 
 
 @register(Tags.translation)
@@ -47,6 +49,25 @@ def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> li
             id="datastore_search.E003",
         )
     ]
+
+
+@register(Tags.compatibility)
+def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
+    """Ask for a backend of tasks, and a queue of it, that take loads."""
+    try:
+        # Importing it asks the backend, too.
+        task = import_string("datastore_search.tasks.run_load")
+        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+    except (ImproperlyConfigured, TaskException) as error:
+        return [
+            Error(
+                f"Loads cannot be queued: {error}",
+                hint="DATASTORE_SEARCH_TASKS_BACKEND and DATASTORE_SEARCH_TASKS_QUEUE must name a"
+                " backend in TASKS and one of its queues.",
+                id="datastore_search.E004",
+            )
+        ]
+    return []
 
 
 @register(Tags.compatibility)

@@ -1,24 +1,14 @@
-"""
-Loads as tasks, for whatever backend the portal has in ``TASKS``; without one they run at once.
-
-The framework is Django's own from version 6 on, and before that the package it comes from.
-"""
+"""Loads as tasks, for whatever backend the portal has in ``TASKS``; without it they run at once."""
 
 from __future__ import annotations
 
 import logging
 
-import django
-
 from .conf import conf
 from .exceptions.loads import LoadFailed
 from .loading import drafts, jobs
 from .models import Load, LoadState
-
-if django.VERSION >= (6, 0):
-    from django.tasks import task
-else:
-    from django_tasks import task
+from .task_framework import task
 
 logger = logging.getLogger(__name__)
 

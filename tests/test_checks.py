@@ -61,3 +61,20 @@ def test_every_choice_of_indexes_passes(settings: Any, kinds: tuple[str, ...]) -
     settings.DATASTORE_SEARCH_INDEXES = kinds
 
     assert ids() == set()
+
+
+@pytest.mark.parametrize(
+    "setting", ["DATASTORE_SEARCH_TASKS_BACKEND", "DATASTORE_SEARCH_TASKS_QUEUE"]
+)
+def test_tasks_that_nobody_would_run_are_e004(settings: Any, setting: str) -> None:
+    setattr(settings, setting, "nowhere")
+
+    assert ids() == {"datastore_search.E004"}
+
+
+def test_a_queue_of_its_own_passes(settings: Any) -> None:
+    settings.TASKS = {**settings.TASKS, "loads": {**settings.TASKS["default"], "QUEUES": ["long"]}}
+    settings.DATASTORE_SEARCH_TASKS_BACKEND = "loads"
+    settings.DATASTORE_SEARCH_TASKS_QUEUE = "long"
+
+    assert ids() == set()

@@ -136,7 +136,7 @@ def forget_upload(load: Load) -> None:
     name = load.file.name
     load.file = ""
     Load.objects.filter(pk=load.pk).update(file="")
-    _delete([name])
+    _delete([name] if name else [])
 
 
 def _forget_uploads(loads: QuerySet[Load]) -> None:

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from threading import Event, Lock, Thread
 
 import duckdb
-from django.db import Error, connections
+from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
@@ -160,12 +160,16 @@ class Watch:
         if self.ending:
             self._interrupt(connection)
             return
-        Load.objects.filter(pk=self.load.pk).exclude(state__in=FINISHED).update(
-            seen=timezone.now(),
-            done=self.load.done,
-            total=self.load.total,
-            progress=self.load.progress,
-        )
+        with transaction.atomic(using=connection.alias):
+            # While the load is being published its row is locked, and nobody waits for that here.
+            mine = Load.objects.select_for_update(skip_locked=True, no_key=True)
+            if mine.filter(pk=self.load.pk).exclude(state__in=FINISHED).first():
+                Load.objects.filter(pk=self.load.pk).update(
+                    seen=timezone.now(),
+                    done=self.load.done,
+                    total=self.load.total,
+                    progress=self.load.progress,
+                )
 
     def _interrupt(self, connection: BaseDatabaseWrapper) -> None:
         """End what is running at this moment; what begins later is ended by the next look."""

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,17 +103,20 @@ class Portal:
 
 
 @pytest.fixture(scope="module")
-def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portal]:
-    folder = tmp_path_factory.mktemp("own")
-    for parent in (folder, *folder.parents[:2]):  # the server may run as another user
-        parent.chmod(0o755)
-    server = OwnServer(folder / "postgres")
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-        cwd=PROJECT, env={**os.environ, "DATABASE_URL": server.url}, check=True,
-    )  # fmt: skip
-    yield Portal(server, folder)
-    server.stop_immediately()
+def portal() -> Iterator[Portal]:
+    # The server of a test that runs as root is another user, who may not enter pytest's folders.
+    with tempfile.TemporaryDirectory(prefix="own_") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        server = OwnServer(folder / "postgres")
+        try:
+            subprocess.run(
+                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+                cwd=PROJECT, env={**os.environ, "DATABASE_URL": server.url}, check=True,
+            )  # fmt: skip
+            yield Portal(server, folder)
+        finally:
+            server.stop_immediately()
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

@@ -1,0 +1,16 @@
+"""Django's framework for tasks: its own from 6.0 on, and before that the package it comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import django
+
+if TYPE_CHECKING or django.VERSION >= (6, 0):  # the package has the same names
+    from django.tasks import task
+    from django.tasks.exceptions import TaskException
+else:
+    from django_tasks import task
+    from django_tasks.exceptions import TaskException
+
+__all__ = ["TaskException", "task"]
