@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import duckdb
-
 from ..exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ..models import Load, Resource
 from .changes import Changes, changes
@@ -87,7 +85,7 @@ def preview(
     wanted = effective(resource, options)
     try:
         return _previewed(resource, path, wanted, name)
-    except (duckdb.Error, OSError, MemoryError) as error:
+    except Exception as error:
         shortage = shortage_of(error)
         if shortage is None:
             raise
