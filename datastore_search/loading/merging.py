@@ -80,7 +80,8 @@ def options_to_merge(
     count = len(known.keys() | set(table.names))
     if count > storage.FIELDS_MOST:
         raise TooManyFields(count=count, most=storage.FIELDS_MOST)
-    types, remarks = dict(options.types), []
+    types = dict(options.types)
+    remarks: list[Remark] = []
     wanted = options.wanted_types
     before = resource.current_load.forms if resource.current_load else {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
@@ -282,7 +283,7 @@ def _add_fields(resource: Resource, plan: Plan) -> None:
     """Add the fields that only the file has; the records that are there lack them."""
     known = {field.name: field for field in resource.fields.all()}
     position = max((field.position for field in known.values()), default=-1) + 1
-    fields = []
+    fields: list[Field] = []
     for name, label in zip(plan.table.names, plan.table.labels, strict=True):
         if name not in known:
             field = new_field(resource, name, label)

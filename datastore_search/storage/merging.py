@@ -7,13 +7,13 @@ statements over whole tables.  It has no search vectors: those are made where th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
-from psycopg.types.json import Jsonb
 
 from ..exceptions.loads import UnstorableRecord
 from .filling import row_of
@@ -107,7 +107,7 @@ def add_rows(
                 "INSERT INTO {target} (data) SELECT %s::jsonb || staged.data"
                 " FROM {staged} AS staged {new} ORDER BY staged._id"
             ).format(target=record_table(target_id), staged=record_table(load_id), new=new),
-            [Jsonb(dict.fromkeys(empty))],
+            [json.dumps(dict.fromkeys(empty))],
         )
         return int(cursor.rowcount)
 

@@ -21,7 +21,7 @@ from datastore_search.exceptions.loads import (
     OtherKey,
     ResourceChanged,
 )
-from datastore_search.loading import cleanup, merging
+from datastore_search.loading import cleanup
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import ask, ids_of
@@ -377,7 +377,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]
     """Let something happen between the reading of a file and its merging."""
 
     def happens(what: Callable[[], object]) -> None:
-        stage = merging.storage.stage_rows
+        stage = storage.stage_rows
 
         def staged(*given: Any) -> None:
             stage(*given)

@@ -309,7 +309,7 @@ def test_another_file_is_loaded(table: Table) -> None:
 
 
 def _chosen(table: Table) -> None:
-    Field.objects.filter(resource=table.id, name="a").update(chosen="text")
+    Field.objects.filter(resource=table.resource, name="a").update(chosen="text")
 
 
 def _language(table: Table) -> None:
@@ -349,7 +349,7 @@ def test_the_same_file_is_loaded_again_after_a_change(table: Table, change: Any)
 
 
 def test_what_changes_no_record_leaves_the_file_unchanged(table: Table) -> None:
-    Field.objects.filter(resource=table.id, name="a").update(label="The a")
+    Field.objects.filter(resource=table.resource, name="a").update(label="The a")
     table.call("upsert", records=[{"a": 2}], method="insert", force=True, dry_run=True)
 
     assert again(table) == "unchanged"

@@ -10,6 +10,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 from datastore_search.pages import profiles
+from datastore_search.pages.records import Column
 
 from ..loading.files import load, loaded
 from ..writing.tables import Table, token_of_writer
@@ -43,7 +44,7 @@ def test_numbers_have_a_histogram(db: None) -> None:
 
 
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
-    column = profiles.Column("n", "n", "", "int4", "number")
+    column = Column("n", "n", "", "int4", "number")
 
     drawn = profiles._histogram(column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}})
 
@@ -55,7 +56,7 @@ def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
     [(1, "0.1 % empty"), (50, "5.0 % empty"), (500, "50 % empty"), (1000, "100 % empty")],
 )
 def test_few_empty_values_are_not_none(nulls: int, said: str) -> None:
-    column = profiles.Column("n", "n", "", "text", "text")
+    column = Column("n", "n", "", "text", "text")
 
     facts = profiles._facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
 
