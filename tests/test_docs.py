@@ -25,7 +25,8 @@ from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
 from datastore_search.filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
-from datastore_search.models import Resource
+from datastore_search.loading.tableschema import schema_of
+from datastore_search.models import LoadState, Mode, Resource
 from datastore_search.search import RecordsFormat, metadata
 from datastore_search.storage import FIELDS_MOST
 from datastore_search.tokens import issue_token
@@ -411,6 +412,54 @@ def blocks(page: Path, language: str) -> list[str]:
 def test_every_json_example_is_json(page: Path) -> None:
     for block in blocks(page, "json"):
         json.loads(block)
+
+
+LOADING = ROOT / "docs" / "loading.md"
+
+
+def loads_of(page: Path) -> list[list[str]]:
+    """The arguments of each ``load_resource`` on a page, whatever stands around it."""
+    lines = text_of(page).replace("\\\n", " ").splitlines()
+    found = [line.partition("manage.py load_resource")[2] for line in lines]
+    return [shlex.split(each.rstrip("`"), comments=True) for each in found if each]
+
+
+@pytest.mark.parametrize("page", [LOADING, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path) -> None:
+    parser = load_command_class("datastore_search", "load_resource").create_parser("", "")
+    examples = loads_of(page)
+
+    for words in examples:
+        given = parser.parse_args(words)
+        assert (given.path is None) != (given.url is None), words
+    assert len(examples) > 2
+
+
+def test_the_guide_to_loading_has_every_state_and_mode() -> None:
+    text = section_of(LOADING, "Jobs")
+
+    assert all(str(state.value) in text for state in LoadState if state != LoadState.DRAFT)
+    assert table_of(text_of(LOADING), "Mode").names == Mode.values
+
+
+def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
+    (block,) = blocks(LOADING, "json")
+
+    schema = schema_of(json.loads(block))
+
+    assert schema.types == {"code": "text", "day": "date:dmy", "depth": "numeric|float8"}
+    assert (schema.key, schema.nulls, schema.remarks) == (("code",), ("NA",), ())
+
+
+@pytest.mark.parametrize("block", blocks(LOADING, "python"))
+def test_every_name_that_the_guide_to_loading_imports_is_there(block: str) -> None:
+    exec(compile("\n".join(re.findall(r"^from .+$", block, re.MULTILINE)), "guide", "exec"), {})
+    compile(block, "guide", "exec")
+
+
+def section_of(page: Path, title: str) -> str:
+    """The text below a heading of the second level."""
+    return text_of(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def curls(texts: Iterable[str]) -> Iterator[list[str]]:
