@@ -32,7 +32,7 @@ class BinaryFile(LoadFailed):
 
 
 class OtherFormat(LoadFailed):
-    message = _("The file is %(format)s, which is no table that can be read.")
+    message = _("The file is of the format %(format)s, which cannot be read as a table.")
 
 
 class UnknownEncoding(LoadFailed):

@@ -79,7 +79,7 @@ def find_layout(path: Path, options: LoadOptions) -> Layout:
         return max(readings, key=lambda reading: reading.merit).layout()
     if not sample.start.offset:
         raise EmptyFile if not sample.text.strip() else UnknownDialect
-    raise NothingBelow(count=sample.start.line - 1)
+    raise NothingBelow(count=options.skip or 1)
 
 
 @dataclass(frozen=True, slots=True)

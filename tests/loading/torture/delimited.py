@@ -1,8 +1,28 @@
-"""Files of delimited cells."""
+"""Files of delimited cells: their characters, their delimiters, their lines and their headers."""
 
 from __future__ import annotations
 
+from datastore_search.loading import LoadOptions
+
 from .cases import Case
+
+_LONG = "long " * 60
+_OPEN = "A quotation mark is opened and never closed."
+_STRAY = "Text follows a closing quotation mark; one within a text must be doubled."
+
+
+def ragged(cells: int, header: int) -> str:
+    """Say what is wrong with a row of other cells than the header's."""
+    return f"The row has {cells} cells; the header has {header}."
+
+
+def refusal(count: int, line: int, reason: str) -> str:
+    """Say why a file with faulty rows is refused."""
+    return (
+        f"Rows that cannot be loaded: {count}. The first is line {line}, field “–”, value “”:"
+        f" {reason}"
+    )
+
 
 CASES = [
     Case(
@@ -10,5 +30,398 @@ CASES = [
         "a code that looks like a number",
         fields={"code": "text", "n": "int4"},
         records=[["007", 1], ["8", 2]],
+    ),
+    Case(
+        "utf8_mark.csv",
+        "a byte order mark before UTF-8",
+        fields={"id": "int4", "tên": "text"},
+        records=[[1, "Hà Nội"]],
+    ),
+    Case(
+        "utf8_mark_twice.csv",
+        "two byte order marks",
+        fields={"id": "int4", "tên": "text"},
+        records=[[1, "Hà Nội"]],
+    ),
+    Case(
+        "utf16_excel.txt",
+        "Excel's “Unicode text”: UTF-16 and tabs",
+        fields={"id": "int4", "tên": "text"},
+        records=[[1, "Hà Nội"], [2, "Cần Thơ"]],
+    ),
+    Case(
+        "utf16_big_endian.csv",
+        "UTF-16 with the larger byte first",
+        fields={"tên": "text", "dân số": "int4"},
+        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
+    ),
+    Case(
+        "utf16_without_mark.csv",
+        "UTF-16 that does not say so",
+        fields={"tên": "text", "dân số": "int4"},
+        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
+    ),
+    Case(
+        "windows_1258.csv",
+        "Vietnamese with tones behind their vowels",
+        fields={"tên": "text", "dân số": "int4"},
+        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
+        says=["The file does not say its character encoding: it was read as Windows-1258."],
+    ),
+    Case(
+        "windows_1252.csv",
+        "Western European, which could be Central European",
+        fields={"nom": "text", "ville": "text"},
+        records=[["João", "São Paulo"], ["François", "Orléans"]],
+        says=["The file does not say its character encoding: it was read as Windows-1252."],
+    ),
+    Case(
+        "windows_1251.csv",
+        "Cyrillic",
+        fields={"имя": "text", "город": "text"},
+        records=[["Иван", "Москва"], ["Ольга", "Санкт-Петербург"]],
+        says=["The file does not say its character encoding: it was read as Windows-1251."],
+    ),
+    Case(
+        "windows_1251.csv",
+        "the encoding is chosen",
+        LoadOptions(encoding="cp1251"),
+        fields={"имя": "text", "город": "text"},
+        records=[["Иван", "Москва"], ["Ольга", "Санкт-Петербург"]],
+    ),
+    Case(
+        "windows_1251.csv",
+        "the chosen encoding is another",
+        LoadOptions(encoding="utf-8"),
+        refused="The file is not in “utf-8”, the character encoding that was chosen.",
+    ),
+    Case(
+        "windows_1251.csv",
+        "there is no such encoding",
+        LoadOptions(encoding="klingon"),
+        refused="There is no character encoding “klingon”.",
+    ),
+    Case(
+        "shift_jis.csv",
+        "Japanese",
+        fields={"名前": "text", "都市": "text"},
+        records=[["太郎", "東京"], ["花子", "大阪府"]],
+        says=["The file does not say its character encoding: it was read as cp932."],
+    ),
+    Case(
+        "utf8_damaged.csv",
+        "one damaged character in much UTF-8",
+        refused=(
+            "The file is in UTF-8, but line 10 has characters that are not: they were damaged"
+            " before. Correct them, or choose the encoding."
+        ),
+    ),
+    Case(
+        "utf8_composed.csv",
+        "accents of their own are kept as they are",
+        fields={"k": "text", "v": "int4"},
+        records=[["é", 1], ["é", 2]],
+    ),
+    Case(
+        "nul.csv",
+        "a NUL in a text",
+        refused="The file is neither text nor of a format that can be read.",
+    ),
+    Case(
+        "junk.csv",
+        "all bytes there are",
+        refused="The file is neither text nor of a format that can be read.",
+    ),
+    Case(
+        "picture.csv",
+        "a picture",
+        refused="The file is of the format PNG, which cannot be read as a table.",
+    ),
+    Case(
+        "page.csv",
+        "a page of the web",
+        refused="The file is of the format HTML, which cannot be read as a table.",
+    ),
+    Case(
+        "document.csv",
+        "a PDF",
+        refused="The file is of the format PDF, which cannot be read as a table.",
+    ),
+    Case("empty.csv", "nothing", refused="The file is empty."),
+    Case("blank.csv", "nothing but blanks and line ends", refused="The file is empty."),
+    Case("mark_alone.csv", "nothing but a mark", refused="The file is empty."),
+    Case(
+        "semicolons.csv",
+        "semicolons, with more commas than semicolons",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "a; b"], ["Ben", "c, d, e"]],
+    ),
+    Case(
+        "tabs.tsv",
+        "tabs, with commas and semicolons in texts",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "a, b; c"], ["Ben", None]],
+    ),
+    Case(
+        "pipes.csv",
+        "bars",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "a,b"], ["Ben", "c;d"]],
+    ),
+    Case(
+        "sep_line.csv",
+        "Excel's line that names the delimiter",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "x,y"]],
+    ),
+    Case(
+        "hats.csv",
+        "a delimiter that nobody would guess",
+        LoadOptions(delimiter="^"),
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "x, y"]],
+    ),
+    Case("hats.csv", "the same, not chosen", fields={"name^note": "text"}, records=[["Anna^x, y"]]),
+    Case(
+        "tabs.tsv",
+        "the delimiter is given as a word",
+        LoadOptions(delimiter="tab"),
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "a, b; c"], ["Ben", None]],
+    ),
+    Case(
+        "two_characters.csv",
+        "a delimiter of two characters",
+        LoadOptions(delimiter="||"),
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "x|y"]],
+    ),
+    Case(
+        "hats.csv",
+        "a quotation mark is no delimiter",
+        LoadOptions(delimiter='"'),
+        refused='“"” cannot separate cells: give a character, or “tab”.',
+    ),
+    Case(
+        "single_quotes.csv",
+        "single quotation marks",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", "a, b"], ["Ben", "c"]],
+    ),
+    Case(
+        "backslashes.csv",
+        "quotation marks behind backslashes",
+        fields={"name": "text", "note": "text"},
+        records=[["Anna", 'says "a, b"'], ["Ben", "c"]],
+    ),
+    Case(
+        "one_column.csv",
+        "one field whose texts have commas, and blank lines",
+        fields={"title": "text"},
+        records=[["Hello, world"], [None], ["One; two"]],
+    ),
+    Case(
+        "one_column_quoted.csv",
+        "one field in quotation marks, one of them empty",
+        fields={"title": "text"},
+        records=[["a, b"], [""]],
+    ),
+    Case(
+        "blanks_around.csv",
+        "blanks are kept, but for those outside quotation marks",
+        fields={"name": "text", "note": "text"},
+        records=[[" Anna ", " x "], ["\t", "y"]],
+    ),
+    Case(
+        "empty_and_null.csv",
+        "an empty text is not the same as nothing",
+        fields={"name": "text", "note": "text"},
+        records=[["", None], [None, ""]],
+    ),
+    Case(
+        "delimiters_at_end.csv",
+        "delimiters at the end of all rows",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+        says=["Columns at the end without a name and without a value were left out: 2."],
+    ),
+    Case(
+        "delimiters_in_rows.csv",
+        "delimiters at the end of some rows",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"], [3, "Carl"]],
+    ),
+    Case(
+        "wide.csv",
+        "300 fields",
+        fields={f"c{n}": "int4" for n in range(300)},
+        records=[list(range(300))],
+    ),
+    Case(
+        "too_wide.csv",
+        "more fields than can be stored",
+        refused="The file has 1601 fields; at most 1600 can be stored.",
+    ),
+    Case(
+        "quoted_breaks.csv",
+        "line breaks of two kinds in texts, then a ragged row",
+        refused=refusal(1, 8, ragged(1, 2)),
+        faults=[(8, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "returns.csv",
+        "carriage returns end lines, and are in a text",
+        refused=refusal(1, 5, ragged(1, 2)),
+        faults=[(5, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "mixed_ends.csv",
+        "lines end in three ways",
+        refused=refusal(1, 5, ragged(1, 2)),
+        faults=[(5, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "blank_lines.csv",
+        "blank lines count, and are no rows",
+        refused=refusal(1, 9, ragged(1, 2)),
+        faults=[(9, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "no_last_end.csv",
+        "the last line has no end",
+        fields={"id": "int4", "text": "text"},
+        records=[[1, "a"], [2, "b"]],
+    ),
+    Case(
+        "header_only.csv", "a header and no rows", fields={"id": "text", "name": "text"}, records=[]
+    ),
+    Case(
+        "header_over_lines.csv",
+        "a name goes over two lines",
+        refused=refusal(1, 4, ragged(1, 2)),
+        says=["Line breaks and unusual blanks were taken out of names: name of person."],
+        faults=[(4, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "ragged.csv",
+        "rows with fewer and with more cells",
+        refused=refusal(2, 3, ragged(2, 3)),
+        faults=[
+            (3, "", "", ragged(2, 3)),
+            (4, "", "", ragged(4, 3)),
+        ],
+    ),
+    Case(
+        "ragged.csv",
+        "ragged rows are left out",
+        LoadOptions(bad_rows="skip"),
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[1, 2, 3], [1, 1, 1]],
+        says=["Rows that could not be loaded and were left out: 2."],
+        faults=[
+            (3, "", "", ragged(2, 3)),
+            (4, "", "", ragged(4, 3)),
+        ],
+    ),
+    Case(
+        "all_ragged.csv",
+        "no row has the header's cells",
+        refused=refusal(2, 2, ragged(2, 3)),
+        faults=[
+            (2, "", "", ragged(2, 3)),
+            (3, "", "", ragged(2, 3)),
+        ],
+    ),
+    Case(
+        "footer.csv",
+        "a total below the table",
+        refused=refusal(1, 4, ragged(1, 3)),
+        faults=[(4, "", "", ragged(1, 3))],
+    ),
+    Case(
+        "open_quote.csv",
+        "a quotation mark that is never closed",
+        refused=refusal(1, 3, _OPEN),
+        faults=[(3, "", "", _OPEN)],
+    ),
+    Case(
+        "open_quote.csv",
+        "only its row is left out",
+        LoadOptions(bad_rows="skip"),
+        fields={"id": "int4", "text": "text"},
+        records=[[1, "a"], [3, "c"], [4, "d"]],
+        says=["Rows that could not be loaded and were left out: 1."],
+        faults=[(3, "", "", _OPEN)],
+    ),
+    Case(
+        "stray_quote.csv",
+        "text behind a closing quotation mark, and a mark within a text",
+        refused=refusal(1, 2, _STRAY),
+        faults=[(2, "", "", _STRAY)],
+    ),
+    Case(
+        "titles.csv",
+        "titles above the header, one with a comma",
+        refused=refusal(1, 6, ragged(1, 2)),
+        says=["The header was found on line 4; what stands above it was left out."],
+        faults=[(6, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "titles_padded.csv",
+        "titles with as many cells as the header",
+        fields={"id": "int4", "name": "text", "age": "int4"},
+        records=[[1, "Anna", 30]],
+        says=["The header was found on line 3; what stands above it was left out."],
+    ),
+    Case(
+        "comments.csv",
+        "comments above the header",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"]],
+        says=["The header was found on line 3; what stands above it was left out."],
+    ),
+    Case(
+        "titles_to_skip.csv",
+        "a title that opens a quotation mark",
+        LoadOptions(skip=2),
+        refused=refusal(1, 5, ragged(1, 2)),
+        faults=[(5, "", "", ragged(1, 2))],
+    ),
+    Case(
+        "titles.csv",
+        "more lines to skip than there are",
+        LoadOptions(skip=20),
+        refused="The file has no row below the lines that are to be skipped: 20.",
+    ),
+    Case(
+        "names.csv",
+        "names that are missing, repeated, taken, too long, over lines",
+        fields={
+            "id": "int4",
+            "Name": "int4",
+            "name": "int4",
+            "field_4": "int4",
+            "name_2": "int4",
+            "_id_2": "int4",
+            "two lines": "int4",
+            "blanks": "int4",
+            "tên gọi": "int4",
+            _LONG[:199]: "int4",
+        },
+        records=[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+        labels={
+            "name_2": "name",
+            "_id_2": "_id",
+            "two lines": "two\nlines",
+            "tên gọi": "tên\xa0gọi",
+            _LONG[:199]: _LONG[:299],
+        },
+        says=[
+            "Fields without a name were named by their place: field_4.",
+            "Line breaks and unusual blanks were taken out of names: two lines, tên gọi.",
+            f"Names of more than 200 characters were shortened: {_LONG[:199]}.",
+            "Names that were there already got a number: name_2.",
+            "“_id” is the number of a record, so the field is called “_id_2”.",
+        ],
     ),
 ]

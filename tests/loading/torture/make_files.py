@@ -494,8 +494,9 @@ def _late_misfit() -> bytes:
 
 def main(names: list[str]) -> None:
     """Write the files."""
-    for name in names or MAKERS:
-        Path(FILES / name).write_bytes(MAKERS[name]())
+    makers: Makers = importlib.import_module(f"{__package__}.make_texts").MAKERS
+    for name in names or makers:
+        Path(FILES / name).write_bytes(makers[name]())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,106 @@
+"""Files in archives, and archives that are none, or too much of one."""
+
+from __future__ import annotations
+
+from datastore_search.loading import LoadOptions
+
+from .cases import Case
+
+CASES = [
+    Case(
+        "plain.csv.gz",
+        "a gzip",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+    ),
+    Case(
+        "truncated.csv.gz",
+        "a gzip that ends too early",
+        refused="The compressed file ends too early: a part of it is missing.",
+    ),
+    Case(
+        "damaged.csv.gz",
+        "a gzip with some bytes changed",
+        refused="The archive is damaged and cannot be unpacked.",
+    ),
+    Case(
+        "twice.csv.gz",
+        "a gzip within a gzip",
+        refused="There is an archive within the archive: unpack it, and load what is in it.",
+    ),
+    Case(
+        "one_file.zip",
+        "a zip with one file, and what macOS adds",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+    ),
+    Case(
+        "two_files.zip",
+        "a zip with two files",
+        refused=(
+            "The archive holds several files: choose one of them. There are: “a/people.csv”,"
+            " “b/towns.csv”."
+        ),
+    ),
+    Case(
+        "two_files.zip",
+        "one of the two is chosen",
+        LoadOptions(member="b/towns.csv"),
+        fields={"tên": "text", "dân số": "int4"},
+        records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
+    ),
+    Case(
+        "two_files.zip",
+        "one of the two is chosen by the last part of its name",
+        LoadOptions(member="people.csv"),
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+    ),
+    Case(
+        "two_files.zip",
+        "the chosen file is not there",
+        LoadOptions(member="cities.csv"),
+        refused="The archive holds no file “cities.csv”. There are: “a/people.csv”, “b/towns.csv”.",
+    ),
+    Case(
+        "gzip_within.zip",
+        "a gzip within a zip",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+    ),
+    Case(
+        "zip_within.zip",
+        "a zip within a zip",
+        refused="There is an archive within the archive: unpack it, and load what is in it.",
+    ),
+    Case("no_files.zip", "a zip with nothing", refused="There is no file in the archive."),
+    Case(
+        "wicked_name.zip",
+        "a name that leads out of the folder",
+        fields={"id": "int4", "name": "text"},
+        records=[[1, "Anna"], [2, "Ben"]],
+    ),
+    Case(
+        "encrypted.zip",
+        "a zip with a password",
+        refused="“data.csv” in the archive is protected by a password.",
+    ),
+    Case(
+        "oddly_packed.zip",
+        "a way of packing that nobody has",
+        refused="“data.csv” in the archive is compressed in a way that cannot be unpacked.",
+    ),
+    Case(
+        "truncated.zip",
+        "a zip that ends too early",
+        refused="The compressed file ends too early: a part of it is missing.",
+    ),
+    Case(
+        "bomb.zip",
+        "a few hundred bytes that become 100 MB",
+        refused=(
+            "The file would be more than 200 times as large when unpacked: it is taken for an"
+            " attack."
+        ),
+    ),
+]
