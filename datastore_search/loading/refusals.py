@@ -7,7 +7,7 @@ Source: PostgreSQL's type ``jsonb``.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -28,21 +28,23 @@ _ROWS_AT_ONCE = 500
 
 def note_refused(table: Table, decisions: Sequence[Decision]) -> None:
     """Make faults of the values that PostgreSQL would refuse."""
-    _note_nulls(table)
-    for column, name, decision in zip(table.columns, table.names, decisions, strict=True):
+    named = list(zip(table.columns, table.names, decisions, strict=True))
+    # What is a number, a date or a truth value holds nothing else.
+    loose = {each[0]: each[1] for each in named if each[2].kind.is_text or each[2].kind.is_nested}
+    _note_nulls(table, loose)
+    for column, name, decision in named:
         if decision.kind.is_nested:
             _note_nested(table, column, name, decision.kind)
 
 
-def _note_nulls(table: Table) -> None:
-    """Find the character U+0000; the columns are turned into rows, as ``inference`` does."""
-    columns = ", ".join(table.columns)
-    found = table.connection.execute(
-        f"SELECT DISTINCT name FROM (UNPIVOT {table.relation} ON {columns} INTO NAME name"
-        " VALUE value) WHERE contains(value, chr(0))"
-    ).fetchall()
-    for column, name in zip(table.columns, table.names, strict=True):
-        if (column,) in found:
+def _note_nulls(table: Table, names: Mapping[str, str]) -> None:
+    """Find the character U+0000 in some columns, which are given with the names of their fields."""
+    if not names:
+        return
+    counts = ", ".join(f"count_if(contains({column}, chr(0)))" for column in names)
+    found = table.connection.execute(f"SELECT {counts} FROM {table.relation}").fetchone()
+    for (column, name), count in zip(names.items(), found or (), strict=True):
+        if count:
             table.connection.execute(
                 f"INSERT INTO {FAULTS} SELECT line, {literal(name)},"
                 f" replace({column}[:100], chr(0), '�'), {_FAULT}"

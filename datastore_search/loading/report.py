@@ -42,7 +42,13 @@ def keep_report(plan: Plan) -> None:
     )
     while batch := found.fetchmany(_ROWS_AT_ONCE):
         BadRowReport.objects.bulk_create(
-            BadRowReport(load=load, line=line, field=field, value=value, kept=json.loads(kept))
+            BadRowReport(
+                load=load,
+                line=line,
+                field=field,
+                value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
+                kept=json.loads(kept),
+            )
             for line, field, value, kept in batch
         )
 
