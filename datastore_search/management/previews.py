@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,7 +24,9 @@ def written(found: Preview, options: LoadOptions) -> Iterator[str]:
     yield _size(found)
     yield ""
     yield from _table([_("Field"), _("Type"), _("First values")], map(_field, found.fields))
-    yield from _section(_("Why"), [_why(field) for field in found.fields if field.reason])
+    remarks = (*found.remarks, *found.changes.remarks(replaces=options.mode == Mode.REPLACE))
+    said = list(map(str, remarks))
+    yield from _section(_("Why"), [_why(field) for field in found.fields if _has_more(field, said)])
     yield from _section(
         _("First rows"),
         _table(
@@ -32,8 +34,7 @@ def written(found: Preview, options: LoadOptions) -> Iterator[str]:
             ([cell or "" for cell in row] for row in found.rows[:_ROWS]),
         ),
     )
-    remarks = (*found.remarks, *found.changes.remarks(replaces=options.mode == Mode.REPLACE))
-    yield from _section(_("To know"), map(str, remarks))
+    yield from _section(_("To know"), said)
     yield from _section(
         _("Rows that cannot be loaded: %(count)s") % {"count": found.faulty},
         map(_fault, found.faults[:_FAULTS]),
@@ -50,6 +51,11 @@ def _size(found: Preview) -> str:
 def _field(field: PreviewedField) -> list[str]:
     kind = _("%(type)s (chosen)") % {"type": field.form} if field.chosen else field.form
     return [field.name, kind, " | ".join(_cut(value) for value in field.values)]
+
+
+def _has_more(field: PreviewedField, said: Container[str]) -> bool:
+    """Tell whether a field has a reason that is not said already."""
+    return field.reason is not None and str(field.reason) not in said
 
 
 def _why(field: PreviewedField) -> str:
