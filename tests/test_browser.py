@@ -185,7 +185,7 @@ def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
     press(browser, "Leave the bad rows out and load the rest")
 
     wait_for(browser, "#outcome", "2 records were loaded.")
-    assert "1 bad row was left out." in text_of(browser, ".datastore-card-good")
+    assert "left out: 1." in text_of(browser, ".datastore-card-note")
 
 
 def test_a_load_is_cancelled_and_begun_again(

@@ -204,9 +204,9 @@ class LoadForm(forms.Form):
         label=_("What becomes of the records"), choices=Mode.choices, widget=forms.RadioSelect
     )
     key = _Lines(
-        label=_("Key"),
+        label=_("Fields of the key"),
         help_text=_(
-            "Names of the fields that no two records share, one in each line. Updating needs them."
+            "Names of fields that no two records share, one in each line. Updating needs them."
         ),
     )
     bad_rows = forms.ChoiceField(

@@ -18,6 +18,7 @@ from django.http import (
 )
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
+from django.utils.text import capfirst
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -171,7 +172,7 @@ class LoadAdmin(admin.ModelAdmin):
             form_url,
             {
                 **(extra_context or {}),
-                "title": gettext("Load"),
+                "title": capfirst(self.opts.verbose_name),
                 "subtitle": load.source,
                 "load": load,
                 "resource": load.resource,

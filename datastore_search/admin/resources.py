@@ -178,7 +178,7 @@ class ResourceAdmin(admin.ModelAdmin):
         except NoReverseMatch:
             return "–"
         address = f"{path}?resource_id={resource.pk}&limit=5"
-        return format_html('<a href="{0}">{0}</a>', address)
+        return format_html('<a href="{0}" dir="ltr">{0}</a>', address)
 
     @admin.display(description=_("primary key"))
     def shown_key(self, resource: Resource) -> str:

@@ -15,7 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from datastore_search.exceptions.loads import BadRows, LoadFailed
+from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading import LoadOptions, cleanup, drafts, jobs
 from datastore_search.loading.sources import bring
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
@@ -510,7 +510,7 @@ def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -
 
     page = response.content.decode()
     assert "2 records were loaded." in page
-    assert "1 bad row was left out." in page
+    assert "Rows that could not be loaded and were left out: 1." in page
     assert empty.loads.count() == 2
 
 
@@ -578,12 +578,13 @@ def test_an_unchanged_file_is_loaded_all_the_same_if_asked(staff: Client, empty:
 
 
 def test_a_failure_is_told_in_the_readers_language(staff: Client, empty: Resource) -> None:
-    load = running(empty, state=LoadState.FAILED, failure=BadRows(
-        count=1, line=3, field="a", value="x", reason="?").kept())  # fmt: skip
+    load = failed(staff, empty)
 
     page = staff.get(f"/vi{LOADS[3:]}{load.pk}/change/").content.decode()
 
-    assert str(LoadFailed.revived(load.failure or {})) not in page
+    assert "Số hàng không thể nạp: 1." in page
+    assert "Hàng có 1 ô; hàng tiêu đề có 2 ô." in page
+    assert "cannot be loaded" not in page
 
 
 def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource) -> None:
