@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 
 from . import storage
 from .conf import conf
+from .loading.fetching.addresses import is_host
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import TaskException
@@ -68,6 +69,23 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
             )
         ]
     return []
+
+
+@register(Tags.security)
+def check_private_hosts(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Ask for names of servers, not for addresses of files, nor for a text alone."""
+    hosts = conf.FETCH_PRIVATE_HOSTS
+    if not isinstance(hosts, str) and all(map(is_host, hosts)):
+        return []
+    return [
+        Error(
+            "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is no list of servers.",
+            hint='Name each as "files.example.internal" or "10.0.0.5:8080".',
+            id="datastore_search.E005",
+        )
+    ]
 
 
 @register(Tags.compatibility)

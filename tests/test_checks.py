@@ -78,3 +78,20 @@ def test_a_queue_of_its_own_passes(settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_QUEUE = "long"
 
     assert ids() == set()
+
+
+@pytest.mark.parametrize(
+    "hosts", ["files.internal", ["http://files.internal"], ["files.internal/f.csv"], [""], [80]]
+)
+def test_what_names_no_servers_is_e005(settings: Any, hosts: Any) -> None:
+    settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = hosts
+
+    assert ids() == {"datastore_search.E005"}
+
+
+def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [
+        "files.internal", "files.internal:8080", "10.0.0.5", "10.0.0.5:80", "::1", "[::1]:80",
+    ]  # fmt: skip
+
+    assert ids() == set()

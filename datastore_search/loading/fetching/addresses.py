@@ -39,6 +39,9 @@ _DETOURS = tuple(
     )
 )
 
+#: A name or an IPv4 address, an IPv6 one in brackets, either with a port; or an IPv6 one alone.
+_HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.%]+\])(:[0-9]{1,5})?|[0-9a-f:.%]+", re.IGNORECASE)
+
 IPAddress = IPv4Address | IPv6Address
 
 #: A family of ``socket`` and what its ``connect`` takes.
@@ -101,6 +104,11 @@ def endpoints_of(address: Address) -> list[Endpoint]:
     if not _is_allowed(address) and not all(_is_public(place) for _, place in endpoints):
         raise UnknownServer(server=address.host)
     return endpoints
+
+
+def is_host(name: object) -> bool:
+    """Tell whether something names a server as ``FETCH_PRIVATE_HOSTS`` does."""
+    return isinstance(name, str) and bool(_HOST.fullmatch(name))
 
 
 def _is_allowed(address: Address) -> bool:
