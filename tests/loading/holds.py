@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Thread
 
 import psycopg
 
-#: Where a load can be held; the last one is when all but the switch is done.
+#: Where a load can be held; the last one is when all but the switch is done.  One that adds to the
+#: records can be held while it is *merging*, too.
 MOMENTS = ("reading", "copying", "indexing", "publishing")
 
 _VECTOR = "datastore_search_vector(jsonb, regconfig)"
@@ -47,7 +49,8 @@ def copying_can_be_held(url: str) -> Iterator[None]:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-                " WHERE application_name LIKE 'datastore_search load %'"
+                " WHERE datname = current_database()"
+                " AND application_name LIKE 'datastore_search load %'"
             )
             # The tables of the test use it, and go with it.
             connection.execute(
@@ -83,7 +86,7 @@ class Hold:
                     [self._load_id],
                 )
                 yield lambda alive: wait_for(
-                    lambda: self._is_in("indexing") and self._waits("FOR UPDATE"),
+                    lambda: self._is_in("indexing") and self._waits("UPDATE"),
                     moment,
                     alive=alive,
                 )
@@ -92,14 +95,41 @@ class Hold:
             copying.execute("SELECT pg_advisory_xact_lock(5)")
 
             def reach(alive: Callable[[], object]) -> None:
+                if moment == "merging":
+                    wait_for(lambda: self._waits("INSERT"), moment, alive=alive)
+                    return
                 wait_for(lambda: self._waits("COPY"), "copying", alive=alive)
                 if moment == "indexing":
-                    reader = stack.enter_context(self._session())
-                    reader.execute(f"SELECT FROM datastore_search_record_{self._load_id}")
-                    copying.rollback()
-                    wait_for(lambda: self._waits("ALTER TABLE"), moment, alive=alive)
+                    first, reader = (stack.enter_context(self._session()) for _session in range(2))
+                    self._let_copy(copying, first, reader, alive)
+                    wait_for(lambda: self._waits("PRIMARY KEY"), moment, alive=alive)
 
             yield reach
+
+    def _let_copy(
+        self,
+        copying: psycopg.Connection,
+        first: psycopg.Connection,
+        reader: psycopg.Connection,
+        alive: Callable[[], object],
+    ) -> None:
+        """
+        Let the copying end, and have a reader of the table before the load goes on.
+
+        Whoever waits for a table gets it by turns: the load's last statement over the copied
+        records waits for the first reader, and the second reader stands in line behind it.
+        """
+        read = f"SELECT FROM datastore_search_record_{self._load_id} LIMIT 1"
+        first.execute(read)
+        copying.rollback()
+        wait_for(lambda: self._waits("RESTART"), "the end of the copying", alive=alive)
+        thread = Thread(target=reader.execute, args=[read])
+        thread.start()
+        pid = reader.info.backend_pid
+        waits = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+        wait_for(lambda: self._finds(waits, pid), "the second reader", alive=alive)
+        first.rollback()
+        thread.join()
 
     @contextmanager
     def _session(self) -> Iterator[psycopg.Connection]:
