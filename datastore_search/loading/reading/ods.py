@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from xml.parsers import expat
 
 from ...exceptions.loads import DamagedWorkbook, SheetTooLarge
 from .workbooks import CELLS_MOST, ROW_BYTES_MOST, blocks_of
@@ -23,7 +24,7 @@ def look_at_cells(path: Path) -> bool:
     """
     Make sure that an ODS may be read, and tell whether cells of it hold errors.
 
-    calamine reads all its sheets, and repeats what is repeated.
+    calamine reads all its sheets, repeats what is repeated, and never ends where XML is broken.
 
     Raises: ``SheetTooLarge``, ``DamagedWorkbook``.
     """
@@ -61,19 +62,35 @@ def _errors_of(cells: bytes) -> Iterator[tuple[int, str]]:
     for cell in _CELL.finditer(cells):
         if _IS_ERROR in cell[0]:
             text = _TEXT.match(cells, cell.end())
-            yield column, unescape(text[1].decode()) if text else ""
+            yield column, unescape(text[1].decode(errors="replace")) if text else ""
         column += _repeated(cell[0])
 
 
 def _rows(path: Path) -> Iterator[bytes]:
-    """Give the XML of each row, without the beginning of its tag."""
+    """
+    Give the XML of each row, without the beginning of its tag.
+
+    Raises: ``DamagedWorkbook``, also where the XML is not whole.
+    """
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse
     rest = b""
-    for block in blocks_of(path, "content.xml", b">"):
-        *rows, rest = (rest + block).split(b"<table:table-row")
-        yield from rows
-        if len(rest) > ROW_BYTES_MOST:
-            raise DamagedWorkbook
+    try:
+        for block in blocks_of(path, "content.xml", b">"):
+            parser.Parse(block, False)  # its only parameters
+            *rows, rest = (rest + block).split(b"<table:table-row")
+            yield from rows
+            if len(rest) > ROW_BYTES_MOST:
+                raise DamagedWorkbook
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise DamagedWorkbook from error
     yield rest
+
+
+def _refuse(*_declared: object) -> None:
+    """Refuse a document that declares types: it might define letters that stand for millions."""
+    raise DamagedWorkbook
 
 
 def _width(cells: bytes) -> int:

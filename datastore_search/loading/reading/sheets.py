@@ -44,7 +44,7 @@ from ...storage import FIELDS_MOST
 from ..headers import unique_names
 from ..options import LoadOptions
 from ..table import Stage, Table
-from . import ods, xlsx
+from . import ods, ole, xlsx
 from .figures import types_of_numbers
 from .staging import Rows
 from .workbooks import Kind, kind_of
@@ -76,6 +76,8 @@ def read_sheet(path: Path, options: LoadOptions, place: Stage) -> Table:
     # calamine goes by the ending of the name.
     source = place.folder / f"workbook.{kind}"
     source.symlink_to(path.resolve())
+    if kind == Kind.XLS:
+        ole.look_at_chains(source)
     has_errors = kind == Kind.ODS and ods.look_at_cells(source)
     with _calamine(), CalamineWorkbook.from_path(source) as workbook:
         book = _Workbook(source, kind, workbook, has_errors)
@@ -158,7 +160,7 @@ class _Workbook:
         if self.kind == Kind.ODS and self.has_errors:
             return ods.errors_in(self.path, number)
         if self.kind == Kind.XLSX:
-            part = xlsx.sheet_parts(self.path)[number]
+            part = xlsx.sheet_part(self.path, number)
             if xlsx.look_at_cells(self.path, part):
                 return xlsx.errors_in(self.path, part)
         return iter(())
@@ -183,7 +185,7 @@ class _Workbook:
 
     def _has_values(self, number: int) -> bool:
         if self.kind == Kind.XLSX:
-            return xlsx.has_values(self.path, xlsx.sheet_parts(self.path)[number])
+            return xlsx.has_values(self.path, xlsx.sheet_part(self.path, number))
         return self.calamine.get_sheet_by_index(number).start is not None
 
 

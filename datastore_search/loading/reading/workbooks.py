@@ -9,8 +9,10 @@ calamine makes empty cells of them.
 
 from __future__ import annotations
 
+import errno
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
@@ -29,6 +31,9 @@ _TEXTS_BYTES_MOST = 512 * 2**20
 _BLOCK_BYTES = 2**20
 #: Of the XML of one row.
 ROW_BYTES_MOST = 64 * 2**20
+
+#: What zipfile raises at a member that is not there, or damaged, or packed in a strange way.
+_DAMAGES = (BadZipFile, LookupError, ValueError, zlib.error, EOFError, RuntimeError)
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: How OLE spells the name of the stream that an encrypted workbook is in.
@@ -58,10 +63,25 @@ def kind_of(path: Path) -> Kind:
         return Kind.XLS
     if not start.startswith(_ZIP):
         raise NotAWorkbook
+    with opened(path) as archive:
+        return _kind_of_archive(archive)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[ZipFile]:
+    """
+    Open the archive that a workbook is.
+
+    Raises: ``DamagedWorkbook``, also for what is wrong while it is being read.
+    """
     try:
         with ZipFile(path) as archive:
-            return _kind_of_archive(archive)
-    except (BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            yield archive
+    except _DAMAGES as error:
+        raise DamagedWorkbook from error
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place before the beginning of the file
+            raise
         raise DamagedWorkbook from error
 
 
@@ -111,16 +131,13 @@ def blocks_of(path: Path, part: str, end: bytes) -> Iterator[bytes]:
     Raises: ``DamagedWorkbook``.
     """
     rest = b""
-    try:
-        with ZipFile(path) as archive, archive.open(part) as file:
-            while block := file.read(_BLOCK_BYTES):
-                rest += block
-                cut = rest.rfind(end) + len(end)
-                if cut >= len(end):
-                    yield rest[:cut]
-                    rest = rest[cut:]
-                elif len(rest) > ROW_BYTES_MOST:
-                    raise DamagedWorkbook
-    except (BadZipFile, KeyError, zlib.error, EOFError, NotImplementedError) as error:
-        raise DamagedWorkbook from error
+    with opened(path) as archive, archive.open(part) as file:
+        while block := file.read(_BLOCK_BYTES):
+            rest += block
+            cut = rest.rfind(end) + len(end)
+            if cut >= len(end):
+                yield rest[:cut]
+                rest = rest[cut:]
+            elif len(rest) > ROW_BYTES_MOST:
+                raise DamagedWorkbook
     yield rest

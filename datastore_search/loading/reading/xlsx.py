@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from zipfile import ZipFile
 
-from ...exceptions.loads import DamagedWorkbook, SheetTooLarge
-from .workbooks import CELLS_MOST, blocks_of
+from ...exceptions.loads import SheetTooLarge
+from .workbooks import CELLS_MOST, blocks_of, opened
 
 #: Excel's rows.
 _ROWS_MOST = 2**20
@@ -31,26 +30,21 @@ _ERROR = re.compile(
 )
 
 
-def sheet_parts(path: Path) -> list[str]:
+def sheet_part(path: Path, number: int) -> str:
     """
-    List the parts of an XLSX that hold its sheets, in the order of the workbook.
+    Name the part of an XLSX that holds a sheet; ``number`` is its place in the workbook, from 0.
 
     Raises: ``DamagedWorkbook``.
     """
-    with ZipFile(path) as archive:
+    with opened(path) as archive:
         links = {}
         for link in _LINK.findall(archive.read("xl/_rels/workbook.xml.rels")):
-            name, target = _ID.search(link), _TARGET.search(link)
-            if name and target:
-                links[name[1]] = unescape(target[1].decode())
-        sheets = _SHEET.findall(archive.read("xl/workbook.xml"))
-    try:
-        targets = [links[name] for name in sheets]
-    except KeyError as error:
-        raise DamagedWorkbook from error
-    return [
-        target.removeprefix("/") if target.startswith("/") else f"xl/{target}" for target in targets
-    ]
+            name, found = _ID.search(link), _TARGET.search(link)
+            if name and found:
+                links[name[1]] = unescape(found[1].decode())
+        # What is missing here is a LookupError, as a part that is missing.
+        target = links[_SHEET.findall(archive.read("xl/workbook.xml"))[number]]
+    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
 
 
 def has_values(path: Path, part: str) -> bool:
@@ -85,7 +79,7 @@ def errors_in(path: Path, part: str) -> Iterator[tuple[int, int, str]]:
     """
     for block in blocks_of(path, part, b"c>"):
         for column, row, error in _ERROR.findall(block):
-            yield int(row), _number_of_column(column), unescape(error.decode())
+            yield int(row), _number_of_column(column), unescape(error.decode(errors="replace"))
 
 
 def _number_of_column(letters: bytes) -> int:
