@@ -57,7 +57,7 @@ def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
     set_private(resource, False)  # a run that was cut off may have left it so
     if reload or resource.current_load_id is None:
-        load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS))
+        load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
     return _measured(resource)
 
@@ -83,7 +83,7 @@ def small_resources(source: Source, number: int) -> list[Resource]:
             if resource.current_load_id is None:
                 path = Path(folder) / "table.csv"
                 write_table(path, table)
-                load_file(resource, path, options=LoadOptions(types=FIELDS))
+                load_file(resource, path, options=LoadOptions(types=FIELDS, force=True))
             made.append(resource)
     return made
 

@@ -1,4 +1,4 @@
-"""The portal under gunicorn, as ``make serve`` runs it, for as long as a block."""
+"""The portal under granian, as ``make serve`` runs it, for as long as a block."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .failures import BenchmarkError
 
 #: What ``make serve`` says beside the address and the number of workers.
 ARGUMENTS = (
-    *("--worker-class", "gthread", "--threads", "4", "--timeout", "300"),
-    *("--limit-request-line", "8190", "--log-level", "warning"),
+    *("--blocking-threads", "4", "--workers-kill-timeout", "5"),
+    *("--no-ws", "--log-level", "warning"),
 )
 _PATIENCE_SECONDS = 30
 
@@ -29,10 +29,12 @@ def serving(workers: int) -> Iterator[str]:
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+        port = probe.getsockname()[1]
+    address = f"127.0.0.1:{port}"
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "gunicorn", "example_project.wsgi", "--bind", address),
+            *(sys.executable, "-m", "granian", "example_project.wsgi:application"),
+            *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
             *("--workers", str(workers), *ARGUMENTS),
         ]
     )

@@ -23,7 +23,7 @@ _PATIENCE = 10
 class Command(BaseCommand):
     """Both end together: with this process, with the web server, or with who started them."""
 
-    help = "Serve the example portal under gunicorn, with a worker that runs its loads."
+    help = "Serve the example portal under granian, with a worker that runs its loads."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the arguments."""
@@ -40,7 +40,7 @@ class Command(BaseCommand):
         started: list[subprocess.Popen[bytes]] = []
         try:
             with suppress(KeyboardInterrupt):
-                started += [subprocess.Popen(_gunicorn(options))]
+                started += [subprocess.Popen(_granian(options))]
                 started += [subprocess.Popen(_worker())]
                 while started[0].poll() is None and os.getppid() == parent:
                     if started[1].poll() is not None:  # its database was away, perhaps
@@ -51,12 +51,13 @@ class Command(BaseCommand):
         sys.exit(max(0, started[0].returncode) if started else 0)
 
 
-def _gunicorn(options: dict[str, Any]) -> list[str]:
+def _granian(options: dict[str, Any]) -> list[str]:
     return [
-        sys.executable, "-m", "gunicorn", "example_project.wsgi",
-        "--bind", f"127.0.0.1:{options['port']}", "--workers", str(options["workers"]),
-        "--worker-class", "gthread", "--threads", "4", "--timeout", "300",
-        "--limit-request-line", "8190", "--log-level", "warning",
+        sys.executable, "-m", "granian", "example_project.wsgi:application",
+        "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(options["port"]),
+        "--workers", str(options["workers"]), "--blocking-threads", "4",
+        "--workers-kill-timeout", "5",  # or it does not end while a connection is open
+        "--no-ws", "--log-level", "warning",
     ]  # fmt: skip
 
 
