@@ -14,8 +14,8 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadInterrupted
-from datastore_search.loading import cancel, cleanup, load_file, retry, submit
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.loading import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ..builders import ask
 from ..readers import ReaderThreads
@@ -46,7 +46,8 @@ class Searchers(ReaderThreads):
             ).json()
             found = answer.get("result")
             versions = {record["version"] for record in found["records"]} if found else None
-            if versions is None or (versions, found["total"]) not in (({0}, 20), ({1}, _ROWS)):
+            known = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended to
+            if versions is None or (versions, found["total"]) not in known:
                 self.faults.append(answer)
             else:
                 self.seen += versions
@@ -70,8 +71,12 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
         Resource.objects.all().delete()
 
 
-def queued(resource: Resource) -> Load:
-    return submit(resource, file=ContentFile(records(1, _ROWS), name="second.csv"))
+def queued(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
+    return submit(
+        resource,
+        file=ContentFile(records(1, _ROWS), name="second.csv"),
+        options=LoadOptions(mode=mode.value),
+    )
 
 
 @contextmanager
@@ -135,6 +140,58 @@ def test_a_load_is_cancelled_by_another_process(
     assert served.current_load_id == before
     cleanup()
     assert storage.stored_loads(connection) == {before}
+
+
+@pytest.mark.parametrize("moment", ["merging", "publishing"])
+def test_what_is_added_is_added_wholly_or_not_at_all(
+    served: Resource, uploads: Path, moment: str
+) -> None:
+    before = served.current_load_id
+    load = queued(served, Mode.APPEND)
+
+    with held(load, moment, uploads) as worker:
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+    cleanup()
+    load.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert storage.stored_loads(connection) == {before}
+
+    again = retry(load)
+    with held(again, moment, uploads) as worker:
+        cancel(again)
+        wait_for(lambda: ended(again), "the end of the load", alive=lambda: worker.poll() is None)
+        wait_for(lambda: gone(again), "the worker’s rest", alive=lambda: worker.poll() is None)
+    assert again.state == LoadState.CANCELLED
+
+    last = retry(again)
+    work_off(database_url(), uploads)
+    last.refresh_from_db()
+    served.refresh_from_db()
+    assert last.state == LoadState.READY
+    assert served.current_load is not None
+    assert (served.current_load.pk, served.current_load.rows) == (before, 20 + _ROWS)
+
+
+def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
+    served: Resource, uploads: Path
+) -> None:
+    first = queued(served)
+
+    with held(first, "indexing", uploads), working(database_url(), uploads) as second_worker:
+        second = queued(served)
+        wait_for(
+            lambda: Load.objects.filter(pk=second.pk, began__isnull=False).exists(),
+            "the second load",
+            alive=lambda: second_worker.poll() is None,
+        )
+        assert Load.objects.get(pk=second.pk).state == LoadState.QUEUED
+        assert cancel(second)
+        assert second.state == LoadState.CANCELLED
+        wait_for(lambda: gone(second), "its end", alive=lambda: second_worker.poll() is None)
+        first.refresh_from_db()
+        assert first.state == LoadState.INDEXING
 
 
 def ended(load: Load) -> bool:
