@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Thread
+
+#: Of nobody but 127.0.0.1, signed by itself: ``openssl req -x509 -newkey ec -pkeyopt
+#: ec_paramgen_curve:P-256 -nodes -days 36500 -addext subjectAltName=IP:127.0.0.1``, and its key.
+CERTIFICATE = Path(__file__).with_name("certificate.pem")
 
 Answer = bytes | Callable[[socket.socket], None]
 
@@ -13,15 +19,16 @@ Answer = bytes | Callable[[socket.socket], None]
 class Server:
     """Answers by path; ``asked`` are the heads of the requests."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         self.listener = listener
+        self.tls = tls
         self.port: int = listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
         self.answers: dict[str, Answer] = {}
         self.asked: list[str] = []
 
     def url(self, path: str) -> str:
-        return f"http://{self.host}{path}"
+        return f"{'https' if self.tls else 'http'}://{self.host}{path}"
 
     def run(self) -> None:
         """Answer one request after another until the listener is closed."""
@@ -29,7 +36,11 @@ class Server:
             while True:
                 taken, _ = self.listener.accept()
                 with taken, suppress(OSError):
-                    self._serve(taken)
+                    if self.tls is None:
+                        self._serve(taken)
+                        continue
+                    with self.tls.wrap_socket(taken, server_side=True) as secured:
+                        self._serve(secured)
 
     def _serve(self, taken: socket.socket) -> None:
         head = b""
@@ -47,10 +58,14 @@ class Server:
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    """Serve on a port of 127.0.0.1."""
+def serving(*, secure: bool = False) -> Iterator[Server]:
+    """Serve on a port of 127.0.0.1, under TLS if it is to be secure."""
+    tls = None
+    if secure:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(CERTIFICATE)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(listener)
+        server = Server(listener, tls)
         thread = Thread(target=server.run, daemon=True)
         thread.start()
         try:

@@ -26,11 +26,12 @@ from datastore_search.exceptions.loads import (
     ServerSilent,
     TooManyRedirects,
     UnknownServer,
+    UntrustedServer,
     WebPage,
 )
 from datastore_search.loading.fetching import fetch
 
-from .server import Server, answer, serving
+from .server import CERTIFICATE, Server, answer, serving
 
 BODY = b"a,b\n1,2\n"
 
@@ -319,6 +320,42 @@ def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) 
 
     assert told[0] == (8, 8)
     assert told[-1][1] is None
+
+
+# TLS ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def secure(settings: Any) -> Iterator[Server]:
+    with serving(secure=True) as server:
+        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host, f"localhost:{server.port}"]
+        server.answers["/f"] = answer(BODY)
+        yield server
+
+
+def test_a_server_that_somebody_vouches_for_is_fetched_from(
+    secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+
+    assert fetch(secure.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert f"\r\nHost: {secure.host}\r\n" in secure.asked[0]
+
+
+def test_a_server_that_nobody_vouches_for_is_asked_nothing(secure: Server, tmp_path: Path) -> None:
+    with pytest.raises(UntrustedServer, match=r"127\.0\.0\.1"):
+        fetch(secure.url("/f"), tmp_path)
+
+    assert secure.asked == []
+
+
+def test_a_certificate_is_of_the_name_that_was_asked_for(
+    secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+
+    with pytest.raises(UntrustedServer, match="localhost"):
+        fetch(f"https://localhost:{secure.port}/f", tmp_path)
 
 
 # Redirects ----------------------------------------------------------------------------------------
