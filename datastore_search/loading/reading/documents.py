@@ -102,8 +102,10 @@ def _is_of_lines(path: Path, encoding: str, parser: Parser) -> bool:
     """Tell whether the first line is an object of its own, and another line begins like one."""
     try:
         with path.open(encoding=encoding, errors=_errors(encoding), newline="\n") as file:
-            first = _line(file)
-            is_object = first.startswith("{") and isinstance(parser.value_of(first), dict)
+            if file.read(_START_BYTES).lstrip()[:1] != "{":
+                return False
+            file.seek(0)
+            is_object = isinstance(parser.value_of(_line(file)), dict)
             return is_object and _line(file).startswith("{")
     except (json.JSONDecodeError, NestedTooDeep):
         return False

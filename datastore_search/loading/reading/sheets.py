@@ -321,7 +321,7 @@ def _number(number: float) -> str:
     """Write a number with its digits; Excel has no more than 15 to 17 of them."""
     if number.is_integer() and abs(number) < _WHOLE_MOST:
         return str(int(number))
-    text = repr(number)
+    text = repr(number).removesuffix(".0")
     if "e" in text and _SMALLEST_PLAIN < abs(number) < _LARGEST_PLAIN:
         return format(Decimal(text), "f")
     return text
