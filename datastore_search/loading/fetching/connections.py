@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPResponse
 from threading import Timer
@@ -13,7 +13,7 @@ from time import monotonic
 from ... import __version__
 from ...conf import conf
 from ...exceptions.loads import UnknownServer
-from .addresses import Address, Endpoint, endpoints_of
+from .addresses import Address, endpoints_of
 
 
 def asked(
@@ -38,7 +38,7 @@ def asked(
 @contextmanager
 def _connected(address: Address, deadline: float) -> Iterator[socket.socket]:
     """Connect to a server, under TLS if the address says so, until the deadline at most."""
-    with _opened(endpoints_of(address), address) as opened, _ended_at(deadline, opened):
+    with _opened(address, deadline) as opened, _ended_at(deadline, opened):
         if address.scheme == "http":
             yield opened
             return
@@ -47,17 +47,23 @@ def _connected(address: Address, deadline: float) -> Iterator[socket.socket]:
             yield secured
 
 
-def _opened(endpoints: Iterable[Endpoint], address: Address) -> socket.socket:
+def _opened(address: Address, deadline: float) -> socket.socket:
+    """Connect to the first of a server's addresses that answers."""
+    silence = conf.FETCH_SILENCE.total_seconds()
     failure: OSError | None = None
-    for family, place in endpoints:
+    for family, place in endpoints_of(address):
+        left = deadline - monotonic()
+        if left <= 0:
+            raise TimeoutError
         opened = socket.socket(family, socket.SOCK_STREAM)
-        opened.settimeout(conf.FETCH_SILENCE.total_seconds())
+        opened.settimeout(min(silence, left))
         try:
             opened.connect(place)
         except OSError as error:
             opened.close()
             failure = error
         else:
+            opened.settimeout(silence)
             return opened
     if isinstance(failure, TimeoutError):
         raise failure

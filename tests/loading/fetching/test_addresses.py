@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import socket
+import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import InvalidAddress, NamedUser, UnknownServer
+from datastore_search.exceptions.loads import (
+    FetchTooSlow,
+    InvalidAddress,
+    NamedUser,
+    UnknownServer,
+)
 from datastore_search.loading.fetching import fetch
 from datastore_search.loading.fetching.addresses import Address, endpoints_of, parsed
 
@@ -149,6 +156,27 @@ def test_the_next_address_is_tried_where_one_does_not_answer(
         server.answers["/f"] = answer(b"a\n")
 
         assert fetch(f"http://files.internal:{server.port}/f", tmp_path).path.read_bytes() == b"a\n"
+
+
+def test_many_addresses_are_not_tried_beyond_the_deadline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.2)
+    tried: list[object] = []
+
+    def connect(self: socket.socket, place: object) -> None:
+        tried.append(place)
+        time.sleep(0.15)
+        raise TimeoutError
+
+    with monkeypatch.context() as patch:
+        resolver(patch, [f"93.184.215.{n}" for n in range(100)])
+        patch.setattr(socket.socket, "connect", connect)
+
+        with pytest.raises(FetchTooSlow):
+            fetch("http://example.org/", tmp_path)
+
+    assert 0 < len(tried) < 3
 
 
 @pytest.mark.parametrize(
