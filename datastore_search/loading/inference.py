@@ -35,6 +35,9 @@ from .tableschema import schema_of
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
 
+#: Columns that are turned into rows together: DuckDB keeps 2,048 values of each.
+_COLUMNS_AT_ONCE = 200
+
 #: Groups of figures that are all as long as this are telephone numbers rather than amounts.
 _CODE_LETTERS = 9
 
@@ -312,8 +315,9 @@ def _held(table: Table, relation: str, tried: Mapping[str, Iterable[str]]) -> He
         together.setdefault(tuple(dict.fromkeys(ways)), []).append(column)
     found: Held = {}
     for ways, columns in together.items():
-        if ways:
-            found |= _held_of(table, relation, columns, ways)
+        for start in range(0, len(columns) if ways else 0, _COLUMNS_AT_ONCE):
+            some = columns[start : start + _COLUMNS_AT_ONCE]
+            found |= _held_of(table, relation, some, ways)
     return found
 
 
