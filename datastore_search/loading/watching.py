@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event, Lock, Thread
+from time import monotonic
 
 import duckdb
 from django.db import Error, connections, transaction
@@ -20,7 +21,7 @@ from django.utils import timezone
 
 from .. import storage
 from ..exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted, ResourceGone
-from ..models import FINISHED, Load, LoadState
+from ..models import FINISHED, RUNNING, Load, LoadState
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +31,11 @@ Progress = Callable[[int, int], None]
 #: Seconds between two looks.
 _LOOK_AGAIN = 1.0
 
-#: Where each state begins and ends, as a part of the whole: measured with a million records.
+#: Where each state begins and ends, as a part of the whole: what they take for large files.
 _SHARES = {
-    LoadState.READING: (0.0, 0.12),
-    LoadState.COPYING: (0.12, 0.62),
-    LoadState.INDEXING: (0.62, 1.0),
+    LoadState.READING: (0.0, 0.1),
+    LoadState.COPYING: (0.1, 0.4),
+    LoadState.INDEXING: (0.4, 1.0),
     LoadState.READY: (1.0, 1.0),
     LoadState.UNCHANGED: (1.0, 1.0),
 }
@@ -52,6 +53,7 @@ class Watch:
         self.ending: LoadFailed | None = None
         self._progress = progress
         self._part = 0.0
+        self._entered: dict[LoadState, float] = {}
         self._readers: list[duckdb.DuckDBPyConnection] = []
         self._lock = Lock()
 
@@ -63,6 +65,7 @@ class Watch:
         """
         self.heed()
         self.load.state, self._part = state, 0.0
+        self._entered[state] = monotonic()
         self.load.progress = self._whole()
         wanted = Load.objects.filter(pk=self.load.pk, cancelling=False).exclude(state__in=FINISHED)
         updated = wanted.update(
@@ -109,8 +112,23 @@ class Watch:
             raise self.ending
 
     def _whole(self) -> float:
-        begins, ends = _SHARES[LoadState(self.load.state)]
-        return begins + (ends - begins) * self._part
+        state = LoadState(self.load.state)
+        begins, ends = _SHARES[state]
+        part = self._indexed() if state == LoadState.INDEXING else self._part
+        return begins + (ends - begins) * part
+
+    def _indexed(self) -> float:
+        """
+        Estimate how much of the indexing is done: it takes as much longer as its share is larger.
+
+        PostgreSQL says how far it is with a single index, not with all that there will be.
+        """
+        copied, now = self._entered.get(LoadState.COPYING), monotonic()
+        begun = self._entered.get(LoadState.INDEXING, now)
+        if copied is None or begun <= copied:
+            return 0.0
+        (copy, index), (_index, end) = _SHARES[LoadState.COPYING], _SHARES[LoadState.INDEXING]
+        return min(0.95, (now - begun) / (begun - copied) * (index - copy) / (end - index))
 
     def _reason(self) -> LoadFailed | None:
         """Ask the database why the load is to end, if it is."""
@@ -157,6 +175,8 @@ class Watch:
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         self.ending = self.ending or self._reason()
+        if LoadState(self.load.state) in RUNNING:
+            self.load.progress = self._whole()
         if self.ending:
             self._interrupt(connection)
             return
