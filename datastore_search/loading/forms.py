@@ -209,17 +209,29 @@ def _days_alike(order: str) -> tuple[tuple[str, ...], ...]:
 
 _DATELIKE = _fullmatch("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
 
-#: PostgreSQL's years, in any of the orders.
-_HAS_YEAR = "NOT regexp_matches({v}, '(^|[-/.])0000([-/.T ]|$)')"
+_YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+_FOURTH = "(0[48]|[2468][048]|[13579][26])"
+#: The days that there are, with the months and years that have them.
+_CALENDAR = (
+    {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": _YEAR},
+    {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": _YEAR},
+    {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": _YEAR},
+    {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_FOURTH}|{_FOURTH}00)"},
+)
 
 
-def _exists(pattern: str, moment: str) -> str:
-    """Ask whether a text has a shape and tells a moment that there is."""
-    return f"CASE WHEN {_fullmatch(pattern)} THEN {moment} IS NOT NULL AND {_HAS_YEAR} END"
+def _exists(order: str, clock: str) -> str:
+    """
+    Ask whether a text is a day that there is, in an order, and a time.
+
+    A pattern takes a third of the time that a cast does.
+    """
+    days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
+    return _fullmatch(f"({'|'.join(days)}){clock}")
 
 
 def _date(order: str, says: type[Notation]) -> Form:
-    exists = _exists(_day(order), f"try_cast({_in_iso(order)} AS DATE)")
+    exists = _exists(order, "")
     return Form(
         kind=field_types["date"],
         notation=order,
@@ -236,11 +248,11 @@ def _timestamp(order: str, says: type[Notation]) -> Form:
         kind=field_types["timestamp"],
         notation=order,
         infers=(
-            (_exists(_day(order) + _CLOCK, moment),),
+            (_exists(order, _CLOCK),),
             *_days_alike(order),
             *_CLOCK_ALIKE,
         ),
-        accepts=_exists(f"{_day(order)}({_CLOCK})?", moment),
+        accepts=_exists(order, f"({_CLOCK})?"),
         writes=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
         says=says,
     )
@@ -278,10 +290,12 @@ def _accepted(signs: str) -> str:
 def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> Form:
     kind, cleaned = field_types[name], _cleaned(signs, ".")
     fits = FieldType.over(kind.accepts, cleaned)
+    # With signs between all thousands, 9 and 18 figures are so long; it takes long to count them.
+    short = f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {fits} END"
     return Form(
         kind=kind,
         notation=notation,
-        infers=((fits,), ("{v} <> '-0'",), tuple(_fullmatch(_grouped(sign)) for sign in signs)),
+        infers=((short,), ("{v} <> '-0'",), tuple(_fullmatch(_grouped(sign)) for sign in signs)),
         accepts=f"CASE WHEN {_fullmatch(_accepted(signs))} THEN {fits} END",
         writes=FieldType.over(kind.writes, cleaned),
         says=says,
@@ -291,13 +305,17 @@ def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> Form
 def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> Form:
     kind, cleaned = field_types["numeric"], _cleaned(signs, point)
     fraction = f"([{point}][0-9]+)?"
+    # A whole number too long for int8 is an identifier; minus zero would lose its sign.
+    short = (
+        f"CASE WHEN contains({{v}}, '{point}') OR length({{v}}) < 19 THEN length({{v}}) < 1000"
+        f" ELSE length({cleaned}) < 19 END"
+    )
     ways = [_grouped(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
     return Form(
         kind=kind,
         notation=notation,
         infers=(
-            # A whole number too long for int8 is an identifier; minus zero would lose its sign.
-            (f"(contains({{v}}, '{point}') OR length({cleaned}) < 19) AND length({{v}}) < 1000",),
+            (short,),
             (f"NOT {_fullmatch(f'-0([{point}]0+)?')}",),
             tuple(_fullmatch(way + fraction) for way in ways),
         ),

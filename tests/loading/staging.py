@@ -24,10 +24,12 @@ def staged(
     with stage() as place:
         cells = ", ".join(f"f{position} VARCHAR" for position in range(len(names)))
         place.connection.execute(f"CREATE TABLE {STAGED} (line BIGINT, {cells})")
-        rows = [[line, *row] for line, row in enumerate(zip(*columns.values(), strict=True), 2)]
-        marks = ", ".join("?" for _ in range(len(names) + 1))
-        if rows:
-            place.connection.executemany(f"INSERT INTO {STAGED} VALUES ({marks})", rows)
+        length = len(next(iter(columns.values())))
+        values = ", ".join("unnest(?::VARCHAR[])" for _ in names)
+        place.connection.execute(
+            f"INSERT INTO {STAGED} SELECT unnest(range(2, {length + 2})), {values}",
+            [list(column) for column in columns.values()],
+        )
         yield Table(place, names, tuple(labels) or names, tuple(tells) or (None,) * len(names))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ from datastore_search.exceptions.loads import UnknownType
 from datastore_search.loading import LoadOptions
 from datastore_search.loading.forms import chosen_form, forms
 from datastore_search.loading.inference import decide
+from datastore_search.loading.table import FAULTS
 
 from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
 from .staging import records_of, staged
 
-thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
@@ -115,7 +117,7 @@ COLUMNS = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(COLUMNS)
 @example(["2024-12-31 24:00"])
 @example(["9.0", "9", "1e-05"])
@@ -193,9 +195,35 @@ def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str
     with staged({"x": [value]}) as table:
         decide(table, LoadOptions(types={"x": name}))
 
-        assert table.connection.execute("SELECT line, field, value FROM faults").fetchall() == [
+        assert table.connection.execute(f"SELECT line, field, value FROM {FAULTS}").fetchall() == [
             (2, "x", value)
         ]
+
+
+@pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
+def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
+    years = (0, 1, 4, 100, 400, 1899, 1900, 1904, 2000, 2023, 2024, 2100, 9999)
+    given = {
+        (year, month, day): "/".join(
+            {"d": str(day), "m": f"{month:02}", "y": f"{year:04}"}[part] for part in order
+        )
+        for year, month, day in product(years, range(14), range(33))
+    }
+    with staged({"x": list(given.values())}) as table:
+        decide(table, LoadOptions(types={"x": f"date:{order}"}))
+        faults = table.connection.execute(f"SELECT value FROM {FAULTS}").fetchall()
+
+    assert {value for (value,) in faults} == {
+        value for parts, value in given.items() if not _is_day(*parts)
+    }
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
