@@ -174,6 +174,10 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except _BROKEN as error:
         raise DamagedArchive from error
+    except OSError as error:
+        if error.errno == errno.EINVAL:  # a place that is said to be before the file's start
+            raise DamagedArchive from error
+        raise
 
 
 _BROKEN = (
@@ -182,7 +186,7 @@ _BROKEN = (
     EOFError,
     NotImplementedError,
     struct.error,
-    UnicodeError,
+    ValueError,
 )
 _END = b"PK\x05\x06"
 _END_BYTES = 22
