@@ -55,11 +55,13 @@ def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
     found = found_in(load)
     options = LoadOptions.revived(load.options)
     form = PreviewForm(options, found.names if found else (), request.POST or None)
-    if request.method == "POST":
-        if "cancel" in request.POST:
-            return _discarded(request, load)
-        if form.is_valid():
-            return _answered(request, load, form.chosen())
+    if "cancel" in request.POST:
+        return _discarded(request, load)
+    if found is None and "again" in request.POST:  # whoever was to look may be gone
+        drafts.revise(load, options)
+        return redirect(_PREVIEW, load.pk)
+    if found and form.is_valid():
+        return _answered(request, load, form.chosen())
     context = _context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"found": found, "form": form, "fields": found.fields(form) if found else ()}
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 from django import forms
@@ -12,9 +13,12 @@ from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidg
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connections, router
+from django.forms.utils import flatatt
 from django.template.defaultfilters import filesizeformat
 from django.utils.functional import Promise
-from django.utils.translation import gettext
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
@@ -24,12 +28,11 @@ from ..loading import BadRowsChoice, LoadOptions
 from ..loading.fetching import check_url
 from ..loading.forms import forms as types
 from ..loading.tableschema import schema_of
-from ..messages import Message
 from ..models import Field, IndexKind, Mode, Resource
 
 _SCHEMA_BYTES_MOST = 2**20
 
-_Choices = list[tuple[str, str | Promise | Message]]
+_Choices = list[tuple[str, str | Promise]]
 
 _DELIMITERS: _Choices = [
     ("", _("as the file shows")),
@@ -58,10 +61,37 @@ _DATE_ORDERS: _Choices = [
 ]
 
 
-def types_to_choose(otherwise: str | Promise, kept: str = "") -> _Choices:
+def types_to_choose(kept: str = "") -> list[tuple[str, str]]:
     """List the types and their notations, as people choose them, after the choice of none."""
-    known: _Choices = [("", otherwise), *((name, form.title) for name, form in types.items())]
+    known = _types_in(get_language())
     return known if kept in dict(known) else [*known, (kept, kept)]
+
+
+@cache
+def _types_in(language: str | None) -> list[tuple[str, str]]:
+    """List the types in a language, the active one, once: a page may have 1,600 such lists."""
+    return [
+        ("", gettext("as the file shows")),
+        *((name, str(form.title)) for name, form in types.items()),
+    ]
+
+
+class _Select(forms.Select):
+    """A select that is written without a template: a preview has one for each of 1,600 fields."""
+
+    def render(
+        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
+    ) -> SafeString:
+        options = format_html_join(
+            "",
+            '<option value="{}"{}>{}</option>',
+            (
+                (choice, mark_safe(" selected") if choice == (value or "") else "", label)
+                for choice, label in self.choices
+            ),
+        )
+        attributes = flatatt({**self.build_attrs(self.attrs, attrs), "name": name})
+        return format_html("<select{}>{}</select>", attributes, options)
 
 
 class ResourceForm(forms.ModelForm):
@@ -105,8 +135,9 @@ class FieldForm(forms.ModelForm):
         if "chosen" in self.fields:
             self.fields["chosen"] = forms.ChoiceField(
                 label=self.fields["chosen"].label,
-                choices=types_to_choose(_("as the file shows"), self.instance.chosen),
+                choices=types_to_choose(self.instance.chosen),
                 required=False,
+                widget=_Select,
             )
 
 
@@ -163,9 +194,10 @@ class PreviewForm(forms.Form):
             kept = options.types.get(name) or options.usual_types.get(name, "")
             self.fields[f"type_{place}"] = forms.ChoiceField(
                 label=name,
-                choices=types_to_choose(_("as the file shows"), kept),
+                choices=types_to_choose(kept),
                 required=False,
                 initial=kept,
+                widget=_Select(attrs={"aria-label": name}),
             )
 
     def chosen(self) -> LoadOptions:

@@ -30,8 +30,11 @@ from .sources import bring
 
 logger = logging.getLogger(__name__)
 
-#: A file of this size is read within seconds, whatever its format.
+#: A file of this size is read within seconds; what is packed may hold a hundred times as much.
 _AT_ONCE_BYTES = 8 * 2**20
+_PACKED_AT_ONCE_BYTES = 2**20
+#: How gzip, zip (so XLSX and ODS) and Parquet begin.
+_PACKED = (b"\x1f\x8b", b"PK", b"PAR1")
 _NAME_LETTERS = 500
 
 #: What PostgreSQL's JSON cannot hold.
@@ -109,10 +112,15 @@ def _take(load: Load, options: LoadOptions) -> None:
 
 
 def _look_soon(load: Load) -> None:
-    if load.file and load.file.size <= _AT_ONCE_BYTES:
+    if load.file and load.file.size <= _most_at_once(load.file):
         look(load)
-        return
-    jobs.when_committed(partial(_hand_over, load))
+    else:
+        jobs.when_committed(partial(_hand_over, load))
+
+
+def _most_at_once(file: File) -> int:
+    with file.open("rb") as opened:
+        return _PACKED_AT_ONCE_BYTES if opened.read(4).startswith(_PACKED) else _AT_ONCE_BYTES
 
 
 def _hand_over(load: Load) -> None:

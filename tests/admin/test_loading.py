@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from datetime import timedelta
@@ -355,6 +356,30 @@ def test_a_large_file_is_looked_at_by_a_worker(
 
     assert progress(staff, load)["finished"]
     assert "watershed" in page_of(staff, load)
+
+
+def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
+    staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting: list[Any] = []
+    monkeypatch.setattr(drafts, "_PACKED_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(jobs, "when_committed", waiting.append)
+
+    drafts.draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
+
+    assert len(waiting) == 1
+
+
+def test_a_look_that_never_came_is_asked_for_again(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty)
+    types = LoadOptions(types={"amount": "text"}).kept()
+    Load.objects.filter(pk=load.pk).update(preview=None, options=types)
+    assert "is being read" in page_of(staff, load)
+
+    assert decided(staff, load).state == LoadState.DRAFT  # nobody has seen what is in it
+    staff.post(f"{LOADS}{load.pk}/preview/", {"again": "1"})
+
+    assert '<option value="text" selected>' in page_of(staff, load)
 
 
 def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
