@@ -12,7 +12,6 @@ import logging
 from collections.abc import Container, Mapping
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.files import File
@@ -24,6 +23,7 @@ from ..exceptions.loads import LoadBroken, LoadFailed, NothingToRetry
 from ..models import Load, LoadState, Resource
 from . import jobs
 from .endings import forget_upload
+from .folders import working_folder
 from .options import LoadOptions
 from .preview import Preview, PreviewedFault, PreviewedField, preview
 from .sources import bring
@@ -137,8 +137,8 @@ def _hand_over(load: Load) -> None:
 def look(load: Load) -> None:
     """Find out what is in a draft's file, and keep it with the draft."""
     try:
-        with TemporaryDirectory(prefix="datastore_search_") as folder:
-            found = _looked(load, Path(folder))
+        with working_folder() as folder:
+            found = _looked(load, folder)
     except LoadFailed as failure:
         found = {"failure": failure.kept()}
     except Exception:  # somebody waits for an answer

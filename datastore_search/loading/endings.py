@@ -19,6 +19,7 @@ from ..conf import conf
 from ..exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted
 from ..models import FINISHED, UPLOADS, Load, LoadState, Resource, upload_storage
 from ..signals import load_failed, resource_loaded
+from .folders import clear_left_folders
 
 logger = logging.getLogger(__name__)
 
@@ -105,8 +106,9 @@ def cleanup(resource: Resource | None = None) -> int:
 
     Loads whose process is gone are marked as failed; tables that no resource serves and no load is
     filling are dropped, unless somebody is still reading them; uploads that nobody has come back to
-    are deleted.
+    are deleted, and so are the folders of processes that were killed.
     """
+    clear_left_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
     mark_interrupted(loads)
     dropped = _drop_tables(None if resource is None else loads)

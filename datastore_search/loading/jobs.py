@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import psycopg
@@ -36,6 +35,7 @@ from ..models import FINISHED, Load, LoadState, Resource
 from .endings import cleanup, end, fail, mark_interrupted, succeed
 from .failures import failure_of, is_gone
 from .fetching import NotModified, check_url
+from .folders import working_folder
 from .options import LoadOptions, effective
 from .pipeline import load_table
 from .reading import open_table
@@ -258,9 +258,9 @@ def _leave(watch: Watch) -> None:
 @contextmanager
 def _brought(load: Load, path: Path | None, options: LoadOptions, watch: Watch) -> Iterator[Source]:
     """Bring the file of a load to this machine, for the time of the block."""
-    with TemporaryDirectory(prefix="datastore_search_") as folder:
+    with working_folder() as folder:
         what = path or load.file or load.url
-        yield bring(what, Path(folder), known=_known(load, options), advance=watch.passes)
+        yield bring(what, folder, known=_known(load, options), advance=watch.passes)
 
 
 def _known(load: Load, options: LoadOptions) -> dict[str, str]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import duckdb
 
 from ..conf import conf
 from ..exceptions.loads import Remark
+from .folders import working_folder
 from .watching import interruptible
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
@@ -106,12 +106,12 @@ class Table:
 def stage() -> Iterator[Stage]:
     """Make a place to stage a file in, gone at the end; DuckDB's memory is the setting's."""
     with (
-        TemporaryDirectory(prefix="datastore_search_") as folder,
+        working_folder() as folder,
         duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
-                "temp_directory": folder,
+                "temp_directory": str(folder),
                 "threads": 2,
                 "autoload_known_extensions": False,
                 "autoinstall_known_extensions": False,
@@ -119,7 +119,7 @@ def stage() -> Iterator[Stage]:
         ) as connection,
         interruptible(connection),
     ):
-        place = Stage(connection, Path(folder))
+        place = Stage(connection, folder)
         place.attach("narrow")
         yield place
 

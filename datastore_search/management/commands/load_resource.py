@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NoReturn, TextIO
 from urllib.parse import unquote, urlsplit
 
@@ -22,6 +21,7 @@ from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
 from datastore_search.loading import LoadOptions, Progress
+from datastore_search.loading.folders import working_folder
 from datastore_search.loading.jobs import new_load, run
 from datastore_search.loading.preview import preview
 from datastore_search.loading.report import write_report
@@ -95,8 +95,8 @@ class Command(BaseCommand):
     def _look(self, wanted: _Wanted, choices: LoadOptions, options: dict[str, Any]) -> None:
         """Say what a load would make of the file; fail as it would."""
         resource = _found(_identified(wanted, options))
-        with TemporaryDirectory(prefix="datastore_search_") as folder:
-            source = bring(wanted.what, Path(folder))
+        with working_folder() as folder:
+            source = bring(wanted.what, folder)
             name = wanted.source if isinstance(wanted.what, Path) else source.name
             found = preview(resource, source.path, choices, name=name)
         for line in written(found, choices):
@@ -220,8 +220,8 @@ def _readable(path: Path) -> BinaryIO:
 
 @contextmanager
 def _copied(stream: BinaryIO) -> Iterator[Path]:
-    with TemporaryDirectory(prefix="datastore_search_") as folder:
-        path = Path(folder) / "received"
+    with working_folder() as folder:
+        path = folder / "received"
         try:
             with path.open("wb") as file:
                 shutil.copyfileobj(stream, file)
