@@ -5,18 +5,14 @@ from __future__ import annotations
 import http.client
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from example_project.management.commands.serve import web_server
+
 from .failures import BenchmarkError
 
-#: What ``make serve`` says beside the address and the number of workers.
-ARGUMENTS = (
-    *("--blocking-threads", "4", "--workers-kill-timeout", "5"),
-    *("--no-ws", "--log-level", "warning"),
-)
 _PATIENCE_SECONDS = 30
 
 
@@ -31,13 +27,7 @@ def serving(workers: int) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"127.0.0.1:{port}"
-    server = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "granian", "example_project.wsgi:application"),
-            *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-            *("--workers", str(workers), *ARGUMENTS),
-        ]
-    )
+    server = subprocess.Popen(web_server(port, workers))
     try:
         _wait_for(address, server)
         yield address

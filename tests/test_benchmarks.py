@@ -24,7 +24,7 @@ import pytest
 from django.db import connection, transaction
 from knox.models import get_token_model
 
-from benchmarks import data, packages, report, server
+from benchmarks import data, packages, report
 from benchmarks.access import reading_token, visible
 from benchmarks.addresses import Ckan, Portal
 from benchmarks.calls import Call, again, ask
@@ -483,13 +483,6 @@ def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> Non
 
 
 # The server ---------------------------------------------------------------------------------------
-
-
-def test_the_server_is_that_of_make_serve() -> None:
-    recipe = (ROOT / "Makefile").read_text().split("\nserve:")[1].split("\n\n")[0]
-    words = recipe.replace("\\\n", " ").partition("--workers $(WEB_CONCURRENCY)")[2].split()
-
-    assert tuple(words) == server.ARGUMENTS
 
 
 # The report ---------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Command(BaseCommand):
         started: list[subprocess.Popen[bytes]] = []
         try:
             with suppress(KeyboardInterrupt):
-                started += [subprocess.Popen(_granian(options))]
+                started += [subprocess.Popen(web_server(options["port"], options["workers"]))]
                 started += [subprocess.Popen(_worker())]
                 while started[0].poll() is None and os.getppid() == parent:
                     if started[1].poll() is not None:  # its database was away, perhaps
@@ -51,11 +51,12 @@ class Command(BaseCommand):
         sys.exit(max(0, started[0].returncode) if started else 0)
 
 
-def _granian(options: dict[str, Any]) -> list[str]:
+def web_server(port: int, workers: int) -> list[str]:
+    """Say how the web server is started."""
     return [
         sys.executable, "-m", "granian", "example_project.wsgi:application",
-        "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(options["port"]),
-        "--workers", str(options["workers"]), "--blocking-threads", "4",
+        "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+        "--workers", str(workers), "--blocking-threads", "4",
         "--workers-kill-timeout", "5",  # or it does not end while a connection is open
         "--no-ws", "--log-level", "warning",
     ]  # fmt: skip
