@@ -240,8 +240,13 @@ def _list(kind: _Type, value: str, depth: int) -> str:
     written = _json(_parts(kind)["child"], element, depth + 1)
     return (
         f"CASE WHEN {value} IS NOT NULL THEN"
-        f" '[' || array_to_string([{written} FOR {element} IN {value}], ',') || ']' END"
+        f" '[' || {_joined(f'{written} FOR {element} IN {value}')} || ']' END"
     )
+
+
+def _joined(comprehension: str) -> str:
+    """Join the texts of a list; older versions of DuckDB have none for an empty one."""
+    return f"coalesce(array_to_string([{comprehension}], ','), '')"
 
 
 def _struct(kind: _Type, value: str, depth: int) -> str:
@@ -265,8 +270,8 @@ def _map(kind: _Type, value: str, depth: int) -> str:
     key = _quoted(_text(parts["key"], f"{entry}.key"))
     written = f"{key} || ':' || {_json(parts['value'], f'{entry}.value', depth + 1)}"
     return (
-        f"CASE WHEN {value} IS NOT NULL THEN '{{' || array_to_string("
-        f"[{written} FOR {entry} IN map_entries({value})], ',') || '}}' END"
+        f"CASE WHEN {value} IS NOT NULL THEN"
+        f" '{{' || {_joined(f'{written} FOR {entry} IN map_entries({value})')} || '}}' END"
     )
 
 

@@ -128,7 +128,7 @@ CASES = [
             "Fields without a name were named by their place: field_1, field_2.",
         ],
     ),
-    Case("broken.json", "a comma too many", refused=_BROKEN.format(3, 9)),
+    Case("broken.json", "a comma that is missing", refused=_BROKEN.format(3, 9)),
     Case("after_the_end.json", "more than one value", refused=_BROKEN.format(1, 12)),
     Case("broken_off.json", "half a file", refused="The file ends in the middle of its JSON."),
     Case(
