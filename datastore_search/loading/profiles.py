@@ -28,6 +28,7 @@ from .inference import Decision
 from .rows import member
 from .table import Table
 
+_COLUMNS_AT_ONCE = 100
 _LETTERS_MOST = 100
 _TOP = 10
 
@@ -55,29 +56,26 @@ def profiles_of(table: Table, decisions: Sequence[Decision]) -> dict[str, Any]:
         "records": rows,
         "made": timezone.now().isoformat(),
         "fields": {
-            name: _profile(table, column, decision, rows, found.get(column, _NOTHING))
+            name: _profile(table, column, decision, rows, found[column])
             for column, name, decision in zip(table.columns, table.names, decisions, strict=True)
         },
     }
 
 
-#: Of a column without any value: count, empty texts, distinct, shortest, longest.
-_NOTHING = (0, 0, 0, 0, 0)
-
-
 def _counts(table: Table) -> dict[str, tuple[int, int, int, int, int]]:
-    """
-    Count in one pass what is counted of every field.
-
-    The columns are turned into rows, so that a table of 500 columns costs no more expressions.
-    """
-    columns = ", ".join(table.columns)
-    found = table.connection.execute(
-        "SELECT name, count(*), count(*) FILTER (value = ''), approx_count_distinct(value),"
-        f" min(length(value)), max(length(value)) FROM (UNPIVOT {table.relation} ON {columns}"
-        " INTO NAME name VALUE value) GROUP BY name"
-    ).fetchall()
-    return {name: tuple(counts) for name, *counts in found}
+    """Count what is counted of every field, of many fields in one pass."""
+    found: dict[str, Any] = {}
+    for start in range(0, len(table.columns), _COLUMNS_AT_ONCE):
+        columns = table.columns[start : start + _COLUMNS_AT_ONCE]
+        counts = ", ".join(
+            f"[count({column}), coalesce(count(*) FILTER ({column} = ''), 0),"
+            f" approx_count_distinct({column}),"
+            f" coalesce(min(length({column})), 0), coalesce(max(length({column})), 0)]"
+            for column in columns
+        )
+        row = table.connection.execute(f"SELECT {counts} FROM {table.relation}").fetchone() or ()
+        found |= dict(zip(columns, map(tuple, row), strict=True))
+    return found
 
 
 def _profile(

@@ -26,7 +26,7 @@ ACTIONS = "/en/api/3/action/"
 EXAMPLES = [example for example in examples() if example.action in actions]
 
 #: What no two databases have in common; a sequence does not take its numbers back.
-VOLATILE = {"size", "idx_size", "db_size", "rank", "_id"}
+VOLATILE = {"size", "idx_size", "db_size", "rank", "_id", "made"}
 
 
 def ask(client: Client, example: Example, kind: str, token: str) -> Any:
@@ -50,7 +50,9 @@ def settled(value: Any) -> Any:
     """Leave out what differs from server to server."""
     if isinstance(value, dict):
         return {
-            name: None if name in VOLATILE and isinstance(member, int | float) else settled(member)
+            name: None
+            if name in VOLATILE and isinstance(member, int | float | str)
+            else settled(member)
             for name, member in value.items()
         }
     if isinstance(value, list):

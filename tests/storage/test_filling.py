@@ -12,7 +12,7 @@ from django.db import connection
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import UnstorableRecord
-from datastore_search.loading import cleanup, load_file
+from datastore_search.loading import LoadOptions, cleanup, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, writing_to
 
@@ -156,7 +156,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
             lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
         )
         with pytest.raises(failure):
-            load_file(resource, path)
+            load_file(resource, path, options=LoadOptions(may_drop=True))
 
     load = Load.objects.exclude(pk=before).get()
     resource.refresh_from_db()
