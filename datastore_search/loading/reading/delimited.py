@@ -40,6 +40,8 @@ from .scanning import Row, rows
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
 _ROW_BYTES_USUAL = 4 * 2**20
+#: What DuckDB says of rows that it cannot read, or only one thread can.
+_IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
 #: Terms of a sum in DuckDB's SQL, which goes only so deep.
 _TERMS_MOST = 50
 
@@ -95,7 +97,7 @@ def _stage_as_it_is(path: Path, layout: Layout, place: Stage) -> bool:
             f"CREATE TABLE {STAGED} AS SELECT {_line(layout.below, breaks)} AS line, *"
             f" FROM {_relation(path, layout, columns)}"
         )
-    except duckdb.InvalidInputException:
+    except _IRREGULAR:
         return False
     last = place.connection.execute(
         f"SELECT line + 1 + {breaks} FROM {STAGED} ORDER BY rowid DESC LIMIT 1"
@@ -141,7 +143,8 @@ def _options(layout: Layout, row_bytes: int) -> str:
         "auto_detect = false, header = false, allow_quoted_nulls = false,"
         f" delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)},"
         f" escape = {literal(dialect.escape)},"
-        f" max_line_size = {row_bytes}, buffer_size = {2 * row_bytes}"
+        f" max_line_size = {row_bytes}, buffer_size = {2 * row_bytes},"
+        f" parallel = {row_bytes <= _ROW_BYTES_USUAL}"
     )
 
 
@@ -207,7 +210,7 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
             rf" columns = {{{', '.join(columns)}}}, new_line = '\n',"
             f" {_options(layout, max(_ROW_BYTES_USUAL, copy.longest))})"
         )
-    except duckdb.InvalidInputException as error:
+    except _IRREGULAR as error:
         raise UnknownDialect from error
     found = place.connection.execute(f"SELECT count(*) FROM {STAGED}").fetchone()
     if found != (copy.count,):

@@ -25,6 +25,8 @@ _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 500
 _SAMPLE_CELLS = 20_000
 _TITLES_MOST = 50
+#: Of the rows of a table so many have the header's cells, or else some other number above one.
+_FIT_LEAST = 0.3
 
 _DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -232,7 +234,9 @@ class _Reading:
 
     def _has_fields(self, fit: float) -> bool:
         """Tell whether the delimiter is one, and no part of texts."""
-        if len(self.header.cells) == 1 or _usual_width(self.body or [self.header]) == 1:
+        if len(self.header.cells) == 1:
+            return False
+        if fit < _FIT_LEAST and _usual_width(self.body) == 1:
             return False
         return fit == 1 or not all(line.is_prose for line in (self.header, *self.body))
 
