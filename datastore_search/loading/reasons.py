@@ -32,6 +32,10 @@ _SOME_ROWS = 20_000
 _NEARLY_ALL = 0.95
 _NEARLY_ALL_OF_SOME = 0.9
 
+#: So few misfits are near misses in short files, too, if most values fit.
+_FEW = 3
+_MOST = 0.5
+
 #: What values may look like, and how people call it.
 _LOOKS: Mapping[str, type[Words]] = {
     **dict.fromkeys(("numeric", "numeric:point", "numeric:comma"), Numbers),
@@ -67,6 +71,11 @@ class _Fit:
         """Give the part of the values that meet it."""
         return self.count / self.total
 
+    def is_near(self, least: float) -> bool:
+        """Tell whether nearly all values meet it."""
+        few = self.total - self.count <= _FEW and self.share > _MOST
+        return few or self.share >= least
+
 
 def reasons_for_text(table: Table, columns: Sequence[str]) -> dict[str, Remark]:
     """Find out why columns are text, where there is more to say than that they hold words."""
@@ -76,7 +85,7 @@ def reasons_for_text(table: Table, columns: Sequence[str]) -> dict[str, Remark]:
     some = f"(SELECT * FROM {STAGED} WHERE rowid % {rows // _SOME_ROWS + 1} = 0)"
     looks = _fits(table, some, dict.fromkeys(columns, tuple(_CONDITIONS)))
     close = {
-        column: tuple(name for name, fit in fits.items() if fit.share >= _NEARLY_ALL_OF_SOME)
+        column: tuple(name for name, fit in fits.items() if fit.is_near(_NEARLY_ALL_OF_SOME))
         for column, fits in looks.items()
     }
     found = _fits(table, STAGED, {column: names for column, names in close.items() if names})
@@ -123,7 +132,7 @@ def _fits_of(
 
 def _reason(table: Table, column: str, fits: Mapping[str, _Fit]) -> Remark | None:
     name, fit = max(fits.items(), key=lambda item: item[1].count)
-    if fit.share < _NEARLY_ALL:
+    if not fit.is_near(_NEARLY_ALL):
         return None
     if name == "short":
         line, value = _first(table, column, _SHORT_YEARS) or (0, "")

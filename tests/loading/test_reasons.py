@@ -34,6 +34,11 @@ NUMBERS = [str(number) for number in range(100)]
             "text: all values look like numbers, but 1 of 101, the first in line 102: “n/a”",
         ),
         ([*NUMBERS[:50], "a", "b", "c", "d"], ""),
+        (["1", "x"], ""),
+        (
+            ["1", "2", "n/a"],
+            "text: all values look like numbers, but 1 of 3, the first in line 4: “n/a”",
+        ),
         (
             ["+84901", "+84902"],
             "text: numbers would lose the sign that values begin with, first in line 2: “+84901”",
