@@ -221,8 +221,8 @@ class LoadForm(forms.Form):
         label=_("File"),
         required=False,
         help_text=_(
-            "CSV, TSV, XLSX, ODS, JSON, NDJSON, GeoJSON or Parquet; CSV, TSV and JSON also packed "
-            "as gzip or zip."
+            "CSV, TSV, XLSX, XLS, ODS, JSON, NDJSON, GeoJSON or Parquet, also packed as gzip or "
+            "zip."
         ),
         widget=forms.FileInput,
     )

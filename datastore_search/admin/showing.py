@@ -42,10 +42,12 @@ def live(load: Load) -> SafeString:
         return badge(load)
     return format_html(
         '<span class="datastore-live" data-datastore-load="{}" data-datastore-progress="{}">'
-        '{} <progress max="100"{}></progress> <span data-datastore-brief>{}</span></span>',
+        '{} <progress max="100" aria-label="{}"{}></progress>'
+        " <span data-datastore-brief>{}</span></span>",
         load.pk,
         reverse("admin:datastore_search_load_progress"),
         badge(load),
+        gettext("Progress"),
         "" if load.percentage is None else format_html(' value="{}"', load.percentage),
         brief(load),
     )
