@@ -68,7 +68,7 @@ def _counts(table: Table) -> dict[str, tuple[int, int, int, int, int]]:
     for start in range(0, len(table.columns), _COLUMNS_AT_ONCE):
         columns = table.columns[start : start + _COLUMNS_AT_ONCE]
         counts = ", ".join(
-            f"[count({column}), coalesce(count(*) FILTER ({column} = ''), 0),"
+            f"[count({column}), count(*) FILTER ({column} = ''),"
             f" approx_count_distinct({column}),"
             f" coalesce(min(length({column})), 0), coalesce(max(length({column})), 0)]"
             for column in columns
