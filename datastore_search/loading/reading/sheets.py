@@ -1,5 +1,5 @@
 """
-Reading a sheet of a workbook: Excel's (XLSX, XLSM, XLSB, XLS) and OpenDocument's (ODS).
+Reading a sheet of a workbook: Excel's (XLSX, XLSM, XLS) and OpenDocument's (ODS).
 
 calamine reads the cells with their types. Each becomes the text that its type is written as:
 numbers without loss, dates as ISO has them. Empty rows, and empty columns at the edges, are left

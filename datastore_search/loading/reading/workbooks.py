@@ -44,7 +44,6 @@ class Kind(StrEnum):
     """The kinds of workbooks, by the endings of their names."""
 
     XLSX = "xlsx"
-    XLSB = "xlsb"
     XLS = "xls"
     ODS = "ods"
 
@@ -106,8 +105,6 @@ def _kind_of_archive(archive: ZipFile) -> Kind:
         raise EncryptedWorkbook
     if "xl/workbook.xml" in members:
         return Kind.XLSX
-    if "xl/workbook.bin" in members:
-        return Kind.XLSB
     if _is_opendocument(archive, members.keys()):
         return Kind.ODS
     raise NotAWorkbook
