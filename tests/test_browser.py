@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from datastore_search import storage
 from datastore_search.loading import jobs
 from datastore_search.models import Load, LoadState, Resource
 
@@ -137,14 +139,14 @@ def test_a_load_is_watched_until_it_is_ready(
 
     load = resource.loads.get()
     far = {"state": LoadState.COPYING, "done": 3, "total": 6, "progress": 0.4}
-    Load.objects.filter(pk=load.pk).update(**far)
-    wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
-    assert text_of(browser, "[aria-current=step]") == "copying"
-    assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
-    assert "copying" in text_of(browser, "[role=status]")
-
-    before = {"state": LoadState.QUEUED, "done": 0, "total": None, "progress": 0}
-    Load.objects.filter(pk=load.pk).update(**before)
+    with storage.load_at_work(connection, load.pk):
+        Load.objects.filter(pk=load.pk).update(**far)
+        wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
+        assert text_of(browser, "[aria-current=step]") == "copying"
+        assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
+        assert "copying" in text_of(browser, "[role=status]")
+        before = {"state": LoadState.QUEUED, "done": 0, "total": None, "progress": 0}
+        Load.objects.filter(pk=load.pk).update(**before)
     for call in waiting:
         call()
     wait_for(browser, "#outcome", "6 records were loaded.")

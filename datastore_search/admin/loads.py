@@ -23,7 +23,7 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.loads import LoadFailed
-from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, retry
+from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
 from ..loading.report import write_report
 from ..models import Load, LoadState
 from .access import may, require
@@ -160,6 +160,8 @@ class LoadAdmin(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show how far a load is, or how it ended; a draft is seen as its preview."""
+        if object_id.isdecimal():
+            mark_interrupted(Load.objects.filter(pk=object_id))
         load = self.get_object(request, object_id)
         if load is None or not self.has_view_permission(request, load):
             return super().change_view(request, object_id, form_url, extra_context)
@@ -191,8 +193,9 @@ class LoadAdmin(admin.ModelAdmin):
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
         """Say how far some loads are (``?load=1&load=2``), those that may be seen."""
-        asked = [int(each) for each in request.GET.getlist("load")[:_ASKED_MOST] if each.isdigit()]
+        asked = [each for each in request.GET.getlist("load")[:_ASKED_MOST] if each.isdecimal()]
         loads = Load.objects.filter(pk__in=asked).select_related("resource")
+        mark_interrupted(loads)
         seen = [load for load in loads if may(request, "view", load.resource)]
         return JsonResponse({"loads": {str(load.pk): progress_of(load) for load in seen}})
 

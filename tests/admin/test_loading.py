@@ -6,6 +6,8 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,9 +15,11 @@ from unittest.mock import Mock
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading import LoadOptions, cleanup, drafts, jobs
 from datastore_search.loading.sources import bring
@@ -434,14 +438,26 @@ def progress(client: Client, *loads: Load) -> dict[str, Any]:
     return found
 
 
-def running(resource: Resource, **values: Any) -> Load:
-    values = {"state": LoadState.COPYING, "done": 250_000, "total": 1_000_000, **values}
-    return Load.objects.create(
-        resource=resource, source="large.csv", language="english", progress=0.3, **values
-    )
+Running = Callable[..., Load]
 
 
-def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource) -> None:
+@pytest.fixture
+def running(db: None) -> Iterator[Running]:
+    """Make loads that look as if a process were at work on them."""
+    with ExitStack() as locks:
+
+        def made(resource: Resource, **values: Any) -> Load:
+            values = {"state": LoadState.COPYING, "done": 250_000, "total": 1_000_000, **values}
+            load = Load.objects.create(
+                resource=resource, source="large.csv", language="english", progress=0.3, **values
+            )
+            locks.enter_context(storage.load_at_work(connection, load.pk))
+            return load
+
+        yield made
+
+
+def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource, running: Running) -> None:
     told = progress(staff, running(empty))
 
     assert told["percentage"] == 30
@@ -449,7 +465,9 @@ def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource) -> None:
     assert (told["state"], told["finished"]) == ("copying", False)
 
 
-def test_the_progress_is_told_in_the_language_of_the_page(staff: Client, empty: Resource) -> None:
+def test_the_progress_is_told_in_the_language_of_the_page(
+    staff: Client, empty: Resource, running: Running
+) -> None:
     load = running(empty)
 
     answer = staff.get(f"/vi{LOADS[3:]}progress/?load={load.pk}").json()
@@ -461,7 +479,19 @@ def test_what_is_asked_after_and_is_no_load_is_left_out(staff: Client, db: None)
     assert staff.get(f"{LOADS}progress/?load=x&load=99999999").json() == {"loads": {}}
 
 
-def test_the_page_of_a_load_shows_how_far_it_is(staff: Client, empty: Resource) -> None:
+def test_a_load_whose_process_is_gone_is_found_by_whoever_looks(
+    staff: Client, empty: Resource
+) -> None:
+    killed = {"state": LoadState.COPYING, "began": timezone.now(), "language": "english"}
+    first, second = (Load.objects.create(resource=empty, source="a", **killed) for _ in range(2))
+
+    assert progress(staff, first)["state"] == "failed"
+    assert "The load was interrupted" in page_of(staff, second, "change/")
+
+
+def test_the_page_of_a_load_shows_how_far_it_is(
+    staff: Client, empty: Resource, running: Running
+) -> None:
     page = page_of(staff, running(empty), "change/")
 
     assert '<progress max="100" value="30"' in page
@@ -469,7 +499,9 @@ def test_the_page_of_a_load_shows_how_far_it_is(staff: Client, empty: Resource) 
     assert "Cancel the load" in page
 
 
-def test_lists_show_loads_that_are_running(staff: Client, empty: Resource) -> None:
+def test_lists_show_loads_that_are_running(
+    staff: Client, empty: Resource, running: Running
+) -> None:
     load = running(empty)
 
     resources = "/en/admin/datastore_search/resource/"
@@ -477,7 +509,7 @@ def test_lists_show_loads_that_are_running(staff: Client, empty: Resource) -> No
         assert f'data-datastore-load="{load.pk}"' in staff.get(address).content.decode()
 
 
-def test_a_load_is_cancelled(staff: Client, empty: Resource) -> None:
+def test_a_load_is_cancelled(staff: Client, empty: Resource, running: Running) -> None:
     load = running(empty, state=LoadState.QUEUED)
 
     response = staff.post(f"{LOADS}{load.pk}/cancel/", follow=True)
@@ -498,7 +530,9 @@ def test_a_load_that_is_over_is_not_cancelled(staff: Client, resource: Resource)
 
 
 @pytest.mark.parametrize("what", ["cancel", "retry"])
-def test_only_a_post_changes_a_load(staff: Client, empty: Resource, what: str) -> None:
+def test_only_a_post_changes_a_load(
+    staff: Client, empty: Resource, what: str, running: Running
+) -> None:
     load = running(empty)
 
     assert staff.get(f"{LOADS}{load.pk}/{what}/").status_code == 405
@@ -626,7 +660,9 @@ def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource
 # Who may do what ----------------------------------------------------------------------------------
 
 
-def test_who_may_only_view_watches_and_changes_nothing(client: Client, resource: Resource) -> None:
+def test_who_may_only_view_watches_and_changes_nothing(
+    client: Client, resource: Resource, running: Running
+) -> None:
     client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
     load = running(
         resource, state=LoadState.FAILED, failure=LoadFailed().kept() | {"name": "EmptyFile"}
@@ -646,7 +682,9 @@ def test_who_may_only_view_watches_and_changes_nothing(client: Client, resource:
     assert resource.loads.count() == 3
 
 
-def test_who_may_see_nothing_learns_nothing_of_loads(client: Client, resource: Resource) -> None:
+def test_who_may_see_nothing_learns_nothing_of_loads(
+    client: Client, resource: Resource, running: Running
+) -> None:
     client.force_login(make_user("clerk", is_staff=True))
     load = running(resource)
 
