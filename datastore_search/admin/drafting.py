@@ -61,6 +61,9 @@ def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
         drafts.revise(load, options)
         return redirect(_PREVIEW, load.pk)
     if found and form.is_valid():
+        if form.cleaned_data["seen"] not in {"", found.mark}:
+            messages.warning(request, gettext("The draft has changed. Look at it once more."))
+            return redirect(_PREVIEW, load.pk)
         return _answered(request, load, form.chosen())
     context = _context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"found": found, "form": form, "fields": found.fields(form) if found else ()}

@@ -182,6 +182,8 @@ class PreviewForm(forms.Form):
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
     may_drop = forms.BooleanField(label=_("Fields may disappear"), required=False)
+    #: Which preview is being answered (``Found.mark``).
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
         self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +54,11 @@ class Found:
         """Say why the file cannot be loaded at all."""
         kept = self.kept.get("failure")
         return str(LoadFailed.revived(kept)) if kept else ""
+
+    @property
+    def mark(self) -> str:
+        """Tell this preview from others of the draft."""
+        return hashlib.sha256(json.dumps(self.kept, sort_keys=True).encode()).hexdigest()
 
     @property
     def names(self) -> list[str]:

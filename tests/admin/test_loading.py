@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -384,6 +385,19 @@ def test_a_look_that_never_came_is_asked_for_again(staff: Client, empty: Resourc
     staff.post(f"{LOADS}{load.pk}/preview/", {"again": "1"})
 
     assert '<option value="text" selected>' in page_of(staff, load)
+
+
+def test_only_what_was_seen_is_loaded(staff: Client, empty: Resource) -> None:
+    load = uploaded(staff, empty)
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', page_of(staff, load))
+    staff.post(f"{LOADS}{load.pk}/options/", {**PLAIN, "file": file("x\n9\n", "other.csv")})
+
+    assert decided(staff, load, seen=seen).state == LoadState.DRAFT
+    page = page_of(staff, load)
+
+    assert "The draft has changed. Look at it once more." in page
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', page)
+    assert decided(staff, load, seen=seen).state == LoadState.READY
 
 
 def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
