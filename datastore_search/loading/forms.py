@@ -21,7 +21,7 @@ from ..exceptions.loads import (
     UnknownType,
     YearFirst,
 )
-from ..field_types import FieldType, field_type, field_types, inferred_types
+from ..field_types import FieldType, Ordered, field_type, field_types, inferred_types
 from .table import literal
 
 
@@ -52,6 +52,11 @@ class Form:
     def title(self) -> Notation | str:
         """Name the form for people to read: a message, or the type where that says it all."""
         return self.says(type=self.kind.name, name=self.name) if self.says else self.kind.name
+
+    @property
+    def is_number(self) -> bool:
+        """Tell whether the values are numbers."""
+        return self.kind.ordered is Ordered.NUMBERS
 
     def fits(self, held: frozenset[str]) -> bool:
         """Tell whether a field may have the form, given the conditions that hold for all values."""

@@ -26,23 +26,15 @@ from ..exceptions.loads import (
     UnknownTypeField,
 )
 from ..field_types import FieldType
-from .forms import EITHER, TEXT, Family, Form, chosen_form, families, forms
+from .fitting import conditions_held, forms_that_fit, holds_for_all
+from .forms import EITHER, TEXT, Form, chosen_form, forms
 from .options import LoadOptions
 from .reasons import reasons_for_text
 from .table import FAULTS, STAGED, Table, kept_literal, literal
 from .tableschema import schema_of
 
-#: Rows that are looked at before all others.
-_FIRST_ROWS = 20_000
-
-#: Columns that are turned into rows together: DuckDB keeps 2,048 values of each.
-_COLUMNS_AT_ONCE = 200
-
 #: Groups of figures that are all as long as this are telephone numbers rather than amounts.
 _CODE_LETTERS = 9
-
-#: What a field that the file calls text may be all the same: figures in it are no numbers.
-_MOMENTS = frozenset({"date", "time", "timestamp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,7 @@ def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tupl
     _empty_nulls(table, options.nulls)
     found = _chosen(table, options)
     found |= _told(table, [column for column in table.columns if column not in found])
-    read = _inferred(table, [column for column in table.columns if column not in found])
+    read = forms_that_fit(table, [column for column in table.columns if column not in found])
     found |= {
         column: _decision(table, column, read.get(column, ()), options)
         for column in table.columns
@@ -179,7 +171,7 @@ def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
     told = {
         column: forms[tell] for column in columns if (tell := tells[column]) not in {None, "text"}
     }
-    held = _held(table, STAGED, {column: [form.accepts] for column, form in told.items()})
+    held = conditions_held(table, STAGED, {column: [form.accepts] for column, form in told.items()})
     return {
         column: Decision(form, told=True)
         for column, form in told.items()
@@ -199,139 +191,6 @@ def _note_misfits(table: Table, column: str, form: Form) -> None:
 
 # What the values say ------------------------------------------------------------------------------
 
-#: The forms that all values of a field are of, by column: several if they are rivals.
-Found = dict[str, tuple[Form, ...]]
-
-
-def _inferred(table: Table, columns: Sequence[str]) -> Found:
-    """
-    Find the forms that all values of each column are of.
-
-    The first rows are looked at before, for they refute most forms: only where some are left is
-    all of the file read, for the narrowest first.
-    """
-    tried = {column: _tried(table, column) for column in columns}
-    start = _looked_at(table, f"(SELECT * FROM {STAGED} LIMIT {_FIRST_ROWS})", tried)
-    if table.count() <= _FIRST_ROWS:
-        return {column: look.read for column, look in start.items()}
-    later = _looked_at(table, STAGED, {c: tried[c] for c in columns if c not in start})
-    return {column: look.read for column, look in later.items()} | _confirmed(table, start)
-
-
-def _tried(table: Table, column: str) -> tuple[Family, ...]:
-    """List the families that a field may be of."""
-    if table.tells[table.columns.index(column)] != TEXT.name:
-        return families
-    return tuple(family for family in families if family.kinds <= _MOMENTS)
-
-
-Held = dict[str, frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """What some rows say of a column: the conditions that hold, and the families left by them."""
-
-    held: frozenset[str]
-    left: tuple[Family, ...]
-
-    @property
-    def fitting(self) -> Family | None:
-        """Find the first family that all the values are of."""
-        return next((family for family in self.left if family.read(self.held)), None)
-
-    @property
-    def read(self) -> tuple[Form, ...]:
-        """Give the forms of that family."""
-        return self.fitting.read(self.held) if self.fitting else ()
-
-    def asks(self, *, guarded: bool) -> tuple[str, ...]:
-        """List the conditions to try next, unless a family fits already."""
-        if self.fitting:
-            return ()
-        return tuple(
-            way
-            for family in self.left
-            for way in family.ways
-            if bool(family.guard) == guarded and way not in self.held
-        )
-
-    def told(self, more: frozenset[str], *, guarded: bool) -> _Look:
-        """Take the answer to what was asked."""
-        held = self.held | more
-        return _Look(
-            held,
-            tuple(
-                family for family in self.left if bool(family.guard) != guarded or family.read(held)
-            ),
-        )
-
-
-def _looked_at(
-    table: Table, relation: str, tried: Mapping[str, Sequence[Family]]
-) -> dict[str, _Look]:
-    """
-    Look at some rows: the cheap conditions first, the others where nothing else fits.
-
-    A column without any value is left out.
-    """
-    first = {c: [way for family in tried[c] for way in family.first_ways] for c in tried}
-    looks = {
-        column: _Look(held, tuple(family for family in tried[column] if family.may_fit(held)))
-        for column, held in _held(table, relation, first).items()
-    }
-    for guarded in (False, True):
-        asked = {c: ways for c, look in looks.items() if (ways := look.asks(guarded=guarded))}
-        for column, held in _held(table, relation, asked).items():
-            looks[column] = looks[column].told(held, guarded=guarded)
-    return looks
-
-
-def _confirmed(table: Table, start: Mapping[str, _Look]) -> Found:
-    """Try on all rows what the first have left: the narrowest family, and where it fails others."""
-    narrowest = {column: look.fitting for column, look in start.items() if look.fitting}
-    asked = {c: [w for w in family.ways if w in start[c].held] for c, family in narrowest.items()}
-    held = _held(table, STAGED, asked)
-    found = {column: family.read(held[column]) for column, family in narrowest.items()}
-    others = {
-        column: tuple(family for family in start[column].left if family is not narrowest[column])
-        for column, read in found.items()
-        if not read
-    }
-    found |= {column: look.read for column, look in _looked_at(table, STAGED, others).items()}
-    return found
-
-
-def _held(table: Table, relation: str, tried: Mapping[str, Iterable[str]]) -> Held:
-    """
-    Find the conditions that hold for all values of each column, among those tried on it.
-
-    A column without any value is left out.  The columns are turned into rows first, so that a
-    table of 500 columns costs as many expressions as one of a single column: DuckDB takes 2 ms to
-    prepare each.  Columns on which the same is tried are looked at together.
-    """
-    together: dict[tuple[str, ...], list[str]] = {}
-    for column, ways in tried.items():
-        together.setdefault(tuple(dict.fromkeys(ways)), []).append(column)
-    found: Held = {}
-    for ways, columns in together.items():
-        for start in range(0, len(columns) if ways else 0, _COLUMNS_AT_ONCE):
-            some = columns[start : start + _COLUMNS_AT_ONCE]
-            found |= _held_of(table, relation, some, ways)
-    return found
-
-
-def _held_of(table: Table, relation: str, columns: Sequence[str], ways: Sequence[str]) -> Held:
-    holds = ", ".join(f"bool_and(coalesce({FieldType.over(way, 'value')}, false))" for way in ways)
-    answers = table.connection.execute(
-        f"SELECT name, {holds} FROM (UNPIVOT (SELECT {', '.join(columns)} FROM {relation})"
-        f" ON {', '.join(columns)} INTO NAME name VALUE value) WHERE value <> '' GROUP BY name"
-    ).fetchall()
-    return {
-        name: frozenset(way for way, holds in zip(ways, held, strict=True) if holds)
-        for name, *held in answers
-    }
-
 
 def _decision(table: Table, column: str, read: Sequence[Form], options: LoadOptions) -> Decision:
     """Choose the form of a field among those that all its values are of."""
@@ -349,7 +208,7 @@ def _between_rivals(
     for form in rivals:
         if form.notation == options.date_order:
             return Decision(form, reason=DecidedByOrder(type=form.title))
-    ambiguous = AmbiguousNumbers if rivals[0].kind.name not in _MOMENTS else AmbiguousDates
+    ambiguous = AmbiguousNumbers if rivals[0].is_number else AmbiguousDates
     remark = ambiguous(
         field=_name(table, column),
         value=_example(table, column, "true" if ambiguous is AmbiguousDates else _HAS_COMMA),
@@ -372,19 +231,10 @@ def _doubted(table: Table, column: str, form: Form) -> Decision:
             field=name, value=_example(table, column, "true"), other=form.name
         )
         return Decision(TEXT, reason=remark, remark=remark)
-    if form is forms["numeric"] and _all(table, column, _LIKE_THOUSANDS):
+    if form is forms["numeric"] and holds_for_all(table, column, _LIKE_THOUSANDS):
         value = _example(table, column, "contains({v}, '.')")
         return Decision(form, remark=MaybeThousands(field=name, value=value, other="int4:comma"))
     return Decision(form)
-
-
-def _all(table: Table, column: str, condition: str) -> bool:
-    """Ask whether all values meet a condition; most are refuted by the first rows."""
-    start = f"(SELECT * FROM {STAGED} LIMIT {_FIRST_ROWS})"
-    return all(
-        condition in _held_of(table, relation, [column], [condition]).get(column, {condition})
-        for relation in (start, STAGED)
-    )
 
 
 def _are_codes(table: Table, column: str) -> bool:

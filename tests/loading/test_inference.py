@@ -10,7 +10,7 @@ import pytest
 
 from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, UnknownTypeField
 from datastore_search.field_types import field_type, field_types
-from datastore_search.loading import LoadOptions, inference
+from datastore_search.loading import LoadOptions, fitting
 from datastore_search.loading.inference import decide
 from datastore_search.loading.reading import open_table
 from datastore_search.loading.rows import batches_of
@@ -153,8 +153,8 @@ def test_what_the_first_rows_look_like_decides_nothing(
     path = tmp_path / "file.csv"
     path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
     found = []
-    for rows in (inference._FIRST_ROWS, 10 * MANY):
-        monkeypatch.setattr(inference, "_FIRST_ROWS", rows)
+    for rows in (fitting._FIRST_ROWS, 10 * MANY):
+        monkeypatch.setattr(fitting, "_FIRST_ROWS", rows)
         with open_table(path, LoadOptions()) as table:
             found.append([each.kind.name for each in decide(table, LoadOptions())])
 
