@@ -25,6 +25,7 @@ FAULTS = "stage.faults"
 #: 2,048 rows at once, and keeps place for each of their cells, in each thread.
 _WIDE = 300
 _WIDE_GROUP_ROWS = 2_048
+_WIDE_BLOCK_BYTES = 2**14
 _WIDE_FIELD_BYTES = 320 * 2**10
 
 _DATABASE = "stage"
@@ -50,7 +51,7 @@ class Stage:
         most = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
         self.connection.execute(f"USE memory; DETACH {_DATABASE}")
         self.connection.execute(f"SET threads = 1; SET memory_limit = '{most}B'")
-        self.attach("wide", f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS})")
+        self.attach("wide", f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS}, BLOCK_SIZE {_WIDE_BLOCK_BYTES})")
 
     def attach(self, name: str, options: str = "") -> None:
         """Open an empty database in the folder."""

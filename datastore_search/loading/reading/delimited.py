@@ -23,7 +23,7 @@ from ...exceptions.loads import (
     BadRow,
     EmptyColumns,
     LinesAbove,
-    MemoryTooSmall,
+    NoMemory,
     RaggedRow,
     Remark,
     TooManyFields,
@@ -63,7 +63,7 @@ def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
             _stage_row_by_row(text.path, layout, place)
         width = _without_empty_columns(layout.header, place)
     except duckdb.OutOfMemoryException as error:
-        raise MemoryTooSmall from error
+        raise NoMemory from error
     header = tuple(cell.strip() for cell in layout.header[:width])
     return Table(
         stage=place,
