@@ -70,12 +70,12 @@ class LoadAdmin(admin.ModelAdmin):
     list_display = (
         "source",
         "resource",
-        "mode",
         "shown_state",
         "records",
         "bad",
         "started",
         "took",
+        "mode",
     )
     list_filter = ("state", "mode", "origin")
     list_select_related = ("resource",)
