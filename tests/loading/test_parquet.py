@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,23 @@ def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, name: str) -> None:
     (tmp_path / "ab.parquet").write_bytes(parquet_of("SELECT 'another' AS k"))
 
     assert read(tmp_path / name, "SELECT 'this' AS k") == (("text",), [("this",)])
+
+
+def test_a_file_that_points_to_another_is_refused(tmp_path: Path) -> None:
+    another = tmp_path / "another.parquet"
+    another.write_bytes(parquet_of("SELECT 'secret' AS k"))
+    content, length = another.read_bytes(), struct.unpack("<I", another.read_bytes()[-8:-4])[0]
+    # Of each column the footer may say first in which file it is; here it says nothing.
+    place, name = b"\x19\x1c\x26", str(another).encode()
+    footer = content[-8 - length : -8].replace(
+        place, place[:2] + b"\x18" + bytes([len(name)]) + name + b"\x16", 1
+    )
+    pointing = content[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+    failure = refused(tmp_path / "file", pointing)
+
+    assert isinstance(failure, UnreadableParquet)
+    assert "no references" in str(failure.__cause__)
 
 
 def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
