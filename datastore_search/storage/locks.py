@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
@@ -19,7 +20,11 @@ _LOAD_LOCK = 0x64735F6C
 #: The first number of those that let only one load of a resource run; the second is made of its id.
 _RESOURCE_LOCK = 0x64735F72
 
+#: What a portal may limit for its requests, and no load should meet.
+_UNLIMITED = {"statement_timeout": "0", "lock_timeout": "0"}
+
 #: How often a server that works for a load looks whether the load's process is still there.
+_CLIENT_LOOKED_FOR = "client_connection_check_interval"
 _LOOK_FOR_CLIENT = "2s"
 
 #: The advisory lock of whoever changes aliases.
@@ -119,19 +124,22 @@ def _named(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
     finally:
         if connection.is_usable():  # and may be somebody else's next
             with connection.cursor() as cursor:
-                cursor.execute("RESET application_name")
-                cursor.execute("RESET client_connection_check_interval")
+                for setting in (
+                    "application_name",
+                    "client_connection_check_interval",
+                    *_UNLIMITED,
+                ):
+                    cursor.execute(sql.SQL("RESET {}").format(sql.Identifier(setting)))
 
 
 def _name(connection: BaseDatabaseWrapper, load_id: int) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('application_name', %s, false)", [_session_name(load_id)])
+        for setting, value in {"application_name": _session_name(load_id), **_UNLIMITED}.items():
+            cursor.execute("SELECT set_config(%s, %s, false)", [setting, value])
     # Else an index would be made to its end, and its locks held, for a process that was killed.
     # Not every operating system can tell PostgreSQL that a client is gone.
     with suppress(DatabaseError), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('client_connection_check_interval', %s, false)", [_LOOK_FOR_CLIENT]
-        )
+        cursor.execute("SELECT set_config(%s, %s, false)", [_CLIENT_LOOKED_FOR, _LOOK_FOR_CLIENT])
 
 
 def _session_name(load_id: int) -> str:

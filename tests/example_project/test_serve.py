@@ -80,6 +80,7 @@ def loaded(resource: Resource, served: psutil.Popen) -> str:
         return load.is_finished
 
     wait_for(is_over, "the end of the load", alive=served.is_running)
+    assert load.error == ""
     return load.state
 
 

@@ -45,6 +45,7 @@ from datastore_search.models import Load, LoadState, Resource, upload_storage
 from datastore_search.signals import load_failed, resource_loaded
 
 from ..builders import make_resource
+from .holds import wait_for
 from .workers import DATABASE
 
 CSV = b"a,b\n1,x\n2,y\n"
@@ -313,9 +314,10 @@ def test_progress_only_grows_and_is_seen_from_elsewhere(
     path.write_bytes(b"a\n" + b"1\n" * 30_000)
     seen: list[tuple[int | None, str]] = []
 
-    def look(*_records: int) -> None:
-        load = Load.objects.filter(resource=committed).first()
-        assert load is not None
+    def look(done: int, _total: int) -> None:
+        loads = Load.objects.filter(resource=committed, state=LoadState.COPYING)
+        wait_for(lambda: loads.filter(done=done).exists(), "progress", alive=lambda: True)
+        load = loads.get()
         seen.append((load.percentage, load.state))
 
     load_file(committed, path, progress=look)
@@ -433,6 +435,35 @@ def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
     states = [Load.objects.get(pk=load.pk).state for load in (left, waits, draft)]
     assert states == [LoadState.FAILED, LoadState.QUEUED, LoadState.DRAFT]
     assert Load.objects.get(pk=left.pk).error == str(LoadInterrupted())
+
+
+def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
+    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+    limits: list[str] = []
+    index = storage.index_records
+
+    def ask() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout')")
+            (limit,) = cursor.fetchone()
+        return str(limit)
+
+    def noted(*arguments: Any, **options: Any) -> None:
+        limits.append(ask())
+        index(*arguments, **options)
+
+    monkeypatch.setattr(storage, "index_records", noted)
+    default = ask()
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '10min'")
+
+    load_file(committed, path, options=LoadOptions(may_drop=True))
+
+    assert limits == ["0"]
+    assert ask() == default
 
 
 # Two at once --------------------------------------------------------------------------------------
