@@ -64,10 +64,6 @@ class NothingBelow(LoadFailed):
     message = _("The file has no row below the lines that are to be skipped: %(count)s.")
 
 
-class UnreadableFile(LoadFailed):
-    message = _("The file cannot be read: %(reason)s")
-
-
 class TooManyFields(LoadFailed):
     message = _("The file has %(count)s fields; at most %(most)s can be stored.")
 

@@ -141,6 +141,15 @@ def test_a_row_that_duckdb_passes_over_is_found(
     assert faults == []
 
 
+@pytest.mark.parametrize("name", ["[ab]*.csv", "plain.csv.gz", "it's.csv", "a.csv?b", "dữ liệu"])
+def test_no_name_misleads_duckdb(path: Path, name: str) -> None:
+    path.with_name("a.csv").write_text("x\n1\n")
+    named = path.with_name(name)
+    named.write_text("a,b\n1,2\n")
+
+    assert read(named) == ([(2, "1", "2")], [])
+
+
 # Lines --------------------------------------------------------------------------------------------
 
 

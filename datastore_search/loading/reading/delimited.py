@@ -58,9 +58,12 @@ def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
     if width > FIELDS_MOST:
         raise TooManyFields(count=width, most=FIELDS_MOST)
     place.make_room(width)
+    # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
+    source = place.folder / "source"
+    source.symlink_to(text.path.resolve())
     try:
-        if not _stage_as_it_is(text.path, layout, place):
-            _stage_row_by_row(text.path, layout, place)
+        if not _stage_as_it_is(source, layout, place):
+            _stage_row_by_row(source, layout, place)
         width = _without_empty_columns(layout.header, place)
     except duckdb.OutOfMemoryException as error:
         raise NoMemory from error
