@@ -23,6 +23,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading import LoadOptions
 from datastore_search.loading.reading import sheets, workbooks
+from datastore_search.loading.reading.cells import written_number
 from datastore_search.loading.reading.sheets import read_sheet
 from datastore_search.loading.table import Table, stage
 from datastore_search.storage import FIELDS_MOST
@@ -123,7 +124,7 @@ def test_there_may_not_be_too_many_fields(path: Path) -> None:
     ],
 )
 def test_numbers_are_written_without_loss(number: float, text: str) -> None:
-    assert sheets._number(number) == text
+    assert written_number(number) == text
     assert float(text) == number
 
 

@@ -8,12 +8,10 @@ out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -45,6 +43,7 @@ from ..headers import unique_names
 from ..options import LoadOptions
 from ..table import Stage, Table
 from . import ods, ole, xlsx
+from .cells import WRITERS, ods_text, told_by
 from .figures import types_of_numbers
 from .staging import Rows
 from .workbooks import Kind, kind_of
@@ -59,11 +58,6 @@ _YEARS = range(1900, 2101)
 _NUMBERS = frozenset({int, float})
 #: The kind of a cell that holds an error.
 _ERROR = type(None)
-_ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
-#: Whole numbers up to here are exact.
-_WHOLE_MOST = 2**53
-#: Numbers beyond these are written with an exponent.
-_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
 
 
 def read_sheet(path: Path, options: LoadOptions, place: Stage) -> Table:
@@ -154,7 +148,7 @@ class _Workbook:
             raise EmptySheet(sheet=cells.name)
         if cells.width > FIELDS_MOST:
             raise TooManyFields(count=cells.width, most=FIELDS_MOST)
-        return _Sheet(cells, errors, _ods_text if self.kind == Kind.ODS else str)
+        return _Sheet(cells, errors, ods_text if self.kind == Kind.ODS else str)
 
     def _errors(self, number: int) -> Iterator[tuple[int, int, str]]:
         if self.kind == Kind.ODS and self.has_errors:
@@ -269,7 +263,7 @@ class _Filling:
         self, rows: Rows, header: _Row, nulls: Sequence[str], text: Callable[[str], str]
     ) -> None:
         cells = [header.errors.get(position, cell) for position, cell in enumerate(header.cells)]
-        self._writers = {**_WRITERS, str: text}
+        self._writers = {**WRITERS, str: text}
         self._labels = [self._writers[type(cell)](cell) for cell in cells]
         self._nulls = frozenset(nulls)
         self._rows = rows
@@ -297,7 +291,7 @@ class _Filling:
         kinds = [self._kinds[position] - {_ERROR} for position in kept]
         numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]
         told = types_of_numbers(place, numbers, self._nulls)
-        tells = tuple(told.get(column) or _told(found) for column, found in enumerate(kinds))
+        tells = tuple(told.get(column) or told_by(found) for column, found in enumerate(kinds))
         return Table(stage=place, names=names, labels=labels, tells=tells, remarks=tuple(remarks))
 
     def _texts(self, cells: Sequence[Any]) -> list[str | None]:
@@ -312,59 +306,3 @@ class _Filling:
                 kinds.add(kind)
             texts.append(self._writers[kind](cell))
         return texts
-
-
-# Cells --------------------------------------------------------------------------------------------
-
-
-def _number(number: float) -> str:
-    """Write a number with its digits; Excel has no more than 15 to 17 of them."""
-    if number.is_integer() and abs(number) < _WHOLE_MOST:
-        return str(int(number))
-    text = repr(number).removesuffix(".0")
-    if "e" in text and _SMALLEST_PLAIN < abs(number) < _LARGEST_PLAIN:
-        return format(Decimal(text), "f")
-    return text
-
-
-def _clock(moment: time) -> str:
-    text = moment.isoformat()
-    return text.rstrip("0") if moment.microsecond else text
-
-
-def _duration(duration: timedelta) -> str:
-    """Write a duration as sheets do, in hours: 30:00:00."""
-    seconds = abs(duration).total_seconds()
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
-    sign = "-" if duration < timedelta() else ""
-    fraction = f"{rest % 1:.6f}"[1:].rstrip("0").rstrip(".")
-    return f"{sign}{int(hours):02}:{int(minutes):02}:{int(rest):02}{fraction}"
-
-
-_WRITERS: Mapping[type, Callable[[Any], str]] = {
-    bool: lambda truth: "true" if truth else "false",
-    int: str,
-    float: _number,
-    date: date.isoformat,
-    datetime: lambda moment: moment.isoformat(" "),
-    time: _clock,
-    timedelta: _duration,
-}
-
-
-def _ods_text(text: str) -> str:
-    """Write a duration of more than a day, which calamine leaves as it is, as all the others."""
-    found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
-    return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
-
-
-def _told(kinds: set[type]) -> str | None:
-    """Say what a sheet's cells are, where they are of one kind."""
-    if not kinds:
-        return None
-    if kinds <= {date, datetime}:
-        return "date" if kinds == {date} else "timestamp"
-    if kinds == {bool}:
-        return "bool"
-    return "time" if kinds == {time} else "text"

@@ -1,0 +1,68 @@
+"""The cells of a sheet as texts: numbers without loss, dates as ISO has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+_ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
+#: Whole numbers up to here are exact.
+_WHOLE_MOST = 2**53
+#: Numbers beyond these are written with an exponent.
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
+
+
+def written_number(number: float) -> str:
+    """Write a number with its digits; Excel has no more than 15 to 17 of them."""
+    if number.is_integer() and abs(number) < _WHOLE_MOST:
+        return str(int(number))
+    text = repr(number).removesuffix(".0")
+    if "e" in text and _SMALLEST_PLAIN < abs(number) < _LARGEST_PLAIN:
+        return format(Decimal(text), "f")
+    return text
+
+
+def _clock(moment: time) -> str:
+    text = moment.isoformat()
+    return text.rstrip("0") if moment.microsecond else text
+
+
+def _duration(duration: timedelta) -> str:
+    """Write a duration as sheets do, in hours: 30:00:00."""
+    seconds = abs(duration).total_seconds()
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    sign = "-" if duration < timedelta() else ""
+    fraction = f"{rest % 1:.6f}"[1:].rstrip("0").rstrip(".")
+    return f"{sign}{int(hours):02}:{int(minutes):02}:{int(rest):02}{fraction}"
+
+
+WRITERS: Mapping[type, Callable[[Any], str]] = {
+    bool: lambda truth: "true" if truth else "false",
+    int: str,
+    float: written_number,
+    date: date.isoformat,
+    datetime: lambda moment: moment.isoformat(" "),
+    time: _clock,
+    timedelta: _duration,
+}
+
+
+def ods_text(text: str) -> str:
+    """Write a duration of more than a day, which calamine leaves as it is, as all the others."""
+    found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
+    return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
+
+
+def told_by(kinds: set[type]) -> str | None:
+    """Say what a sheet's cells are, where they are of one kind."""
+    if not kinds:
+        return None
+    if kinds <= {date, datetime}:
+        return "date" if kinds == {date} else "timestamp"
+    if kinds == {bool}:
+        return "bool"
+    return "time" if kinds == {time} else "text"
