@@ -708,6 +708,20 @@ def test_who_may_see_nothing_learns_nothing_of_loads(
     assert client.get(f"{LOADS}progress/?load={load.pk}").json() == {"loads": {}}
 
 
+def test_a_permission_may_be_for_one_resource(client: Client, db: None, settings: Any) -> None:
+    password = "django.contrib.auth.backends.ModelBackend"
+    settings.AUTHENTICATION_BACKENDS = [password, "tests.pages.backends.OnlyTheOneNamedMine"]
+    client.force_login(make_user("clerk", is_staff=True), backend=password)
+    mine, other = make_resource(name="mine"), make_resource(name="other")
+
+    for resource, status in ((mine, 200), (other, 403)):
+        page = f"/en/admin/datastore_search/resource/{resource.pk}/change/"
+        assert client.get(page).status_code == status
+        assert client.get(f"{LOADS}{resource.loads.get().pk}/change/").status_code == status
+    assert client.get(load_page(mine)).status_code == 403
+    assert client.get(LOADS).status_code == 403
+
+
 def test_nobody_makes_or_deletes_loads_by_hand(staff: Client, resource: Resource) -> None:
     load = resource.loads.get()
 
