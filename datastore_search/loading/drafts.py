@@ -7,7 +7,6 @@ seconds, otherwise by a worker, so that no request waits for it.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Container, Mapping
 from functools import partial
@@ -36,9 +35,6 @@ _PACKED_AT_ONCE_BYTES = 2**20
 #: How gzip, zip (so XLSX and ODS) and Parquet begin.
 _PACKED = (b"\x1f\x8b", b"PK", b"PAR1")
 _NAME_LETTERS = 500
-
-#: What PostgreSQL's JSON cannot hold.
-_NO_CHARACTER = r"\u0000"
 
 
 def draft(
@@ -112,15 +108,19 @@ def _take(load: Load, options: LoadOptions) -> None:
 
 
 def _look_soon(load: Load) -> None:
-    if load.file and load.file.size <= _most_at_once(load.file):
+    if load.file and _is_read_soon(load.file):
         look(load)
     else:
         jobs.when_committed(partial(_hand_over, load))
 
 
-def _most_at_once(file: File) -> int:
-    with file.open("rb") as opened:
-        return _PACKED_AT_ONCE_BYTES if opened.read(4).startswith(_PACKED) else _AT_ONCE_BYTES
+def _is_read_soon(file: File) -> bool:
+    try:
+        with file.open("rb") as opened:
+            is_packed = opened.read(4).startswith(_PACKED)
+            return file.size <= (_PACKED_AT_ONCE_BYTES if is_packed else _AT_ONCE_BYTES)
+    except OSError:
+        return True  # whoever looks says what is wrong
 
 
 def _hand_over(load: Load) -> None:
@@ -165,10 +165,19 @@ def _store(load: Load, path: Path, name: str) -> None:
 
 def _keep(load: Load, found: dict[str, Any]) -> None:
     """Keep what was found, unless somebody has changed or submitted the draft meanwhile."""
-    load.preview = found = json.loads(json.dumps(found).replace(_NO_CHARACTER, "\ufffd"))
+    load.preview = found = _storable(found)
     Load.objects.filter(
         pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
     ).update(preview=found)
+
+
+def _storable(value: Any) -> Any:
+    """Make “�” of the character U+0000, which PostgreSQL's JSON cannot hold."""
+    if isinstance(value, str):
+        return value.replace("\0", "�")
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _as_json(found: Preview) -> dict[str, Any]:

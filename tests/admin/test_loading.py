@@ -261,13 +261,25 @@ def test_a_preview_that_breaks_is_told_and_logged(
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.parametrize(("text", "shown"), [("x\0y", "x�y"), (r"x\u0000y", r"x\u0000y")])
 def test_the_character_that_no_database_stores_does_not_break_the_preview(
-    staff: Client, empty: Resource
+    staff: Client, empty: Resource, text: str, shown: str
 ) -> None:
-    page = page_of(staff, uploaded(staff, empty, json.dumps([{"a": "x\0y"}]), file=file(
-        json.dumps([{"a": "x\0y"}]), "a.json")))  # fmt: skip
+    given = file(json.dumps([{"a": text}]), "a.json")
 
-    assert "x�y" in page
+    load = drafts.draft(empty, LoadOptions(), file=given)
+
+    assert shown in page_of(staff, load)
+
+
+def test_a_draft_whose_file_is_gone_says_so(staff: Client, empty: Resource, uploads: Path) -> None:
+    load = uploaded(staff, empty)
+    for path in stored(uploads):
+        path.unlink()
+
+    staff.post(f"{LOADS}{load.pk}/options/", PLAIN)
+
+    assert "The file is not there any more" in page_of(staff, load)
 
 
 @pytest.mark.parametrize("path", sorted(TRAPS.iterdir()), ids=lambda path: path.name)
