@@ -375,7 +375,7 @@ class LoadForm(forms.Form):
         given = [found.get("file"), found.get("url")]
         if all(given):
             raise ValidationError(gettext("Give a file or an address, not both."))
-        if not any(given) and not self.stored and "file" not in self.errors:
+        if not any(given) and not self.stored and not {"file", "url"} & self.errors.keys():
             raise ValidationError(gettext("Give a file, or the address of one."))
         return found
 

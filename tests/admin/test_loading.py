@@ -107,6 +107,16 @@ def test_a_file_and_an_address_are_refused(staff: Client, empty: Resource) -> No
     assert not Load.objects.exists()
 
 
+def test_an_address_with_a_password_is_refused(staff: Client, empty: Resource) -> None:
+    address = {**PLAIN, "url": "https://me:secret@data.example/a.csv"}
+
+    page = staff.post(load_page(empty), address).content.decode()
+
+    assert "The address must not hold a user name or password." in page
+    assert "Give a file, or the address of one." not in page
+    assert not Load.objects.exists()
+
+
 def test_a_file_that_is_too_large_is_refused(
     staff: Client, empty: Resource, settings: Any, uploads: Path
 ) -> None:
