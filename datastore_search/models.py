@@ -568,6 +568,8 @@ class Profiles:
 
 def kept_profiles(load_id: int | None) -> Profiles | None:
     """Read the profiles of a load's table, which nothing that searches needs."""
+    if load_id is None:
+        return None
     wanted = Load.objects.filter(pk=load_id).values_list("profiles", "fingerprint", "rows")
     profiles, fingerprint, rows = wanted.first() or ({}, "", 0)
     if not profiles:

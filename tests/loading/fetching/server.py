@@ -6,12 +6,12 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from threading import Thread
 
-#: Of nobody but 127.0.0.1, signed by itself: ``openssl req -x509 -newkey ec -pkeyopt
-#: ec_paramgen_curve:P-256 -nodes -days 36500 -addext subjectAltName=IP:127.0.0.1``, and its key.
-CERTIFICATE = Path(__file__).with_name("certificate.pem")
+import trustme
+
+#: Vouches for this process's servers, which are 127.0.0.1 and nobody else.
+AUTHORITY = trustme.CA()
 
 Answer = bytes | Callable[[socket.socket], None]
 
@@ -63,7 +63,7 @@ def serving(*, secure: bool = False) -> Iterator[Server]:
     tls = None
     if secure:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        tls.load_cert_chain(CERTIFICATE)
+        AUTHORITY.issue_cert("127.0.0.1").configure_cert(tls)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = Server(listener, tls)
         thread = Thread(target=server.run, daemon=True)

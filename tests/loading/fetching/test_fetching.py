@@ -31,7 +31,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.fetching import fetch
 
-from .server import CERTIFICATE, Server, answer, serving
+from .server import AUTHORITY, Server, answer, serving
 
 BODY = b"a,b\n1,2\n"
 
@@ -333,11 +333,16 @@ def secure(settings: Any) -> Iterator[Server]:
         yield server
 
 
-def test_a_server_that_somebody_vouches_for_is_fetched_from(
-    secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
+@pytest.fixture
+def vouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "authority.pem"
+    AUTHORITY.cert_pem.write_to_path(str(path))
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
 
+
+def test_a_server_that_somebody_vouches_for_is_fetched_from(
+    secure: Server, tmp_path: Path, vouched: None
+) -> None:
     assert fetch(secure.url("/f"), tmp_path).path.read_bytes() == BODY
     assert f"\r\nHost: {secure.host}\r\n" in secure.asked[0]
 
@@ -350,10 +355,8 @@ def test_a_server_that_nobody_vouches_for_is_asked_nothing(secure: Server, tmp_p
 
 
 def test_a_certificate_is_of_the_name_that_was_asked_for(
-    secure: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secure: Server, tmp_path: Path, vouched: None
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-
     with pytest.raises(UntrustedServer, match="localhost"):
         fetch(f"https://localhost:{secure.port}/f", tmp_path)
 
