@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any, cast
 
 from django import forms
-from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
+from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connections, router
-from django.forms.utils import flatatt
 from django.template.defaultfilters import filesizeformat
 from django.utils.functional import Promise
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
@@ -26,9 +22,9 @@ from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions
 from ..loading.fetching import check_url
-from ..loading.forms import forms as types
 from ..loading.tableschema import schema_of
 from ..models import Field, IndexKind, Mode, Resource
+from .inputs import Lines, PlainSelect, Suggesting, types_to_choose
 
 _SCHEMA_BYTES_MOST = 2**20
 
@@ -59,39 +55,6 @@ _DATE_ORDERS: _Choices = [
     ("dmy", _("day first: 03/04/2025 is 3 April")),
     ("mdy", _("month first: 03/04/2025 is 4 March")),
 ]
-
-
-def types_to_choose(kept: str = "") -> list[tuple[str, str]]:
-    """List the types and their notations, as people choose them, after the choice of none."""
-    known = _types_in(get_language())
-    return known if kept in dict(known) else [*known, (kept, kept)]
-
-
-@cache
-def _types_in(language: str | None) -> list[tuple[str, str]]:
-    """List the types in a language, the active one, once: a page may have 1,600 such lists."""
-    return [
-        ("", gettext("as the file shows")),
-        *((name, str(form.title)) for name, form in types.items()),
-    ]
-
-
-class _Select(forms.Select):
-    """A select that is written without a template: a preview has one for each of 1,600 fields."""
-
-    def render(
-        self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
-    ) -> SafeString:
-        options = format_html_join(
-            "",
-            '<option value="{}"{}>{}</option>',
-            (
-                (choice, mark_safe(" selected") if choice == (value or "") else "", label)
-                for choice, label in self.choices
-            ),
-        )
-        attributes = flatatt({**self.build_attrs(self.attrs, attrs), "name": name})
-        return format_html("<select{}>{}</select>", attributes, options)
 
 
 class ResourceForm(forms.ModelForm):
@@ -137,42 +100,8 @@ class FieldForm(forms.ModelForm):
                 label=self.fields["chosen"].label,
                 choices=types_to_choose(self.instance.chosen),
                 required=False,
-                widget=_Select,
+                widget=PlainSelect,
             )
-
-
-class _Suggesting(AdminTextInputWidget):
-    """A line of text for which the browser suggests some."""
-
-    template_name = "datastore_search/admin/_suggesting.html"
-
-    def __init__(self, suggested: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
-        super().__init__(attrs)
-        self.suggested = tuple(suggested)
-
-    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        context = super().get_context(name, value, attrs)
-        listed = f"{context['widget']['attrs'].get('id', name)}_suggested"
-        context["widget"]["attrs"]["list"] = listed
-        return {**context, "listed": listed, "suggested": self.suggested}
-
-
-class _Lines(forms.CharField):
-    """Texts, one in each line; what is a line's own is kept as it is."""
-
-    widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, strip=False, **kwargs)
-
-    def prepare_value(self, value: Any) -> Any:
-        return "\n".join(value) if isinstance(value, list | tuple) else value
-
-    def to_python(self, value: Any) -> Any:
-        return tuple(line for line in (value or "").splitlines() if line)
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return bool(tuple(initial or ()) != self.to_python(data))
 
 
 class PreviewForm(forms.Form):
@@ -199,7 +128,7 @@ class PreviewForm(forms.Form):
                 choices=types_to_choose(kept),
                 required=False,
                 initial=kept,
-                widget=_Select(attrs={"aria-label": name}),
+                widget=PlainSelect(attrs={"aria-label": name}),
             )
 
     def chosen(self) -> LoadOptions:
@@ -237,7 +166,7 @@ class LoadForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("What becomes of the records"), choices=Mode.choices, widget=forms.RadioSelect
     )
-    key = _Lines(
+    key = Lines(
         label=_("Fields of the key"),
         help_text=_(
             "Names of fields that no two records share, one in each line. Updating needs them."
@@ -246,7 +175,7 @@ class LoadForm(forms.Form):
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
-    nulls = _Lines(
+    nulls = Lines(
         label=_("Texts that mean nothing"),
         help_text=_("Such as NA or -, one in each line. Empty cells always mean nothing."),
     )
@@ -257,7 +186,7 @@ class LoadForm(forms.Form):
         label=_("Character encoding"),
         required=False,
         help_text=_("Empty: it is recognised."),
-        widget=_Suggesting(_ENCODINGS, attrs={"class": ""}),
+        widget=Suggesting(_ENCODINGS, attrs={"class": ""}),
     )
     delimiter = forms.ChoiceField(
         label=_("What separates the cells"), choices=_DELIMITERS, required=False
