@@ -2,7 +2,8 @@
 The Django admin: describe resources, load files into them, watch their loads, issue tokens.
 
 ``resources`` and ``loads`` have the pages of each, ``drafting`` leads from an upload to a load;
-``forms`` (of ``inputs``) is what staff are asked, ``found`` what a preview shows, ``showing`` how a load looks, ``access`` who may do what.
+``forms``, made of ``inputs``, is what staff are asked, ``found`` what a preview shows, ``showing``
+how a load looks, ``access`` who may do what.
 """
 
 from . import loads, resources, tokens
