@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -79,7 +79,7 @@ def text_of(browser: Chrome, selector: str) -> str:
 
 
 def wait_for(browser: Chrome, selector: str, text: str) -> None:
-    WebDriverWait(browser, 30, ignored_exceptions=[StaleElementReferenceException]).until(
+    WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException]).until(
         lambda browser: text in text_of(browser, selector)
     )
 

@@ -338,8 +338,11 @@ NAMES = [
     "<b>", "rank two words",
 ]  # fmt: skip
 
-#: The names that a file's header keeps: of white space it keeps single blanks, letters composed.
-FILE_NAMES = [name for name in NAMES if name == normalize("NFC", " ".join(name.split()))]
+#: The names that a file's header keeps: of white space it keeps single blanks, letters composed;
+#: what cannot be seen is no name.
+FILE_NAMES = [
+    name for name in NAMES if name == normalize("NFC", " ".join(name.split())) and name != "\u200b"
+]
 
 WORDS = ["apple", "bread", "cheese"]
 

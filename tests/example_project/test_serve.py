@@ -52,7 +52,7 @@ def serving(uploads: Path) -> Iterator[tuple[psutil.Popen, list[psutil.Process]]
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        wait_for(lambda: answers(port), "an answer", alive=served.is_running)
+        wait_for(lambda: answers(port), "an answer", alive=lambda: served.poll() is None)
         yield served, served.children(recursive=True)
     finally:
         with suppress(ProcessLookupError):

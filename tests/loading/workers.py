@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from django.db import connection
 
@@ -24,7 +24,10 @@ def database_url() -> str:
     known = {key: str(value or "") for key, value in connection.settings_dict.items()}
     user, password = quote(known["USER"], safe=""), quote(known["PASSWORD"], safe="")
     port = f":{known['PORT']}" if known["PORT"] else ""
-    return f"postgres://{user}:{password}@{quote(known['HOST'], safe='')}{port}/{known['NAME']}"
+    folder = connection.settings_dict["OPTIONS"].get("host")  # of the embedded server's socket
+    where = f"?{urlencode({'host': folder})}" if folder else ""
+    host = quote(known["HOST"], safe="")
+    return f"postgres://{user}:{password}@{host}{port}/{known['NAME']}{where}"
 
 
 def environment(url: str, uploads: Path) -> dict[str, str]:

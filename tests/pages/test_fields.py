@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from datastore_search.models import Resource
 from datastore_search.pages import profiles
@@ -58,7 +59,8 @@ def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
 def test_few_empty_values_are_not_none(nulls: int, said: str) -> None:
     column = Column("n", "n", "", "text", "text")
 
-    facts = profiles._facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
+    with translation.override("en"):
+        facts = profiles._facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
 
     assert facts[0] == said
 

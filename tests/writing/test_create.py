@@ -703,19 +703,22 @@ def test_forced_changes_keep_records_totals_and_words(token: str) -> None:
     assert Load.objects.get(resource_id=table.id).origin == Origin.FILE
 
 
-def test_a_file_takes_the_place_of_records_key_and_fields_and_leaves_aliases(stock: Table) -> None:
+def test_a_file_takes_the_place_of_records_and_fields_and_leaves_key_and_aliases(
+    stock: Table,
+) -> None:
     stock.result("create", fields=[{"id": "name", "info": {"label": "Name"}}, {"id": "more"}])
 
-    load_csv(stock.resource, "name,code\npear,a\npear,a\n")
+    load_csv(stock.resource, "name,code\npear,a\napple,b\n")
 
     assert stock.fields() == [
         {"id": "name", "type": "text", "info": {"label": "Name"}},
         {"id": "code", "type": "text"},
     ]
-    assert stock.values("code", resource_id="stock") == ["a", "a"]
-    assert stock.resource.primary_key == []
+    assert stock.values("code", resource_id="stock") == ["a", "b"]
+    assert stock.resource.primary_key == ["code"]
     assert "read-only" in stock.refusal("upsert", records=[{"code": "a"}])
-    stock.result("create", records=[{"code": "a"}], force=True)
+    assert "same primary key" in str(stock.refusal("create", records=[{"code": "a"}], force=True))
+    stock.result("create", records=[{"code": "c"}], force=True)
     assert stock.stored() == (3, 3)
 
 
