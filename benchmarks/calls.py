@@ -49,7 +49,7 @@ class Call:
 class Answer:
     """What came back; of the body only its beginning."""
 
-    headers: Mapping[str, str]
+    etag: str | None
     begin: bytes
     body_bytes: int
     seconds: float
@@ -83,7 +83,7 @@ class Caller:
         if not call.lasting:
             self.close()
         call.check(response.status, first)
-        return Answer(dict(response.getheaders()), first, size, seconds)
+        return Answer(response.getheader("ETag"), first, size, seconds)
 
     def close(self) -> None:
         """Hang up."""
@@ -109,7 +109,7 @@ def again(call: Call) -> Call | None:
 
     Raises: as ``Caller.ask``.
     """
-    tag = ask(call).headers.get("ETag")
+    tag = ask(call).etag
     if tag is None:
         return None
     headers = {**call.headers, "If-None-Match": tag}
