@@ -320,8 +320,8 @@ class LoadForm(forms.Form):
     def _offer(self, name: str, value: str) -> None:
         """Offer a kept value that is not among the usual ones."""
         field = self.fields[name]
-        if value and value not in dict(field.choices):  # type: ignore[attr-defined] # a choice
-            field.choices = [*field.choices, (value, value)]  # type: ignore[attr-defined]
+        if value and value not in dict(field.choices):  # type: ignore[attr-defined] # a ChoiceField
+            field.choices = [*field.choices, (value, value)]  # type: ignore[attr-defined] # as above
 
 
 #: The fields of the form that are options of a load.
