@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import django
 
@@ -89,11 +90,8 @@ def _states() -> Iterator[dict[str, float]]:
         enters(watch, state)
         entered[str(state.value)] = time.perf_counter()
 
-    setattr(Watch, "enters", noted)  # noqa: B010 # to look on
-    try:
+    with patch.object(Watch, "enters", noted):
         yield entered
-    finally:
-        setattr(Watch, "enters", enters)  # noqa: B010 # as it was
 
 
 def _peak_bytes() -> int:

@@ -319,9 +319,10 @@ class LoadForm(forms.Form):
 
     def _offer(self, name: str, value: str) -> None:
         """Offer a kept value that is not among the usual ones."""
-        field = self.fields[name]
-        if value and value not in dict(field.choices):  # type: ignore[attr-defined] # a ChoiceField
-            field.choices = [*field.choices, (value, value)]  # type: ignore[attr-defined] # as above
+        field = cast("forms.ChoiceField", self.fields[name])
+        usual = list(cast("Iterable[tuple[str, Any]]", field.choices))
+        if value and value not in dict(usual):
+            field.choices = [*usual, (value, value)]
 
 
 #: The fields of the form that are options of a load.

@@ -86,10 +86,10 @@ def _of_months(low: datetime, high: datetime, step: int) -> list[datetime]:
 
 
 def _month(number: int) -> datetime:
-    """Give the first moment of a month, counted from year 0."""
-    if number < 12:  # noqa: PLR2004 - months of a year; there is no year 0
-        return _FIRST
+    """Give the first moment of a month, counted from year 0, which there is not."""
     year, month = divmod(number, 12)
+    if not year:
+        return _FIRST
     if year > _LAST.year:
         return _LAST
     return datetime(year, month + 1, 1, tzinfo=UTC)

@@ -23,6 +23,10 @@ from .records import Column, columns_of, shown
 #: Values of a field that are listed, fields of which more is shown than a few words.
 _TOP = 5
 _DRAWN_FIELDS = 100
+
+#: From here on a share is said in whole percent: two figures are enough.
+_WHOLE_PERCENT = 10
+
 #: Numbers below this are written without an exponent.
 _SPELT_OUT = 1e15
 
@@ -93,10 +97,8 @@ def _facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
     facts = []
     if nulls:
         share = 100 * nulls / (count + nulls)
-        facts.append(
-            _("%(share)s %% empty")
-            % {"share": number_format(max(share, 0.1), 1 if share < 10 else 0)}  # noqa: PLR2004 - two figures
-        )
+        decimals = 1 if share < _WHOLE_PERCENT else 0
+        facts.append(_("%(share)s %% empty") % {"share": number_format(max(share, 0.1), decimals)})
     if profile.get("distinct_is_estimated"):
         facts.append(_("about %(number)s values") % {"number": _grouped(_rounded(distinct))})
     elif count:
