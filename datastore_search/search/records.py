@@ -1,14 +1,14 @@
 """
 The text of records, as PostgreSQL writes it.
 
-A page of records is a subquery ``page``; its row is unpacked once, by ``jsonb_to_record``: one
-access for each field unpacks it as often (4.5 times slower at 50 fields).  Only a name too long for
-a row type is fetched by itself.
+A page of records is a subquery ``page``.  Each field is fetched by itself from a record that was
+``unpacked`` before: one that is stored compressed would otherwise be unpacked for each field again
+(15 times slower at 300 fields).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import LiteralString
@@ -17,11 +17,8 @@ from psycopg import sql
 
 from ..field_types import as_json, field_types
 
-#: PostgreSQL cuts names in a record's row type at this many bytes.
-_NAME_BYTES = 63
-
-#: ``concat`` takes a hundred arguments; each field needs two.
-_FIELDS_AT_ONCE = 45
+#: ``format`` takes a hundred arguments, the template among them.
+_VALUES_AT_ONCE = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class Column:
     """
     One member of the records.
 
-    ``value`` is where ``page`` has it: None for a field that is still within ``page.data``.  What
+    ``value`` is where ``page`` has it: None for a field that is still within ``page.record``.  What
     is not ``packed`` is no JSON but a number.
     """
 
@@ -50,14 +47,8 @@ def as_object(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
 
 @lru_cache(maxsize=1_000)
 def _object(columns: tuple[Column, ...], begin: str) -> LiteralString:
-    members = [
-        sql.SQL("{key}, {value}").format(
-            key=sql.Literal(escaped(f"{',' if place else ''}{as_json(column.name)}:")),
-            value=_json(column),
-        )
-        for place, column in enumerate(columns)
-    ]
-    return _text(_unpacked(columns, _concatenated(begin + "{{", members, "}}")))
+    labels = [f"{as_json(column.name)}:" for column in columns]
+    return _filled(columns, labels, begin + "{", "}")
 
 
 def as_list(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
@@ -67,46 +58,28 @@ def as_list(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
 
 @lru_cache(maxsize=1_000)
 def _list(columns: tuple[Column, ...], begin: str) -> LiteralString:
-    members = [
-        sql.SQL("{comma}, {value}").format(
-            comma=sql.Literal("," if place else ""), value=_json(column)
-        )
-        for place, column in enumerate(columns)
-    ]
-    return _text(_unpacked(columns, _concatenated(begin + "[", members, "]")))
+    return _filled(columns, [""] * len(columns), begin + "[", "]")
 
 
-def _text(composed: sql.Composable) -> LiteralString:
-    """Compose once and for all what every request for the same fields repeats."""
-    return composed.as_string()
-
-
-def as_cells(columns: Sequence[Column]) -> tuple[sql.Composable, sql.Composable]:
+def as_cells(columns: Sequence[Column]) -> sql.Composable:
     """
-    Write a record as the cells of a CSV row: the cells, and the relation they are taken from.
+    Write a record as the cells of a CSV row.
 
     Source: CKAN, whose CSV is that of ``COPY``: ``t`` and ``f``, JSON for lists and JSON values.
     """
-    kinds = [sql.SQL(_cell_type(column)) for column in columns]
-    cells = [
-        _field(column, "field") if column.value is None and _is_short(column) else _cell(column)
-        for column in columns
-    ]
-    declared = [
-        sql.SQL("{} {}").format(sql.Identifier(escaped(column.name)), kind)
-        for column, kind in zip(columns, kinds, strict=True)
-        if column.value is None and _is_short(column)
-    ]
-    filled = [
-        sql.SQL("coalesce({}, 'null')").format(cell) if _is_nested(column) else cell
-        for column, cell in zip(columns, cells, strict=True)
-    ]
-    relation: sql.Composable = sql.SQL("")
-    if declared:
-        relation = sql.SQL(" CROSS JOIN LATERAL jsonb_to_record(page.data) AS field ({})").format(
-            sql.SQL(", ").join(declared)
-        )
-    return sql.SQL(", ").join(filled), relation
+    return sql.SQL(", ").join(map(_cell, columns))
+
+
+def unpacked(page: sql.Composable, columns: Iterable[Column]) -> sql.Composable:
+    """
+    Give a page whose records are unpacked, if any field is fetched from them.
+
+    An object joined to an empty one is that object, unpacked; the fence keeps PostgreSQL from
+    joining them anew for each field.
+    """
+    if all(column.value is not None for column in columns):
+        return page
+    return sql.SQL("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0").format(page)
 
 
 def escaped(text: str) -> str:
@@ -117,65 +90,47 @@ def escaped(text: str) -> str:
 # One value ----------------------------------------------------------------------------------------
 
 
-def _is_short(column: Column) -> bool:
-    return len(column.name.encode()) <= _NAME_BYTES
-
-
-def _is_nested(column: Column) -> bool:
-    return column.packed and column.type in field_types and field_types[column.type].is_nested
-
-
-def _field(column: Column, relation: str) -> sql.Composable:
-    return sql.SQL("{}.{}").format(sql.SQL(relation), sql.Identifier(escaped(column.name)))
-
-
-def _packed(column: Column) -> sql.Composable:
-    """Give the jsonb value of a column that is not unpacked."""
-    if column.value is not None:
-        return sql.SQL(column.value)
-    return sql.SQL("(page.data -> {})").format(sql.Literal(escaped(column.name)))
-
-
 def _json(column: Column) -> sql.Composable:
-    if not column.packed:
-        return _packed(column)
-    value = (
-        _field(column, "field") if column.value is None and _is_short(column) else _packed(column)
-    )
-    return sql.SQL("coalesce({}, 'null')").format(value)
-
-
-def _cell_type(column: Column) -> str:
-    if _is_nested(column):
-        return "jsonb"
-    return "bool" if column.type == "bool" else "text"
+    value = _value(column, "->")
+    return sql.SQL("coalesce({}, 'null')").format(value) if column.packed else value
 
 
 def _cell(column: Column) -> sql.Composable:
     if not column.packed or _is_nested(column):
-        return _packed(column)
-    text = sql.SQL("({} #>> '{{}}')").format(_packed(column))
-    return sql.SQL("{}::bool").format(text) if column.type == "bool" else text
+        return _json(column)
+    return sql.SQL("{}::bool" if column.type == "bool" else "{}").format(_value(column, "->>"))
+
+
+def _is_nested(column: Column) -> bool:
+    return column.type in field_types and field_types[column.type].is_nested
+
+
+def _value(column: Column, arrow: LiteralString) -> sql.Composable:
+    """Give a value: as JSON by the arrow ``->``, as a text by the other one."""
+    if column.value is None:
+        name = sql.Literal(escaped(column.name))
+        return sql.SQL("(page.record {} {})").format(sql.SQL(arrow), name)
+    as_text = column.packed and arrow == "->>"
+    return sql.SQL(f"({column.value} #>> '{{}}')" if as_text else column.value)
 
 
 # A whole record -----------------------------------------------------------------------------------
 
 
-def _concatenated(begin: str, members: Sequence[sql.Composable], end: str) -> sql.Composable:
+def _filled(
+    columns: Sequence[Column], labels: Sequence[str], begin: str, end: str
+) -> LiteralString:
+    """Write values behind their labels, commas between them, and compose that once and for all."""
+    slots = [label.replace("%", "%%") + "%s" for label in labels]
+    slots = [begin + slots[0], *(f",{slot}" for slot in slots[1:])]
+    slots[-1] += end
     parts = [
-        sql.SQL("concat({})").format(sql.SQL(", ").join(members[start : start + _FIELDS_AT_ONCE]))
-        for start in range(0, len(members), _FIELDS_AT_ONCE)
+        sql.SQL("format({}, {})").format(
+            sql.Literal(escaped("".join(slots[start : start + _VALUES_AT_ONCE]))),
+            sql.SQL(", ").join(map(_json, columns[start : start + _VALUES_AT_ONCE])),
+        )
+        for start in range(0, len(columns), _VALUES_AT_ONCE)
     ]
-    return sql.SQL(f"concat('{begin}', {{}}, '{end}')").format(sql.SQL(", ").join(parts))
-
-
-def _unpacked(columns: Sequence[Column], body: sql.Composable) -> sql.Composable:
-    names = [column.name for column in columns if column.value is None and _is_short(column)]
-    if not names:
-        return body
-    return sql.SQL("(SELECT {body} FROM jsonb_to_record(page.data) AS field ({columns}))").format(
-        body=body,
-        columns=sql.SQL(", ").join(
-            sql.SQL("{} jsonb").format(sql.Identifier(escaped(name))) for name in names
-        ),
-    )
+    if len(parts) == 1:
+        return parts[0].as_string()
+    return sql.SQL("concat({})").format(sql.SQL(", ").join(parts)).as_string()

@@ -261,12 +261,7 @@ class Statements:
 
     def cells(self, way: Way, window: int | None = None) -> Clause:
         """Read the cells of one page's records; see ``page``."""
-        cells, fields = records.as_cells(self._columns())
-        page = self._page(way, window)
-        return Clause(
-            sql.SQL("SELECT {} FROM ({}) AS page{}").format(cells, page.text, fields),
-            page.parameters,
-        )
+        return self._read_from(self._page(way, window), records.as_cells(self._columns()))
 
     def last_id(self, way: Way) -> Clause:
         """Read the ``_id`` of the page's last record."""
@@ -360,15 +355,19 @@ class Statements:
                 "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
                 " FROM (SELECT count(*) AS total FROM found) AS counted"
                 " LEFT JOIN ({}) AS page ON true"
-            ).format(found.text, is_there, write, page.text),
+            ).format(found.text, is_there, write, self._unpacked(page)),
             [*found.parameters, *page.parameters],
         )
 
     def _written(self, page: Clause, begin: str) -> Clause:
-        return Clause(
-            sql.SQL("SELECT {} FROM ({}) AS page").format(self._writing(begin), page.text),
-            page.parameters,
-        )
+        return self._read_from(page, self._writing(begin))
+
+    def _read_from(self, page: Clause, what: sql.Composable) -> Clause:
+        text = sql.SQL("SELECT {} FROM ({}) AS page").format(what, self._unpacked(page))
+        return Clause(text, page.parameters)
+
+    def _unpacked(self, page: Clause) -> sql.Composable:
+        return records.unpacked(page.text, self._columns())
 
     def _writing(self, begin: str) -> sql.Composable:
         is_list = self._query.records_format is RecordsFormat.LISTS

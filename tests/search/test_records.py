@@ -1,0 +1,60 @@
+"""How PostgreSQL writes records: where it unpacks them, and how many values it writes at once."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.models import Resource
+from datastore_search.search import Query, RecordsFormat
+
+from ..builders import make_resource, page_of
+
+
+def made(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
+    """Make a resource of one record, with so many fields of so many words."""
+    record = {
+        f"field {place} %s": " ".join(f"w{place}x{word}" for word in range(words))
+        for place in range(fields)
+    }
+    text = ",".join(record) + "\n" + ",".join(record.values()) + "\n"
+    return make_resource(text), record
+
+
+@pytest.mark.parametrize("fields", [1, 97, 98, 99, 100, 197, 198, 199])
+def test_so_many_fields_are_written_in_every_form(db: None, fields: int) -> None:
+    resource, record = made(fields, words=1)
+
+    def text(form: RecordsFormat) -> str:
+        return page_of(resource, Query(limit=1, records_format=form)).text.decode()
+
+    assert json.loads(text(RecordsFormat.OBJECTS)) == [{"_id": 1, **record}]
+    assert json.loads(text(RecordsFormat.LISTS)) == [[1, *record.values()]]
+    assert list(csv.reader([text(RecordsFormat.CSV)])) == [["1", *record.values()]]
+
+
+def test_a_record_that_is_stored_compressed_is_unpacked_once_for_all_its_fields(db: None) -> None:
+    resource, record = made(fields=120, words=30)
+    table = f"datastore_search_record_{resource.current_load_id}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_column_compression(data) FROM {table}")
+        assert cursor.fetchone() != (None,)
+    page_of(resource, Query(limit=1))  # from now on its description is kept
+
+    with CaptureQueriesContext(connection) as captured:
+        page = page_of(resource, Query(limit=1))
+    (statement,) = [each["sql"] for each in captured if "datastore_search_record_" in each["sql"]]
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (VERBOSE, COSTS off) {statement}")
+        plan = [line.strip() for (line,) in cursor.fetchall()]
+
+    assert json.loads(page.text) == [{"_id": 1, **record}]
+    unpacking = [line for line in plan if "|| '{}'::jsonb" in line]
+    fetching = [line for line in plan if "-> 'field" in line]
+    assert len(unpacking) == len(fetching) == 1
+    assert unpacking[0].count("||") == 1
+    assert fetching[0].count("page.record -> 'field") == len(record)
