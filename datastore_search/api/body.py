@@ -93,7 +93,7 @@ def parse_json(text: str) -> object:
     Raises: ``MalformedJson``, for NaN and infinities too, which JSON does not have.
     """
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+        return _DECODER.decode(text)
     except (ValueError, ArithmeticError) as error:
         raise MalformedJson(reason=str(error)[:200]) from None
     except RecursionError:
@@ -102,3 +102,6 @@ def parse_json(text: str) -> object:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_refuse_constant)

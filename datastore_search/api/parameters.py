@@ -7,7 +7,7 @@ Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and ref
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 from django.utils.translation import gettext_lazy as _
@@ -60,7 +60,8 @@ class ActionParameters(serializers.Serializer[Any]):
 
         Raises: ``ValidationError``, everything that cannot be read.
         """
-        return cast("dict[str, Any]", _table(cls).run_validation(sent))
+        known = frozenset(name for name in sent if name in cls._declared_fields)
+        return cast("dict[str, Any]", _table(cls, known).run_validation(sent))
 
     def to_internal_value(self, data: Mapping[str, object]) -> dict[str, object]:
         """Refuse unknown names and texts that no database can hold, then read each parameter."""
@@ -94,10 +95,18 @@ class ActionParameters(serializers.Serializer[Any]):
         return errors
 
 
-@cache
-def _table(kind: type[ActionParameters]) -> ActionParameters:
-    """Make the table of an action once: it keeps nothing of what it reads."""
-    return kind()
+@lru_cache(maxsize=1_000)
+def _table(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
+    """
+    Make the table of an action once: it keeps nothing of what it reads.
+
+    A parameter that may be left out, and was, has no row.
+    """
+    table = kind()
+    for name, field in list(table.fields.items()):
+        if name not in sent and not field.required:
+            table.fields.pop(name)
+    return table
 
 
 #: Values that mean that a parameter is not there.

@@ -102,7 +102,7 @@ def _opened(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
 
 
 def _dumped(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, default=_plain).encode()
+    return _ENCODER.encode(data).encode()
 
 
 def _plain(value: object) -> object:
@@ -110,3 +110,6 @@ def _plain(value: object) -> object:
     if isinstance(value, Decimal) and value.adjusted() < _DOUBLE_DIGITS:
         return float(value)
     return str(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)

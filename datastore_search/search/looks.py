@@ -80,18 +80,18 @@ class Look:
         self._compare(rows[0][0] if rows else self._read())
         return [row[1:] for row in rows]
 
-    def texts(self, statement: Clause) -> list[storage.Texts]:
+    def texts(self, statement: Clause) -> storage.Texts:
         """
-        Run a statement and return its rows as texts in UTF-8.
+        Run a statement whose rows differ in the last column alone, and return their texts.
 
         Raises: ``Outdated`` when it has seen another version.
         """
         if self._version is None:
             return self._session.texts(statement.text, statement.parameters)
-        rows = self._session.texts(*_with(self._version, statement))
-        version = rows[0][0] if rows else None
+        found = self._session.texts(*_with(self._version, statement))
+        version, *head = found.head or (None,)
         self._compare(version.decode() if version else self._read())
-        return [row[1:] for row in rows]
+        return storage.Texts(tuple(head), found.last)
 
     def verify(self) -> None:
         """

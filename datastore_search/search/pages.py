@@ -186,8 +186,9 @@ class _Reader:
         return self._total_and_records(statements.combined())
 
     def _total_and_records(self, statement: Clause) -> tuple[int, bytes]:
-        rows = self._look.texts(statement)
-        return int(rows[0][0] or 0), _listed(text for _total, text in rows)
+        found = self._look.texts(statement)
+        (total,) = found.head
+        return int(total or 0), _listed(found.last)
 
     def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
         """List the ways to try, each with its window; the last one finds whatever there is."""
@@ -209,8 +210,8 @@ class _Reader:
         elif query.is_large:
             options, statement = ONE_TEXT, statements.page(way, window, begin=",")
         else:
-            rows = self._look.texts(statements.page(way, window))
-            return _listed(text for (text,) in rows), len(rows)
+            texts = self._look.texts(statements.page(way, window)).last
+            return _listed(texts), len(texts)
         with copied(self._look.connection, statement, sql.SQL(options)) as copy:
             lines = _Counting(map(bytes, copy))
             if not query.is_large:

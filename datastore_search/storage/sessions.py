@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from itertools import repeat
 from typing import Any, TypeVar
 
 import psycopg
@@ -22,10 +24,20 @@ _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": 
 _SET = "SELECT set_config(%s, %s, true)"
 
 
-#: The values of a row as texts in UTF-8; None for SQL's null.
-Texts = tuple[bytes | None, ...]
+Found = TypeVar("Found")
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """
+    What a statement found, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
+
+    ``last`` holds the last column of all rows, ``head`` the others of the first one, if there is
+    any row: they say the same in each.
+    """
+
+    head: tuple[bytes | None, ...]
+    last: list[bytes | None]
 
 
 class Session:
@@ -48,13 +60,13 @@ class Session:
         """Run a statement and return its rows."""
         return self._run(text, parameters, _values)
 
-    def texts(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[Texts]:
-        """Run a statement and return its rows as the texts that PostgreSQL sends, in UTF-8."""
+    def texts(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> Texts:
+        """Run a statement whose rows differ in the last column alone."""
         return self._run(text, parameters, _texts)
 
     def _run(
-        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], list[Row]]
-    ) -> list[Row]:
+        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], Found]
+    ) -> Found:
         try:
             return self._sent(text, parameters, read)
         except (InterfaceError, OperationalError):
@@ -64,8 +76,8 @@ class Session:
             return self._sent(text, parameters, read)
 
     def _sent(
-        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], list[Row]]
-    ) -> list[Row]:
+        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], Found]
+    ) -> Found:
         with _client_cursor(self.connection) as cursor:
             statement: Any = self._before + text.as_bytes(cursor.cursor.connection)
             cursor.execute(statement, parameters)
@@ -79,12 +91,13 @@ def _values(cursor: Any) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _texts(cursor: Any) -> list[Texts]:
+def _texts(cursor: Any) -> Texts:
     found = cursor.cursor.pgresult
-    return [
-        tuple(found.get_value(row, column) for column in range(found.nfields))
-        for row in range(found.ntuples)
-    ]
+    head = range(found.nfields - 1 if found.ntuples else 0)
+    return Texts(
+        head=tuple(found.get_value(0, column) for column in head),
+        last=list(map(found.get_value, range(found.ntuples), repeat(found.nfields - 1))),
+    )
 
 
 def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
