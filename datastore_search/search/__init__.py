@@ -10,10 +10,10 @@ it on the way to the client.
 from __future__ import annotations
 
 from .looks import Look, answer_from, at_one_moment
-from .pages import read_page, relation_of
+from .pages import read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
+from .relations import Relation, relation_of
 from .spooling import Spool
-from .statements import Relation
 
 __all__ = [
     "ID",
@@ -40,4 +40,4 @@ def search(look: Look, query: Query) -> Page:
     Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``; ``Outdated``
     when the resource must be read again, by ``answer_from``.
     """
-    return read_page(look, relation_of(look.resource), query)
+    return read_page(look, look.relation, query)

@@ -27,6 +27,7 @@ from ..conf import conf
 from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
 from ..filters import Clause
 from ..models import Load, Resource, Version, as_id
+from .relations import Relation, relation_of
 
 #: How often a resource is read again that is changed between two looks; the last look is a
 #: snapshot, which only the replacement of the whole table disturbs.
@@ -48,12 +49,21 @@ class Look:
     """
 
     def __init__(
-        self, session: storage.Session, resource: Resource | None, version: Clause | None = None
+        self,
+        session: storage.Session,
+        resource: Resource | None,
+        version: Clause | None = None,
+        relation: Relation | None = None,
     ) -> None:
-        """Begin to look; what the look finds counts only if ``verify`` has agreed."""
+        """
+        Begin to look; what the look finds counts only if ``verify`` has agreed.
+
+        ``relation`` is that of the resource, if somebody has made it already.
+        """
         self._session = session
         self._resource = resource
         self._version = version
+        self._relation = relation
         self._verified = version is None
 
     @property
@@ -67,6 +77,13 @@ class Look:
         if self._resource is None:
             raise TypeError("This look is at no resource.")
         return self._resource
+
+    @property
+    def relation(self) -> Relation:
+        """What is searched: the records of the resource."""
+        if self._relation is None:
+            self._relation = relation_of(self.resource)
+        return self._relation
 
     def rows(self, statement: Clause) -> list[tuple[Any, ...]]:
         """
@@ -153,28 +170,30 @@ def answer_from(
                 found.verify()
                 return answered
         except Outdated:
-            place.resource = None
+            place.description = None
         except Exception:
             # Nobody is told of a fault in what is no longer so.
             if not _is_outdated(str(name), place):
                 raise
-            place.resource = None
+            place.description = None
     raise UnsteadyResource
 
 
 def _look_at(name: str, place: _Place, session: storage.Session) -> Look:
-    resource = place.resource
-    if resource is None:
+    description = place.description
+    if description is None:
         resource = Resource.objects.using(session.connection.alias).described(name)
-        place.resource = resource
-    return Look(session, resource, _version_of(name))
+        place.description = description = resource, relation_of(resource)
+    resource, relation = description
+    return Look(session, resource, _version_of(name), relation)
 
 
 def _is_outdated(name: str, place: _Place) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
-    resource = place.resource
-    if resource is None:
+    description = place.description
+    if description is None:
         return False
+    resource, _relation = description
     try:
         with storage.reading(_connection(), *_limits()) as session:
             Look(session, resource, _version_of(name)).verify()
@@ -187,9 +206,9 @@ def _is_outdated(name: str, place: _Place) -> bool:
 
 @dataclass(slots=True)
 class _Place:
-    """Where the description of a resource is kept, once there is one."""
+    """Where the description of a resource is kept, once there is one, and what is searched."""
 
-    resource: Resource | None = None
+    description: tuple[Resource, Relation] | None = None
 
 
 @lru_cache(maxsize=_KEPT)

@@ -10,7 +10,7 @@ from psycopg import sql
 
 from ..filters import Clause
 from ..models import Alias, Reader, Resource
-from .statements import Relation
+from .relations import Relation
 
 #: Asked for in place of a resource's id.
 NAME = "_table_metadata"

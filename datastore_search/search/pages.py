@@ -16,14 +16,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .. import storage
-from ..exceptions import InvalidParameter, UnknownLanguage, UnknownResource
+from ..exceptions import InvalidParameter, UnknownLanguage
 from ..filters import Clause
-from ..models import Resource
 from .copying import ONE_TEXT, copied
 from .looks import Look, anticipated
 from .query import NextPage, Page, Query, RecordsFormat
+from .relations import Relation
 from .spooling import Spool
-from .statements import Relation, Statements, Way
+from .statements import Statements, Way
 
 #: Matches up to this many are taken from the index and sorted.
 _SORTED_MATCHES = 20_000
@@ -48,22 +48,6 @@ _DELIMITERS: Mapping[RecordsFormat, LiteralString] = {
     RecordsFormat.CSV: ",",
     RecordsFormat.TSV: "\t",
 }
-
-
-def relation_of(resource: Resource) -> Relation:
-    """Give what is searched: the record table of a described resource."""
-    load = resource.current_load
-    if load is None:
-        raise UnknownResource(resource=resource.pk)
-    return Relation(
-        source=Clause(storage.record_table(load.pk)),
-        names={field.name: field.type for field in resource.schema},
-        language=load.language,
-        rows=load.rows,
-        sparse=frozenset(field.name for field in resource.schema if field.sparse),
-        ordered=frozenset(field.name for field in resource.schema if field.ordered),
-        common=load.common,
-    )
 
 
 def statements_of(connection: BaseDatabaseWrapper, relation: Relation, query: Query) -> Statements:

@@ -8,9 +8,9 @@ A page of records is a subquery ``page``.  Each field is fetched by itself from 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import LiteralString
 
 from psycopg import sql
@@ -36,50 +36,50 @@ class Column:
     packed: bool = True
 
 
-def as_object(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
+class Columns:
     """
-    Write a record as a JSON object, its members in the order of the columns.
+    The members of the records of a page, in order.
 
-    ``begin`` comes before the object.
+    What is written of them is composed once: the same fields are asked for over and over.
     """
-    return sql.SQL(_object(columns, begin))
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        """Take at least one column."""
+        self._columns = columns
+        self._texts: dict[tuple[bool, str], sql.SQL] = {}
+
+    def texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
+        """Write a record as a JSON object or list; ``begin`` comes before it."""
+        asked = as_lists, begin
+        if asked not in self._texts:
+            opening, closing = "[]" if as_lists else "{}"
+            labels = ["" if as_lists else f"{as_json(column.name)}:" for column in self._columns]
+            self._texts[asked] = _filled(self._columns, labels, begin + opening, closing)
+        return self._texts[asked]
+
+    @cached_property
+    def cells(self) -> sql.SQL:
+        """
+        Write a record as the cells of a CSV row.
+
+        Source: CKAN, whose CSV is that of ``COPY``: ``t`` and ``f``, JSON for lists and JSON
+        values.
+        """
+        return _composed(sql.SQL(", ").join(map(_cell, self._columns)))
+
+    def unpacked(self, page: sql.Composable) -> sql.Composable:
+        """
+        Give a page whose records are unpacked, if any field is fetched from them.
+
+        An object joined to an empty one is that object, unpacked; the fence keeps PostgreSQL from
+        joining them anew for each field.
+        """
+        if all(column.value is not None for column in self._columns):
+            return page
+        return _UNPACKED.format(page)
 
 
-@lru_cache(maxsize=1_000)
-def _object(columns: tuple[Column, ...], begin: str) -> LiteralString:
-    labels = [f"{as_json(column.name)}:" for column in columns]
-    return _filled(columns, labels, begin + "{", "}")
-
-
-def as_list(columns: tuple[Column, ...], begin: str = "") -> sql.SQL:
-    """Write a record as a JSON list, in the order of the columns; ``begin`` comes before it."""
-    return sql.SQL(_list(columns, begin))
-
-
-@lru_cache(maxsize=1_000)
-def _list(columns: tuple[Column, ...], begin: str) -> LiteralString:
-    return _filled(columns, [""] * len(columns), begin + "[", "]")
-
-
-def as_cells(columns: Sequence[Column]) -> sql.Composable:
-    """
-    Write a record as the cells of a CSV row.
-
-    Source: CKAN, whose CSV is that of ``COPY``: ``t`` and ``f``, JSON for lists and JSON values.
-    """
-    return sql.SQL(", ").join(map(_cell, columns))
-
-
-def unpacked(page: sql.Composable, columns: Iterable[Column]) -> sql.Composable:
-    """
-    Give a page whose records are unpacked, if any field is fetched from them.
-
-    An object joined to an empty one is that object, unpacked; the fence keeps PostgreSQL from
-    joining them anew for each field.
-    """
-    if all(column.value is not None for column in columns):
-        return page
-    return sql.SQL("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0").format(page)
+_UNPACKED = sql.SQL("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0")
 
 
 def escaped(text: str) -> str:
@@ -117,10 +117,8 @@ def _value(column: Column, arrow: LiteralString) -> sql.Composable:
 # A whole record -----------------------------------------------------------------------------------
 
 
-def _filled(
-    columns: Sequence[Column], labels: Sequence[str], begin: str, end: str
-) -> LiteralString:
-    """Write values behind their labels, commas between them, and compose that once and for all."""
+def _filled(columns: Sequence[Column], labels: Sequence[str], begin: str, end: str) -> sql.SQL:
+    """Write values behind their labels, commas between them."""
     slots = [label.replace("%", "%%") + "%s" for label in labels]
     slots = [begin + slots[0], *(f",{slot}" for slot in slots[1:])]
     slots[-1] += end
@@ -132,5 +130,9 @@ def _filled(
         for start in range(0, len(columns), _VALUES_AT_ONCE)
     ]
     if len(parts) == 1:
-        return parts[0].as_string()
-    return sql.SQL("concat({})").format(sql.SQL(", ").join(parts)).as_string()
+        return _composed(parts[0])
+    return _composed(sql.SQL("concat({})").format(sql.SQL(", ").join(parts)))
+
+
+def _composed(text: sql.Composable) -> sql.SQL:
+    return sql.SQL(text.as_string())

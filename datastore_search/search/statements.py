@@ -6,11 +6,10 @@ Which of them is run, and how a page is read, ``search`` decides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from psycopg import sql
 
@@ -36,6 +35,7 @@ from ..filters import (
 )
 from . import records
 from .query import ID, Query, RecordsFormat, SortKey
+from .relations import Relation
 
 Result = TypeVar("Result")
 
@@ -47,26 +47,6 @@ _RANK_TYPE = "float"
 #: Types whose keys are the texts that are stored.
 _TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
 _ID_TYPE = "int"
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """
-    What is searched: something with the columns ``_id``, ``data`` and ``search``.
-
-    ``names`` maps the names of the fields to those of their types, in order; those that are
-    ``sparse`` some records lack, and of those that are ``ordered`` there is an index; ``rows``
-    counts all records where that is known, and ``common`` those of some values, by field and JSON
-    text.
-    """
-
-    source: Clause
-    names: Mapping[str, str]
-    language: str
-    rows: int | None
-    sparse: frozenset[str] = frozenset()
-    ordered: frozenset[str] = frozenset()
-    common: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Way(Enum):
@@ -257,11 +237,16 @@ class Statements:
 
         With a ``window``, only so many records from the beginning of the order are looked at.
         """
-        return self._written(self._page(way, window), begin)
+        if window is None and self._is_walk and not self._relation.source.parameters:
+            text = _written_walk(
+                self._relation, self._columns, self._is_of_lists, begin, *self._walk_form
+            )
+            return Clause(text, self._walk_parameters())
+        return self._read_from(self._page(way, window), self._writing(begin))
 
     def cells(self, way: Way, window: int | None = None) -> Clause:
         """Read the cells of one page's records; see ``page``."""
-        return self._read_from(self._page(way, window), records.as_cells(self._columns()))
+        return self._read_from(self._page(way, window), self._columns.cells)
 
     def last_id(self, way: Way) -> Clause:
         """Read the ``_id`` of the page's last record."""
@@ -349,29 +334,25 @@ class Statements:
 
     def _counted(self, found: Clause, page: Clause, is_there: sql.Composable) -> Clause:
         """Join the number of what is found to each record of a page; at least one row comes."""
-        write = self._writing("")
+        write = self._writing()
         return Clause(
             sql.SQL(
                 "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
                 " FROM (SELECT count(*) AS total FROM found) AS counted"
                 " LEFT JOIN ({}) AS page ON true"
-            ).format(found.text, is_there, write, self._unpacked(page)),
+            ).format(found.text, is_there, write, self._columns.unpacked(page.text)),
             [*found.parameters, *page.parameters],
         )
 
-    def _written(self, page: Clause, begin: str) -> Clause:
-        return self._read_from(page, self._writing(begin))
-
     def _read_from(self, page: Clause, what: sql.Composable) -> Clause:
-        text = sql.SQL("SELECT {} FROM ({}) AS page").format(what, self._unpacked(page))
-        return Clause(text, page.parameters)
+        return Clause(_read(what, page.text, self._columns), page.parameters)
 
-    def _unpacked(self, page: Clause) -> sql.Composable:
-        return records.unpacked(page.text, self._columns())
+    def _writing(self, begin: str = "") -> sql.Composable:
+        return self._columns.texts(as_lists=self._is_of_lists, begin=begin)
 
-    def _writing(self, begin: str) -> sql.Composable:
-        is_list = self._query.records_format is RecordsFormat.LISTS
-        return (records.as_list if is_list else records.as_object)(self._columns(), begin)
+    @property
+    def _is_of_lists(self) -> bool:
+        return self._query.records_format is RecordsFormat.LISTS
 
     def _page(self, way: Way, window: int | None = None) -> Clause:
         if window is not None:
@@ -379,8 +360,9 @@ class Statements:
         if self._distinct:
             combinations = _over("SELECT * FROM ({}) AS page", self._combinations())
             return self._limited(_over_two("{} ORDER BY {}", combinations, self._distinct_order()))
-        if self.is_by_id and self.is_whole:
-            return self._walked()
+        if self._is_walk:
+            text = _walk(self._relation.source.text, *self._walk_form)
+            return Clause(text, self._walk_parameters())
         if self.is_ranked:
             columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
             found = self._selecting(_listed(columns))
@@ -438,39 +420,23 @@ class Statements:
             [*ordered.parameters, *limit, *offset],
         )
 
-    def _walked(self) -> Clause:
-        """
-        Walk the keys of the whole table from an offset on.
+    # Walks through the keys of the whole table ----------------------------------------------------
 
-        Where no number is missing the offset is a number; else the keys alone are skipped over, in
-        the index, and only then records fetched.
-        """
-        source, offset = self._relation.source, self._query.offset
-        start = Clause(sql.SQL("true"))
-        order = sql.SQL("_id DESC" if self.is_descending else "_id")
-        if offset:
-            end, step, beyond = ("max", "-", "<=") if self.is_descending else ("min", "+", ">=")
-            start = Clause(
-                sql.SQL(
-                    "_id {beyond} (SELECT CASE WHEN last - first + 1 = %s THEN {end} {step} %s ELSE"
-                    " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
-                    " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
-                ).format(
-                    beyond=sql.SQL(beyond),
-                    end=sql.SQL({"min": "first", "max": "last"}[end]),
-                    step=sql.SQL(step),
-                    source=source.text,
-                    order=order,
-                ),
-                [self._relation.rows, offset, *source.parameters, offset, *source.parameters],
-            )
-        limit = [] if self._query.limit is None else [self._query.limit]
-        return Clause(
-            sql.SQL("SELECT _id, data FROM {} WHERE {} ORDER BY {}{}").format(
-                source.text, start.text, order, sql.SQL(" LIMIT %s" if limit else "")
-            ),
-            [*source.parameters, *start.parameters, *limit],
-        )
+    @property
+    def _is_walk(self) -> bool:
+        return self.is_by_id and self.is_whole
+
+    @property
+    def _walk_form(self) -> tuple[bool, bool, bool]:
+        query = self._query
+        return self.is_descending, query.offset > 0, query.limit is not None
+
+    def _walk_parameters(self) -> list[Any]:
+        source, query = self._relation.source.parameters, self._query
+        parameters = [*source]
+        if query.offset:
+            parameters += [self._relation.rows, query.offset, *source, query.offset, *source]
+        return parameters if query.limit is None else [*parameters, query.limit]
 
     # Order ----------------------------------------------------------------------------------------
 
@@ -514,7 +480,8 @@ class Statements:
 
     # Columns --------------------------------------------------------------------------------------
 
-    def _columns(self) -> tuple[records.Column, ...]:
+    @cached_property
+    def _columns(self) -> records.Columns:
         return _columns_of(self.fields, tuple(self._ranks), self._distinct)
 
     def _rank_columns(self) -> list[Clause]:
@@ -559,7 +526,7 @@ class Statements:
 @lru_cache(maxsize=1_000)
 def _columns_of(
     fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], distinct: bool
-) -> tuple[records.Column, ...]:
+) -> records.Columns:
     """Say where a page has each field; the same fields are asked for over and over."""
     ranks = {name: place for place, name in enumerate(rank_names)}
     columns = []
@@ -572,7 +539,49 @@ def _columns_of(
         elif name in ranks:
             value, packed = f"page.rank{ranks[name]}", False
         columns.append(records.Column(name, kind, value, packed))
-    return tuple(columns)
+    return records.Columns(columns)
+
+
+def _read(what: sql.Composable, page: sql.Composable, columns: records.Columns) -> sql.Composable:
+    return sql.SQL("SELECT {} FROM ({}) AS page").format(what, columns.unpacked(page))
+
+
+def _walk(
+    source: sql.Composable, is_descending: bool, is_later: bool, is_limited: bool
+) -> sql.Composable:
+    """
+    Walk the keys of a whole table, perhaps from an offset on.
+
+    Where no number is missing the offset is a number; else the keys alone are skipped over, in the
+    index, and only then records fetched.
+    """
+    start: sql.Composable = sql.SQL("true")
+    order = sql.SQL("_id DESC" if is_descending else "_id")
+    if is_later:
+        end, step, beyond = ("last", "-", "<=") if is_descending else ("first", "+", ">=")
+        start = sql.SQL(
+            "_id {beyond} (SELECT CASE WHEN last - first + 1 = %s THEN {end} {step} %s ELSE"
+            " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
+            " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
+        ).format(
+            beyond=sql.SQL(beyond),
+            end=sql.SQL(end),
+            step=sql.SQL(step),
+            source=source,
+            order=order,
+        )
+    return sql.SQL("SELECT _id, data FROM {} WHERE {} ORDER BY {}{}").format(
+        source, start, order, sql.SQL(" LIMIT %s" if is_limited else "")
+    )
+
+
+@lru_cache(maxsize=1_000)
+def _written_walk(
+    relation: Relation, columns: records.Columns, as_lists: bool, begin: str, *form: bool
+) -> sql.SQL:
+    """Compose once what is asked of a table most often: all its records, page by page."""
+    what = columns.texts(as_lists=as_lists, begin=begin)
+    return sql.SQL(_read(what, _walk(relation.source.text, *form), columns).as_string())
 
 
 def _over(template: str, clause: Clause) -> Clause:

@@ -25,7 +25,8 @@ from .copying import ONE_TEXT, copied
 from .looks import Look, anticipated, steadily
 from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
-from .statements import Relation, Way
+from .relations import Relation
+from .statements import Way
 
 _CSV = "FORMAT csv, DELIMITER {}"
 _CELLS = "FORMAT text"
