@@ -97,15 +97,17 @@ class Look:
         self._compare(rows[0][0] if rows else self._read())
         return [row[1:] for row in rows]
 
-    def texts(self, statement: Clause) -> storage.Texts:
+    def texts(self, statement: Clause, *, is_scan: bool = False) -> storage.Texts:
         """
         Run a statement whose rows differ in the last column alone, and return their texts.
+
+        ``is_scan`` is for a statement that may look at half a table.
 
         Raises: ``Outdated`` when it has seen another version.
         """
         if self._version is None:
-            return self._session.texts(statement.text, statement.parameters)
-        found = self._session.texts(*_with(self._version, statement))
+            return self._session.texts(statement.text, statement.parameters, is_scan=is_scan)
+        found = self._session.texts(*_with(self._version, statement), is_scan=is_scan)
         version, *head = found.head or (None,)
         self._compare(version.decode() if version else self._read())
         return storage.Texts(tuple(head), found.last)

@@ -194,7 +194,8 @@ class _Reader:
         elif query.is_large:
             options, statement = ONE_TEXT, statements.page(way, window, begin=",")
         else:
-            texts = self._look.texts(statements.page(way, window)).last
+            page = statements.page(way, window)
+            texts = self._look.texts(page, is_scan=statements.is_ranked).last
             return _listed(texts), len(texts)
         with copied(self._look.connection, statement, sql.SQL(options)) as copy:
             lines = _Counting(map(bytes, copy))

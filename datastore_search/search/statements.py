@@ -280,17 +280,9 @@ class Statements:
 
     def ranked(self) -> Clause:
         """Count the matches and read the page of the best of them, in one go."""
-        source = self._relation.source
         found = self._selecting(_listed([Clause(sql.SQL("_id")), *self._rank_columns()]))
         best = self._limited(_over("SELECT * FROM found ORDER BY {}", self._order(Way.SORTED)))
-        page = Clause(
-            sql.SQL(
-                "SELECT best.*, data FROM ({}) AS best"
-                " JOIN (SELECT _id AS record_id, data FROM {}) AS found_again"
-                " ON record_id = best._id ORDER BY {}"
-            ).format(best.text, source.text, self._rank_order("best.").text),
-            [*best.parameters, *source.parameters],
-        )
+        page = self._with_data(best)
         return self._counted(found, page, sql.SQL("page._id IS NOT NULL"))
 
     def combined(self) -> Clause:
@@ -364,9 +356,9 @@ class Statements:
             text = _walk(self._relation.source.text, *self._walk_form)
             return Clause(text, self._walk_parameters())
         if self.is_ranked:
-            columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
-            found = self._selecting(_listed(columns))
-            return self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
+            found = self._selecting(_listed([Clause(sql.SQL("_id")), *self._rank_columns()]))
+            best = self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
+            return self._with_data(best)
         if self._is_deep:
             return self._with_ranks(self._keys_first(way))
         found = self._selecting(Clause(sql.SQL("_id, data, search")))
@@ -393,6 +385,17 @@ class Statements:
                 "SELECT _id, data, search FROM ({}) AS keys JOIN {} ON _id = key_id ORDER BY {}"
             ).format(keys.text, source.text, order.text),
             [*keys.parameters, *source.parameters, *order.parameters],
+        )
+
+    def _with_data(self, best: Clause) -> Clause:
+        """Fetch the records of the best, of which ``_id`` and ranks are known."""
+        source = self._relation.source
+        return Clause(
+            sql.SQL(
+                "SELECT best.*, (SELECT data FROM {} WHERE _id = best._id) AS data"
+                " FROM ({}) AS best"
+            ).format(source.text, best.text),
+            [*source.parameters, *best.parameters],
         )
 
     def _with_ranks(self, page: Clause) -> Clause:
@@ -460,9 +463,9 @@ class Statements:
         """Say the order as an index over one field has it, from one end or the other."""
         return _over("{0} DESC, _id DESC" if self.is_descending else "{0}, _id", key)
 
-    def _rank_order(self, of: str = "") -> Clause:
+    def _rank_order(self) -> Clause:
         places = range(len(self._ranks))
-        return Clause(sql.SQL(", ".join([*(f"{of}rank{n} DESC" for n in places), f"{of}_id"])))
+        return Clause(sql.SQL(", ".join([*(f"rank{n} DESC" for n in places), "_id"])))
 
     def _key(self, name: str) -> Clause:
         if name == ID:

@@ -20,6 +20,10 @@ from psycopg import sql
 #: memory; compiling a statement takes longer than it saves; nobody reads notices.
 _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
 
+#: For what may look at half a table: there a page fetched out of order costs three times as much as
+#: the next one, for the next ones pass through a few buffers and the others push out what is kept.
+_FOR_SCANNING = {"random_page_cost": "4"}
+
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
 
@@ -52,37 +56,53 @@ class Session:
     def __init__(self, connection: BaseDatabaseWrapper, settings: Mapping[str, str]) -> None:
         """Wrap a connection; within a transaction the settings are somebody else's business."""
         self.connection = connection
-        self._before = b""
-        if not connection.in_atomic_block:
-            self._before = f"{_setting_all(settings)}; ".encode()
+        self._settings = {} if connection.in_atomic_block else settings
 
     def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
-        return self._run(text, parameters, _values)
+        return self._run(text, parameters, {}, _values)
 
-    def texts(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> Texts:
-        """Run a statement whose rows differ in the last column alone."""
-        return self._run(text, parameters, _texts)
+    def texts(
+        self, text: sql.Composable, parameters: Sequence[Any] = (), *, is_scan: bool = False
+    ) -> Texts:
+        """
+        Run a statement whose rows differ in the last column alone.
+
+        ``is_scan`` is for a statement that may look at half a table.
+        """
+        return self._run(text, parameters, _FOR_SCANNING if is_scan else {}, _texts)
 
     def _run(
-        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], Found]
+        self,
+        text: sql.Composable,
+        parameters: Sequence[Any],
+        settings: Mapping[str, str],
+        read: Callable[[Any], Found],
     ) -> Found:
         try:
-            return self._sent(text, parameters, read)
+            return self._sent(text, parameters, settings, read)
         except (InterfaceError, OperationalError):
             if self.connection.in_atomic_block or not _is_dead(self.connection):
                 raise
             self.connection.close()
-            return self._sent(text, parameters, read)
+            return self._sent(text, parameters, settings, read)
 
     def _sent(
-        self, text: sql.Composable, parameters: Sequence[Any], read: Callable[[Any], Found]
+        self,
+        text: sql.Composable,
+        parameters: Sequence[Any],
+        settings: Mapping[str, str],
+        read: Callable[[Any], Found],
     ) -> Found:
         with _client_cursor(self.connection) as cursor:
-            statement: Any = self._before + text.as_bytes(cursor.cursor.connection)
-            cursor.execute(statement, parameters)
-            if self._before:
-                cursor.nextset()
+            statement: Any = text.as_bytes(cursor.cursor.connection)
+            if not self._settings:
+                with _kept(cursor, settings):
+                    cursor.execute(statement, parameters)
+                    return read(cursor)
+            before = _setting_all({**self._settings, **settings})
+            cursor.execute(f"{before}; ".encode() + statement, parameters)
+            cursor.nextset()
             return read(cursor)
 
 
@@ -188,6 +208,9 @@ def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
 @contextmanager
 def _kept(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
     """Change settings of PostgreSQL within the current transaction, then change them back."""
+    if not settings:
+        yield
+        return
     cursor.execute(
         "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [list(settings)]
     )
