@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import Any
 
+from datastore_search.api.authentication import BareTokenAuthentication
+from datastore_search.models import Resource
 from example_project.wsgi import application
 
 from .access import visible
@@ -16,7 +19,7 @@ from .addresses import Portal
 from .calls import Call
 from .requests import ONE_VALUE, RARE_WORD, Request
 from .resources import Loaded
-from .statements import timing_statements
+from .statements import Stopwatch, timed, timing_statements
 from .subject import Pace, Subject
 from .timing import LEAST
 
@@ -39,12 +42,14 @@ class Shares:
     The milliseconds of an answer, and where they go.
 
     ``total_ms`` is what a client waits.  The others sum up to it: the HTTP server and its socket;
-    Django, its middleware and the REST framework; psycopg and PostgreSQL; our own code.
+    Django, its middleware and the REST framework; knox and Django's permissions, which say who asks
+    and what they may; psycopg and PostgreSQL; our own code.
     """
 
     total_ms: float
     server_ms: float
     framework_ms: float
+    access_ms: float
     database_ms: float
     own_ms: float
     statements: int
@@ -63,43 +68,45 @@ def break_down(
         subject = Subject([call])
         framework = Call(portal.server, "GET", _FRAMEWORK_PATH, call.headers)
         rounds = [_round(subject, framework, pace.seconds) for _ in range(pace.rounds)]
-    total, within, database, empty = (
+    total, within, access, database, empty = (
         statistics.median(figures) for figures in zip(*rounds, strict=True)
     )
     return Shares(
         total_ms=total,
         server_ms=total - within,
         framework_ms=empty,
+        access_ms=access,
         database_ms=database,
-        own_ms=within - database - empty,
+        own_ms=within - access - database - empty,
         statements=_here(call).statements,
     )
 
 
-def _round(subject: Subject, framework: Call, seconds: float) -> tuple[float, float, float, float]:
+def _round(subject: Subject, framework: Call, seconds: float) -> tuple[float, ...]:
     total = subject.time(1, seconds).median_ms
-    within, database = _repeated(subject.calls[0], seconds)
-    empty, _ = _repeated(framework, seconds)
-    return total, within, database, empty
+    empty, _access, _database = _repeated(framework, seconds)
+    return (total, *_repeated(subject.calls[0], seconds), empty)
 
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """One answer within this process."""
+    """One answer within this process; ``access_seconds`` are without those of the database."""
 
     seconds: float
+    access_seconds: float
     database_seconds: float
     statements: int
 
 
-def _repeated(call: Call, seconds: float) -> tuple[float, float]:
-    """Give the medians of an answer and of its database's part, in milliseconds."""
+def _repeated(call: Call, seconds: float) -> tuple[float, float, float]:
+    """Give the medians of an answer, of finding out who asks, and of the database's part, in ms."""
     taken: list[_Here] = []
     end = time.perf_counter() + seconds
     while len(taken) < LEAST or (time.perf_counter() < end and len(taken) < _MOST):
         taken.append(_here(call))
     return (
         statistics.median(one.seconds for one in taken) * 1000,
+        statistics.median(one.access_seconds for one in taken) * 1000,
         statistics.median(one.database_seconds for one in taken) * 1000,
     )
 
@@ -107,14 +114,24 @@ def _repeated(call: Call, seconds: float) -> tuple[float, float]:
 def _here(call: Call) -> _Here:
     """Call the WSGI application as a server does, to the last block of the answer."""
     environ = _environ(call)
-    with timing_statements() as watch:
+    with timing_statements() as watch, _timing_access(watch) as access:
         begin = time.perf_counter()
         answer = application(environ, _start_response)
         for _block in answer:
             pass
         answer.close()
         seconds = time.perf_counter() - begin
-    return _Here(seconds, watch.seconds, watch.statements)
+    return _Here(seconds, access.seconds, watch.seconds, watch.statements)
+
+
+@contextmanager
+def _timing_access(database: Stopwatch) -> Iterator[Stopwatch]:
+    """Time how this process finds out who asks and what they may, but for its statements."""
+    access = Stopwatch()
+    with ExitStack() as stack:
+        for owner, name in ((BareTokenAuthentication, "authenticate"), (Resource, "permits")):
+            stack.enter_context(timed(owner, name, access, but=database))
+        yield access
 
 
 def _environ(call: Call) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def answer_here(call: Call) -> None:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """The seconds that went by within psycopg, and how many statements it sent."""
+    """The seconds that went by within something, and how many statements it sent."""
 
     seconds: float = 0.0
     statements: int = 0
@@ -117,7 +117,7 @@ def timing_statements() -> Iterator[Stopwatch]:
     with ExitStack() as stack:
         stack.enter_context(_observing(count))
         for owner, name in ((Cursor, "execute"), (Connection, "commit"), (Connection, "rollback")):
-            stack.enter_context(_timed(owner, name, watch))
+            stack.enter_context(timed(owner, name, watch))
         yield watch
 
 
@@ -139,17 +139,20 @@ def _observing(observe: Callable[..., None]) -> Iterator[None]:
 
 
 @contextmanager
-def _timed(owner: type, name: str, watch: Stopwatch) -> Iterator[None]:
-    method = getattr(owner, name)
+def timed(
+    owner: type, name: str, watch: Stopwatch, *, but: Stopwatch | None = None
+) -> Iterator[None]:
+    """Time a method within the block, but for what another watch counts meanwhile."""
+    method, other = getattr(owner, name), but or Stopwatch()
 
-    def timed(*args: Any, **options: Any) -> Any:
-        begin = time.perf_counter()
+    def called(*args: Any, **options: Any) -> Any:
+        begin, before = time.perf_counter(), other.seconds
         try:
             return method(*args, **options)
         finally:
-            watch.seconds += time.perf_counter() - begin
+            watch.seconds += time.perf_counter() - begin - (other.seconds - before)
 
-    with mock.patch.object(owner, name, timed):
+    with mock.patch.object(owner, name, called):
         yield
 
 

@@ -122,7 +122,7 @@ def breakdown(caption: str, parts: Mapping[str, Shares]) -> Table:
     """Show where the time of requests goes."""
     header = (
         *("request", "median", "HTTP server, socket", "Django, REST framework"),
-        *("psycopg, PostgreSQL", "own code", "statements"),
+        *("token, permissions", "psycopg, PostgreSQL", "own code", "statements"),
     )
     rows = [
         (
@@ -130,6 +130,7 @@ def breakdown(caption: str, parts: Mapping[str, Shares]) -> Table:
             number(shares.total_ms),
             number(shares.server_ms),
             number(shares.framework_ms),
+            number(shares.access_ms),
             number(shares.database_ms),
             number(shares.own_ms),
             str(shares.statements),

@@ -18,9 +18,11 @@ from pathlib import PurePath
 from typing import Any, LiteralString, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.core.files.storage import Storage, storages
 from django.db import connections, models, router, transaction
+from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -109,31 +111,32 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
-        fields = list(
-            Field.objects.using(self.db)
-            .filter(_named(name, "resource__"), resource__current_load__isnull=False)
-            .select_related("resource__current_load")
-            .defer(*(f"resource__current_load__{name}" for name in _NOT_ASKED))
-            .annotate(version=Version(models.F("resource_id")))
-            .order_by("position")
-        )
-        if not fields:
-            return self._without_fields(name)
-        resource = fields[0].resource
-        resource.schema = tuple(fields)
-        resource.version = fields[0].version
-        return resource
-
-    def _without_fields(self, name: uuid.UUID | str) -> Resource:
-        """Get a resource that was made without any field, or none."""
-        loaded = self.filter(_named(name, ""), current_load__isnull=False, fields=None)
         resource = (
-            loaded.select_related("current_load").annotate(version=Version(models.F("pk"))).first()
+            self.filter(_named(name), current_load__isnull=False)
+            .select_related("current_load")
+            .defer(*(f"current_load__{name}" for name in _NOT_ASKED))
+            .annotate(version=Version(models.F("pk")), columns=ArraySubquery(_columns()))
+            .first()
         )
         if resource is None:
             raise UnknownResource(resource=name)
-        resource.schema = ()
+        rows = ({**row, "resource_id": resource.pk} for row in vars(resource).pop("columns"))
+        names = _column_names()
+        resource.schema = tuple(
+            Field.from_db(self.db, names, [row[name] for name in names]) for row in rows
+        )
         return resource
+
+
+def _columns() -> models.QuerySet[Field, Any]:
+    """Read the fields of each resource of an outer query as JSON, so that one row tells all."""
+    columns = {name: name for name in _column_names() if name != "resource_id"}
+    fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
+    return fields.values(column=JSONObject(**columns))
+
+
+def _column_names() -> list[str]:
+    return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - a public name
 
 
 #: What a load knows and no answer to a search says.
@@ -149,11 +152,9 @@ def as_id(name: str) -> uuid.UUID | None:
     return uuid.UUID(name) if _UUID.fullmatch(name) else None
 
 
-def _named(name: uuid.UUID | str, prefix: str) -> models.Q:
+def _named(name: uuid.UUID | str) -> models.Q:
     resource_id = name if isinstance(name, uuid.UUID) else as_id(name)
-    if resource_id is None:
-        return models.Q(**{f"{prefix}aliases__name": name})
-    return models.Q(**{f"{prefix}pk": resource_id})
+    return models.Q(aliases__name=name) if resource_id is None else models.Q(pk=resource_id)
 
 
 class Resource(models.Model):

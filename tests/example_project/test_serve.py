@@ -47,10 +47,15 @@ def serving(uploads: Path) -> Iterator[tuple[psutil.Popen, list[psutil.Process]]
     """Serve, as soon as there is an answer; all processes are killed in the end."""
     port = free_port()
     command = [sys.executable, "manage.py", "serve", "--port", str(port), "--workers", "1"]
-    served = psutil.Popen(
-        command, cwd=PROJECT, env=environment(database_url(), uploads), start_new_session=True,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    # A shell lets what it runs in the background ignore SIGINT, and so would all its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        served = psutil.Popen(
+            command, cwd=PROJECT, env=environment(database_url(), uploads), start_new_session=True,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
     try:
         wait_for(lambda: answers(port), "an answer", alive=lambda: served.poll() is None)
         yield served, served.children(recursive=True)
