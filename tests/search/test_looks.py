@@ -41,6 +41,36 @@ def run(statement: str, *parameters: Any) -> None:
         cursor.execute(statement, parameters)
 
 
+# Descriptions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["id", "alias"])
+def test_a_description_is_one_row_that_tells_all_of_every_field(
+    committed: Resource, name: str, django_assert_num_queries: Any
+) -> None:
+    more = {"digits": 12345678901234567890, "half": 0.5, "null": None, "deep": [{"%s": '"'}]}
+    committed.fields.filter(name="title").update(more=more, label="Mực “%s”", notes="{}\n\\")
+    committed.fields.filter(name="amount").update(position=99)
+
+    with django_assert_num_queries(1):
+        found = Resource.objects.described("rivers" if name == "alias" else committed.pk)
+        told = [{**vars(field), "_state": None} for field in found.schema]
+
+    assert told == [{**vars(field), "_state": None} for field in committed.fields.all()]
+    assert [field.name for field in found.schema][-1] == "amount"
+    assert found.schema[0].resource == committed  # which has to be looked up: nobody asks
+
+
+def test_a_resource_without_fields_is_described_too(
+    client: Client, committed: Resource, django_assert_num_queries: Any
+) -> None:
+    committed.fields.all().delete()
+
+    with django_assert_num_queries(1):
+        assert Resource.objects.described(committed.pk).schema == ()
+    assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
+
+
 # How many statements ------------------------------------------------------------------------------
 
 
