@@ -10,6 +10,7 @@ import time
 import tracemalloc
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -668,13 +669,13 @@ def test_blocks_come_one_by_one_in_little_memory(big: Resource, name: str, clien
 def test_the_first_block_comes_while_postgresql_is_still_reading(
     big: Resource, client: Client
 ) -> None:
-    response = dump(client, big)
-
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT tuples_processed FROM pg_stat_progress_copy")
+    with closing(dump(client, big)), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tuples_processed FROM pg_stat_progress_copy WHERE datname = current_database()"
+        )
         ((read,),) = cursor.fetchall()
+
     assert read < ROWS
-    response.close()
 
 
 def test_changes_during_the_dump_do_not_show(big: Resource, client: Client) -> None:

@@ -160,7 +160,8 @@ class Hold:
     def _waits(self, statement: str) -> bool:
         """Tell whether a session of the load waits for a lock in some statement."""
         return self._finds(
-            "SELECT FROM pg_stat_activity WHERE application_name = %s"
+            "SELECT FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = %s"
             " AND wait_event_type = 'Lock' AND query LIKE %s",
             f"datastore_search load {self._load_id}",
             f"%{statement}%",
