@@ -136,7 +136,7 @@ def _columns() -> models.QuerySet[Field, Any]:
 
 
 def _column_names() -> list[str]:
-    return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - a public name
+    return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - Django's public name for it
 
 
 #: What a load knows and no answer to a search says.

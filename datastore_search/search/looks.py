@@ -33,7 +33,7 @@ from .relations import Relation, relation_of
 #: snapshot, which only the replacement of the whole table disturbs.
 _LOOKS = 5
 
-#: Descriptions that are kept in the process, of 16 kB for 14 fields.
+#: Descriptions that are kept in the process, of 18 kB for 14 fields.
 _KEPT = 2_000
 
 
