@@ -7,6 +7,7 @@ listens on a socket only, and stops with the last process that uses it.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _DATABASE = "datastore_search"
 #: An empty database with the same letters, to make test databases from.
 TEMPLATE = "datastore_search_template"
+#: A pid that no process has: to remove it from a list is to read the list.
+_NOBODY = 0
 #: The first of these that the machine has tells letters from signs.
 _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
@@ -66,25 +69,34 @@ def _started(folder: Path) -> PostgresServer:
     # A lock for each checkout; the package's own lies where all users of a machine meet.
     server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
     with server._lock:  # noqa: SLF001 - as above
-        _forget_the_dead(server)
+        _forget_dead_server(server)
     server.start()
+    atexit.register(_forget_dead_holders, server)  # before the package looks who is left
     return server
 
 
-def _forget_the_dead(server: PostgresServer) -> None:
+def _forget_dead_server(server: PostgresServer) -> None:
     """
-    Clear what killed processes left: the server's pid file, and their hold on the server.
+    Remove the pid file that a killed server left.
 
-    A pid is soon used again, and the package would take the stranger for its server; and a hold
-    that nobody gives up would keep the server running for ever.
+    A pid is soon used again, and the package would take the stranger for its server.
     """
     pid_file = server.pgdata / "postmaster.pid"
     if pid_file.exists() and not _serves(pid_file.read_text().split("\n", 1)[0], server.pgdata):
         pid_file.unlink()
-    holders = server.global_process_id_list
-    for pid in holders.get_and_remove(os.getpid()):
-        if not _is_alive(pid):
-            holders.get_and_remove(pid)
+
+
+def _forget_dead_holders(server: PostgresServer) -> None:
+    """
+    Clear the hold on the server of processes that ended without giving it up, as killed ones do.
+
+    Such a hold would keep the server running for ever.
+    """
+    with server._lock:  # noqa: SLF001 - as above
+        holders = server.global_process_id_list
+        for pid in holders.get_and_remove(_NOBODY):
+            if not _is_alive(pid):
+                holders.get_and_remove(pid)
 
 
 def _serves(pid: str, folder: Path) -> bool:

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -23,6 +25,9 @@ from example_project.embedded_postgres import database_url
 with psycopg.connect(database_url(Path(sys.argv[1]))) as connection:
     print(connection.execute("SELECT lower('ĐÀ'), version()").fetchone())
 """
+
+#: Does so too, and stays until its input ends.
+STAY = START + "\nprint(flush=True)\nsys.stdin.read()"
 
 
 def start(folder: Path, **environment: str) -> str:
@@ -58,6 +63,30 @@ def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     (folder / "postmaster.pid").write_text(f"{os.getpid()}\n" + "x\n" * 7)  # a stranger's
     assert start(folder).startswith(expected)
     os.kill(os.getpid(), signal.SIGCONT)  # we are still here: only our own server was ended
+
+
+@contextmanager
+def staying(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Use the server in a process of its own, which ends with the block unless it has before."""
+    command = [sys.executable, "-c", STAY, str(folder)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+    with process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("('đà'")
+        yield process
+
+
+def test_it_stops_though_another_process_was_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "postgres"
+
+    with staying(folder), staying(folder) as killed:
+        killed.kill()
+        killed.wait()
+        assert (folder / "postmaster.pid").exists()
+
+    assert not (folder / "postmaster.pid").exists()
 
 
 def test_a_folder_that_is_no_cluster_is_explained(tmp_path: Path) -> None:
