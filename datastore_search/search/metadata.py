@@ -33,6 +33,7 @@ def relation_of_names(user: Reader) -> Relation:
         names=_NAMES,
         language="simple",
         rows=None,
+        place="_id",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import LiteralString
 
 from .. import storage
 from ..exceptions import UnknownResource
@@ -19,13 +20,15 @@ class Relation:
     ``names`` maps the names of the fields to those of their types, in order; those that are
     ``sparse`` some records lack, and of those that are ``ordered`` there is an index; ``rows``
     counts all records where that is known, and ``common`` those of some values, by field and JSON
-    text.
+    text.  By the column ``place`` a statement fetches again what it has found: of a table, where a
+    record lies.
     """
 
     source: Clause
     names: Mapping[str, str]
     language: str
     rows: int | None
+    place: LiteralString = "ctid"
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
     common: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -280,7 +280,7 @@ class Statements:
 
     def ranked(self) -> Clause:
         """Count the matches and read the page of the best of them, in one go."""
-        found = self._selecting(_listed([Clause(sql.SQL("_id")), *self._rank_columns()]))
+        found = self._selecting(self._found_columns())
         best = self._limited(_over("SELECT * FROM found ORDER BY {}", self._order(Way.SORTED)))
         page = self._with_data(best)
         return self._counted(found, page, sql.SQL("page._id IS NOT NULL"))
@@ -356,7 +356,7 @@ class Statements:
             text = _walk(self._relation.source.text, *self._walk_form)
             return Clause(text, self._walk_parameters())
         if self.is_ranked:
-            found = self._selecting(_listed([Clause(sql.SQL("_id")), *self._rank_columns()]))
+            found = self._selecting(self._found_columns())
             best = self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
             return self._with_data(best)
         if self._is_deep:
@@ -388,13 +388,13 @@ class Statements:
         )
 
     def _with_data(self, best: Clause) -> Clause:
-        """Fetch the records of the best, of which ``_id`` and ranks are known."""
+        """Fetch the records of the best, of which only ``_found_columns`` are known."""
         source = self._relation.source
         return Clause(
             sql.SQL(
-                "SELECT best.*, (SELECT data FROM {} WHERE _id = best._id) AS data"
+                "SELECT best.*, (SELECT data FROM {} WHERE {} = best.place) AS data"
                 " FROM ({}) AS best"
-            ).format(source.text, best.text),
+            ).format(source.text, sql.SQL(self._relation.place), best.text),
             [*source.parameters, *best.parameters],
         )
 
@@ -494,6 +494,11 @@ class Statements:
         return [
             _over(f"{{}} AS rank{place}", rank) for place, rank in enumerate(self._ranks.values())
         ]
+
+    def _found_columns(self) -> Clause:
+        """Read of a match what orders it, and where it is to be fetched."""
+        place = Clause(sql.SQL(f"{self._relation.place} AS place"))
+        return _listed([Clause(sql.SQL("_id")), place, *self._rank_columns()])
 
     def _combinations(self) -> Clause:
         """

@@ -105,22 +105,27 @@ $function$;
 -- stem.  Built from lexemes, so that nothing in the text can be an operator; as one text, since
 -- joining thousands of questions one by one takes seconds.  A stem that begins with the word itself
 -- finds nothing more, and is left out.  Null when there is no word.
+-- In PL/pgSQL a session plans it once, not whenever it is asked: 16 µs in place of 76.
 CREATE OR REPLACE FUNCTION datastore_search_question(q text, language regconfig)
 RETURNS tsquery
-LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
-    SELECT string_agg(
-        '(''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
-            || CASE WHEN char_length(lexeme) >= 3 THEN ':*' ELSE '' END
-            || CASE WHEN numnode(stem) > 0 AND NOT (
-                    char_length(lexeme) >= 3 AND numnode(stem) = 1
-                    AND starts_with(btrim(stem::text, ''''), lexeme))
-                THEN ' | (' || stem::text || ')' ELSE '' END
-            || ')',
-        ' & ')::tsquery
-    FROM unnest(to_tsvector('pg_catalog.simple', datastore_search_words(q))),
-        LATERAL (
-            SELECT CASE WHEN language <> 'pg_catalog.simple'::regconfig
-                THEN plainto_tsquery(language, lexeme) END AS stem
-        ) AS stemmed
+BEGIN
+    RETURN (
+        SELECT string_agg(
+            '(''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || ''''
+                || CASE WHEN char_length(lexeme) >= 3 THEN ':*' ELSE '' END
+                || CASE WHEN numnode(stem) > 0 AND NOT (
+                        char_length(lexeme) >= 3 AND numnode(stem) = 1
+                        AND starts_with(btrim(stem::text, ''''), lexeme))
+                    THEN ' | (' || stem::text || ')' ELSE '' END
+                || ')',
+            ' & ')::tsquery
+        FROM unnest(to_tsvector('pg_catalog.simple', datastore_search_words(q))),
+            LATERAL (
+                SELECT CASE WHEN language <> 'pg_catalog.simple'::regconfig
+                    THEN plainto_tsquery(language, lexeme) END AS stem
+            ) AS stemmed
+    );
+END
 $function$;
