@@ -99,7 +99,7 @@ def test_all_digits_come_back(db: None) -> None:
 
     page = page_of(resource, Query(limit=1))
 
-    assert page.records == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'.encode()
+    assert page.text == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'.encode()
 
 
 def test_a_read_leaves_the_connection_as_it_was(db: None, clustered: Resource) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from typing import Any
@@ -20,10 +21,11 @@ from .streams import streamed
 _DOUBLE_DIGITS = 308
 
 
-class RawJson(bytes):
-    """A text that is JSON already, in UTF-8: it is written into the answer as it is."""
+@dataclass(frozen=True, slots=True)
+class RawJson:
+    """A text that is JSON already, in UTF-8, in blocks: they are written as they are."""
 
-    __slots__ = ()
+    blocks: Sequence[bytes]
 
 
 class EnvelopeRenderer(BaseRenderer):
@@ -50,12 +52,15 @@ class EnvelopeRenderer(BaseRenderer):
         result = data.get("result")
         if not isinstance(result, Mapping):
             return _dumped(data)
-        raw = {name: text for name, text in result.items() if isinstance(text, RawJson)}
+        raw = {name: value for name, value in result.items() if isinstance(value, RawJson)}
         if not raw:
             return _dumped(data)
         rest = {name: value for name, value in result.items() if name not in raw}
-        members = (b"%b: %b" % (json.dumps(name).encode(), text) for name, text in raw.items())
-        return b"%b%b%b" % (_opened(data, rest), b", ".join(members), _END)
+        blocks = [_opened(data, rest)]
+        for name, value in raw.items():
+            blocks += [b", "] if len(blocks) > 1 else []
+            blocks += [f"{json.dumps(name)}: ".encode(), *value.blocks]
+        return b"".join([*blocks, _END])
 
 
 _END = b"}}"

@@ -128,7 +128,7 @@ class _Reader:
         total = self._total()
         empty = query.limit == 0 or (total is not None and query.offset >= total)
         if empty:
-            return self._answer(total, b"" if query.is_text else b"[]")
+            return self._answer(total, [] if query.is_text else _listed([]))
         *tries, last = self._ways(total)
         for way, window in tries:
             records, count = self._read(way, window)
@@ -142,7 +142,7 @@ class _Reader:
         return self._answer(total, records, self._last(way))
 
     def _answer(
-        self, total: int | None, records: bytes | Spool, last_id: int | None = None
+        self, total: int | None, records: list[bytes] | Spool, last_id: int | None = None
     ) -> Page:
         operator = "lt" if self._statements.is_descending else "gt"
         return Page(
@@ -157,7 +157,7 @@ class _Reader:
             return total_of(self._look, self._statements)
         return self._statements.known_total
 
-    def _counted(self) -> tuple[int, bytes]:
+    def _counted(self) -> tuple[int, list[bytes]]:
         """Find all matches once, count them and read the page of the best."""
         statements = self._statements
         if statements.is_ranked:
@@ -169,7 +169,7 @@ class _Reader:
                 return found
         return self._total_and_records(statements.combined())
 
-    def _total_and_records(self, statement: Clause) -> tuple[int, bytes]:
+    def _total_and_records(self, statement: Clause) -> tuple[int, list[bytes]]:
         found = self._look.texts(statement)
         (total,) = found.head
         return int(total or 0), _listed(found.last)
@@ -185,7 +185,7 @@ class _Reader:
         tries = [] if window is None else [(Way.WALKED, window)]
         return [*tries, (Way.SORTED, None)]
 
-    def _read(self, way: Way, window: int | None) -> tuple[bytes | Spool, int]:
+    def _read(self, way: Way, window: int | None) -> tuple[list[bytes] | Spool, int]:
         """Read the records, and say how many there are; what is copied needs a snapshot."""
         query, statements = self._query, self._statements
         if query.is_text:
@@ -200,7 +200,7 @@ class _Reader:
         with copied(self._look.connection, statement, sql.SQL(options)) as copy:
             lines = _Counting(map(bytes, copy))
             if not query.is_large:
-                return b"".join(lines), lines.count
+                return list(lines), lines.count
             return (Spool.of_text if query.is_text else Spool.of_list)(lines), lines.count
 
     def _last(self, way: Way) -> int | None:
@@ -224,6 +224,13 @@ class _Counting(Iterator[bytes]):
         return row
 
 
-def _listed(texts: Iterable[bytes | None]) -> bytes:
-    """Make a JSON list of the texts of its members; none stands for no member."""
-    return b"[%b]" % b",".join(filter(None, texts))
+def _listed(texts: Iterable[bytes | None]) -> list[bytes]:
+    """Make a JSON list of the texts of its members, in blocks; none stands for no member."""
+    blocks = [b"["]
+    for text in texts:
+        if text:
+            blocks += (text, b",")
+    if len(blocks) > 1:
+        blocks.pop()
+    blocks.append(b"]")
+    return blocks

@@ -84,12 +84,12 @@ class Page:
     """
     The answer.
 
-    ``records`` is the text of a JSON array, or of CSV rows, in UTF-8; of a page that may be large a
-    spool: JSON, the text of CSV rows too.  ``total`` counts matches.  ``fields`` are names and
-    types in the order of the records' members.
+    ``records`` is the text of a JSON array, or of CSV rows, in UTF-8 and in blocks; of a page that
+    may be large a spool: JSON, the text of CSV rows too.  ``total`` counts matches.  ``fields`` are
+    names and types in the order of the records' members.
     """
 
-    records: bytes | Spool
+    records: list[bytes] | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
@@ -99,4 +99,4 @@ class Page:
         """The records of a page that is not large."""
         if isinstance(self.records, Spool):
             raise TypeError("A large page is read block by block.")
-        return self.records
+        return b"".join(self.records)

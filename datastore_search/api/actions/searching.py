@@ -116,7 +116,9 @@ def _result(
 def _records(query: Query, page: Page) -> RawJson | Spool:
     if isinstance(page.records, Spool):
         return page.records
-    return RawJson(b'"%b"' % escaped(page.records) if query.is_text else page.records)
+    if query.is_text:
+        return RawJson([b'"', escaped(page.text), b'"'])
+    return RawJson(page.records)
 
 
 def _next_page(page: Page) -> dict[str, Any]:

@@ -279,7 +279,7 @@ def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
     look = Look(writer.session, writer.resource)
     found = read_page(look, relation_of(writer.resource), query)
-    return RawJson(found.text)
+    return RawJson([found.text])
 
 
 def _action(
