@@ -59,7 +59,7 @@ def make_slow(resource: Resource) -> None:
     table = f"datastore_search_record_{resource.current_load_id}"
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
-        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
+        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(30)")
 
 
 def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:
