@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from example_project.management.commands.serve import THREADS
+
 _DESCRIPTION = (
     "Time each kind of request to the portal and, in turn with it, the bare statements that it"
     " needs. --growth, --resources, --breakdown, --loads and --small-loads measure something else"
@@ -33,6 +35,7 @@ class Options:
     data: Path | None
     reload: bool
     workers: int
+    threads: int
     rounds: int
     seconds: float
     only: tuple[str, ...]
@@ -114,6 +117,9 @@ def _add_timing(group: argparse._ArgumentGroup) -> None:
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
     group.add_argument(
         "--workers", type=_natural, default=workers, help="of the server (%(default)s)"
+    )
+    group.add_argument(
+        "--threads", type=_natural, default=THREADS, help="of each worker (%(default)s)"
     )
     group.add_argument("--rounds", type=_natural, default=3, help="(%(default)s)")
     group.add_argument(

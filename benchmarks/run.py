@@ -54,7 +54,8 @@ def run(options: Options) -> None:
     results.load = list({target.id: target.cost for target in stock.by_rows.values()}.values())
     try:
         if options.is_asking:
-            with reading_token() as token, serving(options.workers) as address:
+            server = serving(options.workers, options.threads)
+            with reading_token() as token, server as address:
                 _measure(options, stock, Portal(address, token), results)
         _loads(options, results)
     finally:  # a run that is cut off leaves what it has

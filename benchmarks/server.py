@@ -17,9 +17,9 @@ _PATIENCE_SECONDS = 30
 
 
 @contextmanager
-def serving(workers: int) -> Iterator[str]:
+def serving(workers: int, threads: int) -> Iterator[str]:
     """
-    Serve on a free port of this machine, and give host and port.
+    Serve on a free port of this machine, by so many threads of each worker; give host and port.
 
     Raises: ``BenchmarkError`` when the server does not start.
     """
@@ -27,7 +27,7 @@ def serving(workers: int) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"127.0.0.1:{port}"
-    server = subprocess.Popen(web_server(port, workers))
+    server = subprocess.Popen(web_server(port, workers, threads))
     try:
         _wait_for(address, server)
         yield address

@@ -16,14 +16,14 @@ from .options import Options
 
 
 def setting(options: Options) -> list[str]:
-    """Name the versions, the machine's cores, the workers, the driver and the day."""
+    """Name the versions, the machine's cores, the server's workers, the driver and the day."""
     connection = connections[router.db_for_read(Load)]
     release, patch = connection.get_database_version()
     return [
         f"PostgreSQL {release}.{patch}",
         f"Python {platform.python_version()}",
         f"Django {django.get_version()}",
-        f"workers: {options.workers}",
+        f"workers: {options.workers} with {options.threads} threads",
         f"cores: {os.cpu_count()}",
         f"driven by {'wrk' if by_wrk(options.seconds) else 'threads'}",
         f"{datetime.now(UTC):%Y-%m-%d}",

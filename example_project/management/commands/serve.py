@@ -16,6 +16,10 @@ from django.core.management.base import BaseCommand, CommandParser
 
 _LOOK_AGAIN = 0.5
 
+#: Requests that each worker of the web server answers at once: some take long, as dumps to slow
+#: readers do.
+THREADS = 4
+
 #: Seconds that a process gets for its end before it is killed: requests and loads are cut off.
 _PATIENCE = 10
 
@@ -29,6 +33,7 @@ class Command(BaseCommand):
         """Declare the arguments."""
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--workers", type=int, default=2)
+        parser.add_argument("--threads", type=int, default=THREADS, help="of each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Bring the database up to date, and serve until somebody ends it."""
@@ -40,7 +45,8 @@ class Command(BaseCommand):
         started: list[subprocess.Popen[bytes]] = []
         try:
             with suppress(KeyboardInterrupt):
-                started += [subprocess.Popen(web_server(options["port"], options["workers"]))]
+                server = web_server(options["port"], options["workers"], options["threads"])
+                started += [subprocess.Popen(server)]
                 started += [subprocess.Popen(_worker())]
                 while started[0].poll() is None and os.getppid() == parent:
                     if started[1].poll() is not None:  # its database was away, perhaps
@@ -51,12 +57,12 @@ class Command(BaseCommand):
         sys.exit(max(0, started[0].returncode) if started else 0)
 
 
-def web_server(port: int, workers: int) -> list[str]:
+def web_server(port: int, workers: int, threads: int) -> list[str]:
     """Say how the web server is started."""
     return [
         sys.executable, "-m", "granian", "example_project.wsgi:application",
         "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
-        "--workers", str(workers), "--blocking-threads", "4",
+        "--workers", str(workers), "--blocking-threads", str(threads),
         "--workers-kill-timeout", "5",  # or it does not end while a connection is open
         "--no-ws", "--log-level", "warning",
     ]  # fmt: skip
