@@ -60,7 +60,7 @@ class Session:
 
     def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
-        return self._run(text, parameters, {}, _values)
+        return self._run(lambda: self._sent(text, parameters, {}, _values))
 
     def texts(
         self, text: sql.Composable, parameters: Sequence[Any] = (), *, is_scan: bool = False
@@ -70,22 +70,18 @@ class Session:
 
         ``is_scan`` is for a statement that may look at half a table.
         """
-        return self._run(text, parameters, _FOR_SCANNING if is_scan else {}, _texts)
+        settings = _FOR_SCANNING if is_scan else {}
+        return self._run(lambda: self._sent(text, parameters, settings, _texts))
 
-    def _run(
-        self,
-        text: sql.Composable,
-        parameters: Sequence[Any],
-        settings: Mapping[str, str],
-        read: Callable[[Any], Found],
-    ) -> Found:
+    def _run(self, send: Callable[[], Found]) -> Found:
+        """Send a statement, and once more if that shows that the connection is dead."""
         try:
-            return self._sent(text, parameters, settings, read)
+            return send()
         except (InterfaceError, OperationalError):
             if self.connection.in_atomic_block or not _is_dead(self.connection):
                 raise
             self.connection.close()
-            return self._sent(text, parameters, settings, read)
+            return send()
 
     def _sent(
         self,
