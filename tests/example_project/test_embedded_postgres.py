@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -43,28 +42,6 @@ def start(folder: Path, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
-    folder = tmp_path / "deep" / "postgres"
-    folder.parent.mkdir()
-    expected = "('đà', 'PostgreSQL 18"
-
-    assert start(folder, LC_ALL="xx_XX.UTF-8", LANG="nowhere").startswith(expected)
-    assert not (folder / "postmaster.pid").exists()  # it stopped with its last process
-    assert start(folder).startswith(expected)
-
-    url = embedded_postgres.database_url(folder)
-    pid = int((folder / "postmaster.pid").read_text().split()[0])
-    server = psutil.Process(pid)
-    server.kill()
-    server.wait(10)
-    with pytest.raises(psycopg.OperationalError):
-        psycopg.connect(url)
-
-    (folder / "postmaster.pid").write_text(f"{os.getpid()}\n" + "x\n" * 7)  # a stranger's
-    assert start(folder).startswith(expected)
-    os.kill(os.getpid(), signal.SIGCONT)  # we are still here: only our own server was ended
-
-
 @contextmanager
 def staying(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Use the server in a process of its own, which ends with the block unless it has before."""
@@ -76,6 +53,28 @@ def staying(folder: Path) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout
         assert process.stdout.readline().startswith("('đà'")
         yield process
+
+
+def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "postgres"
+    folder.parent.mkdir()
+    expected = "('đà', 'PostgreSQL 18"
+
+    assert start(folder, LC_ALL="xx_XX.UTF-8", LANG="nowhere").startswith(expected)
+    assert not (folder / "postmaster.pid").exists()  # it stopped with its last process
+    assert start(folder).startswith(expected)
+
+    with staying(folder) as killed:
+        pid = int((folder / "postmaster.pid").read_text().split()[0])
+        server = psutil.Process(pid)
+        server.kill()
+        server.wait(10)
+        killed.kill()
+
+    (folder / "postmaster.pid").write_text(f"{os.getpid()}\n" + "x\n" * 7)  # a stranger's
+    assert start(folder).startswith(expected)
+    os.kill(os.getpid(), signal.SIGCONT)  # we are still here: only our own server was ended
+    assert not (folder / "postmaster.pid").exists()
 
 
 def test_it_stops_though_another_process_was_killed(tmp_path: Path) -> None:
