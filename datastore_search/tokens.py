@@ -34,7 +34,7 @@ def user_of(token: str) -> AbstractBaseUser | None:
     user has.  Every request that must know who asks makes it, so the statement is written once: to
     have it written by a QuerySet each time takes longer than PostgreSQL does.
     """
-    users = get_user_model()._default_manager  # noqa: SLF001 - Django's public name for it
+    users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
     found = users.raw(_user_of(), [hash_token(token), timezone.now()])
     user: AbstractBaseUser | None = next(iter(found), None)
     return user if user is not None and user.is_active else None
@@ -43,8 +43,8 @@ def user_of(token: str) -> AbstractBaseUser | None:
 @cache
 def _user_of() -> str:
     """Write the statement that finds whose a digest is, at a moment."""
-    tokens = get_token_model()._meta  # noqa: SLF001 - Django's public name for it
-    users = get_user_model()._meta  # noqa: SLF001 - Django's public name for it
+    tokens = get_token_model()._meta  # noqa: SLF001 - Django documents it: the table's names
+    users = get_user_model()._meta  # noqa: SLF001 - Django documents it: the table's names
     columns = {name: tokens.get_field(name).column for name in ("user", "digest", "expiry")}
     text = sql.SQL(
         "SELECT users.* FROM {users} AS users JOIN {tokens} AS tokens"

@@ -68,7 +68,7 @@ def _started(folder: Path) -> PostgresServer:
     server = get_server(folder, start=False)
     # A lock for each checkout; the package's own lies where all users of a machine meet.
     server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
-    with server._lock:  # noqa: SLF001 - as above
+    with server._lock:  # noqa: SLF001 - the one just given
         _forget_dead_server(server)
     server.start()
     atexit.register(_forget_dead_holders, server)  # before the package looks who is left
@@ -92,7 +92,7 @@ def _forget_dead_holders(server: PostgresServer) -> None:
 
     Such a hold would keep the server running for ever.
     """
-    with server._lock:  # noqa: SLF001 - as above
+    with server._lock:  # noqa: SLF001 - the lock that ``_started`` gave it
         holders = server.global_process_id_list
         for pid in holders.get_and_remove(_NOBODY):
             if not _is_alive(pid):

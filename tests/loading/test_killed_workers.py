@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,8 +131,12 @@ def test_a_load_is_cancelled_by_another_process(
     load = queued(served)
 
     with held(load, moment, uploads) as worker:
-        assert cancel(load)
-        assert load.state not in {LoadState.CANCELLED, LoadState.READY}
+        worker.send_signal(signal.SIGSTOP)  # it looks once a second, perhaps at this very moment
+        try:
+            assert cancel(load)
+            assert load.state not in {LoadState.CANCELLED, LoadState.READY}
+        finally:
+            worker.send_signal(signal.SIGCONT)
         wait_for(lambda: ended(load), "the end of the load", alive=lambda: worker.poll() is None)
         wait_for(lambda: gone(load), "the worker’s rest", alive=lambda: worker.poll() is None)
 
