@@ -29,16 +29,18 @@ from ..exceptions import (
     InvalidParameters,
     InvalidRecord,
     QueryTooSlow,
-    ResourceBusy,
+    TemporarilyUnavailable,
     UnknownHelp,
     UnknownResource,
-    UnsteadyResource,
 )
 
 logger = logging.getLogger(__name__)
 
 #: Faults of one parameter that an answer names at most.
 FAULTS_SAID: Final = 20
+
+#: When to ask again if the database cannot be reached.
+RETRY_AFTER_SECONDS: Final = 5
 
 _VALIDATION: Final = "Validation Error"
 
@@ -71,7 +73,7 @@ _OTHERS: Final = (
         _("Bad request"),
     ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
-    ((UnsteadyResource, ResourceBusy), status.HTTP_503_SERVICE_UNAVAILABLE, None),
+    (TemporarilyUnavailable, status.HTTP_503_SERVICE_UNAVAILABLE, None),
     (
         (OperationalError, InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,
@@ -105,10 +107,12 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     Source: Django REST framework's ``EXCEPTION_HANDLER``, of which this is one.
     """
     code, members = _described(error)
-    if code >= status.HTTP_500_INTERNAL_SERVER_ERROR:
+    if isinstance(error, TemporarilyUnavailable):
+        logger.warning("datastore_search refused a request for now: %s", type(error).__name__)
+    elif code >= status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("datastore_search failed.", exc_info=error)
     action = str(context["kwargs"].get("action", ""))
-    headers = _headers(error)
+    headers = _headers(error, code)
     described = failure(context["request"], action, code, members)
     return Response(described, status=code, headers=headers)
 
@@ -144,6 +148,8 @@ def _members(faults: Iterable[InvalidParameter]) -> dict[str, Any]:
     return members
 
 
-def _headers(error: Exception) -> dict[str, str]:
+def _headers(error: Exception, code: int) -> dict[str, str]:
     wait = getattr(error, "wait", None)
+    if wait is None and code == status.HTTP_503_SERVICE_UNAVAILABLE:
+        wait = RETRY_AFTER_SECONDS
     return {"Retry-After": str(int(wait))} if wait else {}

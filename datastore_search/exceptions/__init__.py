@@ -91,11 +91,17 @@ class QueryTooSlow(DatastoreError):
     message = _("Search took too long")
 
 
-class UnsteadyResource(DatastoreError):
+class TemporarilyUnavailable(DatastoreError):
+    """The request is refused for now; the client may send it again after ``wait`` seconds."""
+
+    wait: ClassVar[int] = 1
+
+
+class UnsteadyResource(TemporarilyUnavailable):
     message = _("The resource is being replaced over and over. Try again in a moment.")
 
 
-class ResourceBusy(DatastoreError):
+class ResourceBusy(TemporarilyUnavailable):
     message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 

@@ -34,12 +34,12 @@ _WHEN: Mapping[int, str] = {
     415: "The body is neither a form nor JSON.",
     429: "The portal limits requests; `Retry-After` says how many seconds to wait.",
     500: "A fault of the server; its log says more.",
-    503: "The database cannot be reached, or the resource is being replaced over and over.",
+    503: "The portal is busy, or the database cannot be reached; ask again later.",
 }
 
-_HEADERS: Mapping[int, Schema] = {
-    429: {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
-}
+_RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
+
+_HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
 
 #: Only a request that has a body gets these.
 _OF_BODIES = (413, 415)

@@ -10,7 +10,13 @@ from django.db.utils import InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from ..exceptions import AccessDenied, QueryTooSlow, UnknownPage, UnknownResource, UnsteadyResource
+from ..exceptions import (
+    AccessDenied,
+    QueryTooSlow,
+    TemporarilyUnavailable,
+    UnknownPage,
+    UnknownResource,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -20,9 +26,9 @@ ANTICIPATED = (
     InterfaceError,
     OperationalError,
     QueryTooSlow,
+    TemporarilyUnavailable,
     UnknownPage,
     UnknownResource,
-    UnsteadyResource,
 )
 
 
@@ -33,6 +39,8 @@ class Failure:
     status: HTTPStatus
     title: str
     message: str
+    wait: int | None = None
+    """Seconds after which the client may ask again."""
 
 
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
@@ -47,12 +55,13 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
             return Failure(HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request))
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
-        case UnsteadyResource():
+        case TemporarilyUnavailable():
             message = str(error)
         case _:
             logger.error("datastore_search failed.", exc_info=error)
             message = _("The database cannot be reached. Try again in a moment.")
-    return Failure(HTTPStatus.SERVICE_UNAVAILABLE, _("Not available at the moment"), message)
+    wait = getattr(error, "wait", None)
+    return Failure(HTTPStatus.SERVICE_UNAVAILABLE, _("Not available at the moment"), message, wait)
 
 
 def _denied(request: HttpRequest) -> str:

@@ -80,6 +80,8 @@ class PageView(View):
         failure = failure_of(error, self.request)
         response = self._rendered("failure.html", {"failure": failure}, failure.status)
         add_never_cache_headers(response)
+        if failure.wait:
+            response["Retry-After"] = str(failure.wait)
         return response
 
     def _rendered(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+from datastore_search.slots import Slots
+
+
+def test_no_more_slots_are_taken_than_the_limit_allows() -> None:
+    slots = Slots(lambda: 3)
+
+    with ThreadPoolExecutor(8) as threads:
+        taken = list(threads.map(lambda _number: slots.acquire(), range(20)))
+
+    assert taken.count(True) == 3
+
+
+def test_a_slot_given_back_can_be_taken_again() -> None:
+    slots = Slots(lambda: 1)
+    assert slots.acquire()
+    assert not slots.acquire()
+
+    slots.release()
+
+    assert slots.acquire()
+
+
+def test_the_limit_is_read_at_each_use() -> None:
+    limits = [0]
+    slots = Slots(lambda: limits[0])
+    assert not slots.acquire()
+
+    limits[0] = 1
+
+    assert slots.acquire()
