@@ -35,6 +35,9 @@ from .parameter_types import (
     TextField,
 )
 
+#: Combinations of parameters that are kept, of 20 kB each; clients use a few.
+_MAX_TABLES = 200
+
 #: PostgreSQL counts no further.
 _OFFSET_MOST = 2**63 - 1
 
@@ -95,7 +98,7 @@ class ActionParameters(serializers.Serializer[Any]):
         return errors
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=_MAX_TABLES)
 def _table(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
     """
     Make the table of an action once: it keeps nothing of what it reads.
