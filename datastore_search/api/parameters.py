@@ -35,7 +35,7 @@ from .parameter_types import (
     TextField,
 )
 
-#: Combinations of parameters that are kept, of 20 kB each; clients use a few.
+#: Combinations of parameters that are kept, of 11 kB each; clients use a few.
 _MAX_TABLES = 200
 
 #: PostgreSQL counts no further.

@@ -35,6 +35,10 @@ class MalformedJson(BadRequest):
     message = _("The request's body is not valid JSON: %(reason)s")
 
 
+class JsonTooDeep(MalformedJson):
+    message = _("The JSON is nested too deeply: at most %(most)s levels are read.")
+
+
 class NotAnObject(BadRequest):
     message = _("The request's body must be a JSON object.")
 
@@ -43,12 +47,28 @@ class UnreadableText(BadRequest):
     message = _("The request's body is not text in a known Unicode encoding.")
 
 
+class InvalidContentLength(BadRequest):
+    message = _("The header “Content-Length” is not a number.")
+
+
+class TooManyParameters(BadRequest):
+    message = _("The request has more than %(most)s parameters.")
+
+
 class UnknownAction(BadRequest):
     message = _("There is no action “%(action)s”.")
 
 
 class WritingByGet(BadRequest):
     message = _("Action “%(action)s” changes something: send it by POST.")
+
+
+class RequestTooLarge(DatastoreError):
+    message = _("The request's body is larger than %(most)s bytes.")
+
+
+class QueryStringTooLong(RequestTooLarge):
+    message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
 
 
 class UnknownResource(DatastoreError):

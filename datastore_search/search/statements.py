@@ -245,9 +245,7 @@ class Statements:
         """
         if window is None and self._is_walk and not self._relation.source.parameters:
             write = _written_walk_of_few if self._has_few_fields else _written_walk_of_many
-            text = write(
-                self._relation, self._columns, self._is_of_lists, begin, *self._walk_form
-            )
+            text = write(self._relation, self._columns, self._is_of_lists, begin, *self._walk_form)
             return Clause(text, self._walk_parameters())
         return self._read_from(self._page(way, window), self._writing(begin))
 
