@@ -71,6 +71,10 @@ class QueryStringTooLong(RequestTooLarge):
     message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
 
 
+class UploadTooLarge(DatastoreError):
+    message = _("The file is larger than %(most)s. Load it with the command instead.")
+
+
 class UnknownResource(DatastoreError):
     message = _("Not found: Resource “%(resource)s” was not found.")
 
