@@ -20,7 +20,7 @@ from django.test import Client
 import datastore_search
 from datastore_search.api.actions import actions
 from datastore_search.api.envelope import _TYPES, FAULTS_SAID
-from datastore_search.api.parameter_types import _NAMES_MOST, _Q_LETTERS
+from datastore_search.api.parameter_types import MAX_NAMES, MAX_QUESTION_LENGTH
 from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
@@ -356,8 +356,8 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
     [
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_MAX` ({conf.LIMIT_MAX:,})"),
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_DEFAULT` ({conf.LIMIT_DEFAULT})"),
-        (SEARCH, f"at most {_Q_LETTERS:,} letters"),
-        (SEARCH, f"{_NAMES_MOST:,} names"),
+        (SEARCH, f"at most {MAX_QUESTION_LENGTH:,} letters"),
+        (SEARCH, f"{MAX_NAMES:,} names"),
         (SEARCH, f"at most {FAULTS_SAID} messages"),
         (SEARCH, f"objects of several members | {OPERATIONS_MOST} |"),
         (SEARCH, f"objects of a group or list | {OPERATIONS_MOST - 1} |"),

@@ -19,6 +19,8 @@ from ..filters import parse_filters
 from ..search import Query, RecordsFormat
 from .envelope import FAULTS_SAID
 from .parameter_types import (
+    MAX_ALIASES,
+    MAX_INDEXES,
     BooleanField,
     ChoiceField,
     FiltersField,
@@ -30,6 +32,7 @@ from .parameter_types import (
     ObjectField,
     ObjectsField,
     QuestionField,
+    RecordsField,
     ResourceIdField,
     SortField,
     TextField,
@@ -208,10 +211,10 @@ class CreateParameters(ActionParameters):
     resource = ObjectField()
     private = BooleanField()
     fields = ObjectsField()  # type: ignore[assignment] # the metaclass takes it out of the class
-    records = ObjectsField()
+    records = RecordsField()
     primary_key = NamesField()
-    indexes = NamesField()
-    aliases = NamesField()
+    indexes = NamesField(MAX_INDEXES)
+    aliases = NamesField(MAX_ALIASES)
     delete_fields = BooleanField()
     include_records = BooleanField()
     force = BooleanField()
@@ -223,7 +226,7 @@ class UpsertParameters(ResourceParameters):
 
     unread = frozenset({"records"})
 
-    records = ObjectsField()
+    records = RecordsField()
     method = ChoiceField(("upsert", "insert", "update"))
     dry_run = BooleanField()
     include_records = BooleanField()

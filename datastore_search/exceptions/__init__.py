@@ -210,6 +210,16 @@ class FiltersTooDeep(InvalidParameter):
     message = _("Maximum nesting depth for filter operations reached: %(most)s")
 
 
+class TooManyFilterValues(InvalidParameter):
+    parameter = "filters"
+    message = _("The lists of filters have more than %(most)s values in all.")
+
+
+class TooManyTextConditions(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
+
+
 class InvalidSort(InvalidParameter):
     parameter = "sort"
     message = _(
@@ -230,6 +240,16 @@ class SortOutsideFields(InvalidParameter):
 class InvalidQuestion(InvalidParameter):
     parameter = "q"
     message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+
+
+class TooManyWords(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query has more than %(most)s words.")
+
+
+class TooManyQuestionFields(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query names more than %(most)s fields.")
 
 
 class UnknownLanguage(InvalidParameter):

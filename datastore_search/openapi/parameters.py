@@ -14,6 +14,7 @@ from typing import Any
 from ..api import parameter_types as types
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
+from ..filters.questions import MAX_QUESTION_FIELDS
 from .components import (
     NATURAL,
     NULL,
@@ -42,7 +43,7 @@ _TEXT_TRUTH: Schema = {
     "description": "`true`, `yes`, `t`, `y` and `1` are true, in capitals too, all others false.",
 }
 #: Texts of more than this length are refused.
-_QUESTION: Schema = {"type": "string", "maxLength": types._Q_LETTERS}  # noqa: SLF001 - the limit itself
+_QUESTION: Schema = {"type": "string", "maxLength": types.MAX_QUESTION_LENGTH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,12 @@ def _json_forms(schema: Schema) -> _Forms:
     return _Forms(one_of(schema, _json_text(schema), NULL), _json_text(schema))
 
 
-_NAMES = list_of(TEXT, maxItems=types._NAMES_MOST)  # noqa: SLF001 - the limit itself
-_QUESTIONS: Schema = {"type": "object", "additionalProperties": TEXT}
+_QUESTIONS: Schema = {
+    "type": "object",
+    "additionalProperties": TEXT,
+    "maxProperties": MAX_QUESTION_FIELDS,
+}
+_NAME: Schema = {"type": "string", "maxLength": types.MAX_TEXT_LENGTH}
 _FILTERS = ref("DatastoreFilters")
 
 #: The table: each type of parameter and its forms; the words of a choice have a name instead.
@@ -71,18 +76,15 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.NaturalNumberField: _Forms(one_of(NATURAL, _NUMBER_TEXT, TRUTH, NULL), NATURAL),
     types.BooleanField: _Forms(one_of(TRUTH, _NUMBER_TRUTH, _TEXT_TRUTH, NULL), TRUTH),
     types.IgnoredField: _Forms(VALUE, VALUE),
-    types.TextField: _Forms(one_of(TEXT, NUMBER, TRUTH, NULL), TEXT),
+    types.TextField: _Forms(one_of(_NAME, NUMBER, TRUTH, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
     types.FullTextField: _Forms(one_of(_QUESTION, NUMBER, TRUTH, NULL), _QUESTION),
     types.QuestionField: _Forms(one_of(_QUESTION, _QUESTIONS, NUMBER, TRUTH, NULL), _QUESTION),
-    types.NamesField: _Forms(one_of(_NAMES, TEXT, NULL), _NAMES),
-    types.SortField: _Forms(one_of(_NAMES, TEXT, NULL), _NAMES),
     types.FiltersField: _json_forms(_FILTERS),
     types.GivenFiltersField: _Forms(
         one_of(_FILTERS, {**_json_text(_FILTERS), "minLength": 1}),
         {**_json_text(_FILTERS), "minLength": 1},
     ),
-    types.ObjectsField: _json_forms(list_of(OBJECT)),
     types.ObjectField: _json_forms(OBJECT),
 }
 
@@ -96,7 +98,8 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
                     "type": one_of({**TEXT, "examples": [*field_types]}, NULL),
                     "info": one_of({**OBJECT, "description": "`label`, `notes` and more."}, NULL),
                 },
-            )
+            ),
+            maxItems=types.MAX_NAMES,
         )
     ),
     (CreateParameters, "resource"): _json_forms(
@@ -185,6 +188,11 @@ def _forms_of(parameters: type[ActionParameters], name: str, field: Any) -> _For
     if isinstance(field, types.ChoiceField):
         named = ref(name_of(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
+    if isinstance(field, types.NamesField):
+        names = list_of(TEXT, maxItems=field.most)
+        return _Forms(one_of(names, TEXT, NULL), names)
+    if isinstance(field, types.RecordsField):
+        return _json_forms(list_of(OBJECT, maxItems=field.most))
     return _KNOWN.get((parameters, name)) or _TABLE[type(field)]
 
 
