@@ -14,18 +14,19 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.core.files.uploadhandler import FileUploadHandler
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
-from ..exceptions import UploadTooLarge
+from ..exceptions import InvalidContentLength, UploadTooLarge
 from ..request_size import body_bytes
 
 _View = Callable[..., HttpResponse]
 
-#: What a form has besides its file: a Table Schema of 1 MB, and options.
-_MAX_OTHER_BYTES = 4 * 2**20
+#: What a form has besides its file: a Table Schema, and options.
+_MAX_SCHEMA_BYTES = 2**20
+_MAX_OPTIONS_BYTES = 3 * 2**20
 
 
 class LimitedUpload(FileUploadHandler):
@@ -68,11 +69,20 @@ def receives_files(owner: ModelAdmin, view: _View, check: Callable[..., object])
             return protected(request, *args, **kwargs)
         if not owner.admin_site.has_permission(request):
             return signing_in(request, *args, **kwargs)
-        check(request, *args, **kwargs)
+        try:
+            check(request, *args, **kwargs)
+        except Exception:
+            # The page that says so would read the form, in search of its token.
+            request.csrf_processing_done = True  # type: ignore[attr-defined] # Django's mark
+            raise
         try:
             _limit_files(request)
             return protected(request, *args, **kwargs)
+        except InvalidContentLength as error:
+            return HttpResponseBadRequest(str(error))
         except UploadTooLarge as error:
+            for handler in request.upload_handlers:
+                handler.upload_interrupted()  # lets go of what it has written
             messages.error(request, str(error))
             request.method = "GET"  # the form again, of which nothing more is read
             response = protected(request, *args, **kwargs)
@@ -88,7 +98,7 @@ def _limit_files(request: HttpRequest) -> None:
 
     Raises: ``UploadTooLarge`` when it is too large as a whole.
     """
-    max_bytes = conf.UPLOAD_MAX_BYTES + _MAX_OTHER_BYTES
-    if body_bytes(request) > max_bytes:
+    max_bytes = conf.UPLOAD_MAX_BYTES + _MAX_SCHEMA_BYTES
+    if body_bytes(request) > max_bytes + _MAX_OPTIONS_BYTES:
         raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
     request.upload_handlers.insert(0, LimitedUpload(request, max_bytes))

@@ -28,7 +28,7 @@ from ..request_size import MAX_PARAMETERS, check_body, check_parameters, check_q
 
 #: Levels of JSON within each other that are read: Python's own limit lies not far above, and
 #: depends on its version.
-MAX_JSON_DEPTH: Final = 400
+MAX_JSON_DEPTH: Final = 300
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
