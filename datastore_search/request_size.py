@@ -26,7 +26,7 @@ def body_bytes(request: HttpRequest) -> int:
 
     Raises: ``InvalidContentLength``.
     """
-    stream = request._stream  # type: ignore[attr-defined] # noqa: SLF001 - the stubs lack it, and Django itself measures a body so
+    stream = request._stream  # noqa: SLF001 - Django itself measures a body so
     if stream.seekable():  # of an ASGI server, or read already
         place = stream.tell()
         size: int = stream.seek(0, os.SEEK_END)

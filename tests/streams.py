@@ -46,7 +46,7 @@ def send(path: str, start: bytes, size: int, kind: str, **environ: Any) -> Answe
     """POST a body of some size, as a WSGI server does; forged forms are looked for."""
     body = Body(start, size)
     path, _, query = path.partition("?")
-    response = ClientHandler(enforce_csrf_checks=True)(
+    response: Any = ClientHandler(enforce_csrf_checks=True)(
         {
             "REQUEST_METHOD": "POST",
             "PATH_INFO": path,

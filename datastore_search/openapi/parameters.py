@@ -63,6 +63,15 @@ def _json_forms(schema: Schema) -> _Forms:
     return _Forms(one_of(schema, _json_text(schema), NULL), _json_text(schema))
 
 
+def _names(most: int) -> _Forms:
+    names = list_of(TEXT, maxItems=most)
+    return _Forms(one_of(names, TEXT, NULL), names)
+
+
+def _objects(most: int) -> _Forms:
+    return _json_forms(list_of(OBJECT, maxItems=most))
+
+
 _QUESTIONS: Schema = {
     "type": "object",
     "additionalProperties": TEXT,
@@ -86,6 +95,14 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
         {**_json_text(_FILTERS), "minLength": 1},
     ),
     types.ObjectField: _json_forms(OBJECT),
+}
+
+#: The same of lists, which have a limit each.
+_LISTS: Mapping[type[types.ParameterField], Callable[[int], _Forms]] = {
+    types.NamesField: _names,
+    types.SortField: _names,
+    types.ObjectsField: _objects,
+    types.RecordsField: _objects,
 }
 
 #: Parameters whose objects have known members.
@@ -188,12 +205,8 @@ def _forms_of(parameters: type[ActionParameters], name: str, field: Any) -> _For
     if isinstance(field, types.ChoiceField):
         named = ref(name_of(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
-    if isinstance(field, types.NamesField):
-        names = list_of(TEXT, maxItems=field.most)
-        return _Forms(one_of(names, TEXT, NULL), names)
-    if isinstance(field, types.RecordsField):
-        return _json_forms(list_of(OBJECT, maxItems=field.most))
-    return _KNOWN.get((parameters, name)) or _TABLE[type(field)]
+    known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
+    return known or _LISTS[type(field)](field.most)
 
 
 def _required(parameters: type[ActionParameters]) -> list[str]:

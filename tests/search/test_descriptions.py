@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from psycopg import sql
 
 from datastore_search.filters import Clause
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
@@ -31,7 +32,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Descriptions:
 
 def described(resource: Resource) -> Description:
     found = Resource.objects.described(resource.pk)
-    return Description(found, relation_of(found), Clause(looks.sql.SQL("")))
+    return Description(found, relation_of(found), Clause(sql.SQL("")))
 
 
 def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource) -> None:
