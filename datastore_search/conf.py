@@ -28,6 +28,21 @@ class Settings:
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_MAX", 32_000))
 
     @property
+    def SEARCH_BODY_MAX_BYTES(self) -> int:
+        """Size of the body of a request that only reads."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES", 1 * 2**20))
+
+    @property
+    def WRITE_BODY_MAX_BYTES(self) -> int:
+        """Size of the body of a request that writes, of a user who is known."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES", 100 * 2**20))
+
+    @property
+    def WRITE_RECORDS_MAX(self) -> int:
+        """Records in one call."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_RECORDS_MAX", 100_000))
+
+    @property
     def SEARCH_LANGUAGE(self) -> str:
         """PostgreSQL text search configuration of a new resource."""
         return cast(str, getattr(settings, "DATASTORE_SEARCH_SEARCH_LANGUAGE", "english"))

@@ -16,7 +16,8 @@ from django.utils import translation
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
 
-_TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*)(?:/.*)?", re.DOTALL)
+#: A language with up to three subtags: longer names are of no language, and must not be kept.
+_TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
 
 

@@ -34,6 +34,9 @@ from .field_types import field_types
 
 Reader = AbstractBaseUser | AnonymousUser
 
+#: Letters of an alias at most, and so of any name under which a resource is asked for.
+MAX_ALIAS_LENGTH = 200
+
 
 def default_language() -> str:
     """Give the text search configuration of a new resource."""
@@ -102,6 +105,15 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         private = [found.pk for found in self.filter(private=True) if found.readable_by(user)]
         return self.filter(models.Q(private=False) | models.Q(pk__in=private))
 
+    def named(self, name: uuid.UUID | str) -> Self:
+        """Keep the resource that has an id or an alias; what is too long to be one names none."""
+        resource_id = name if isinstance(name, uuid.UUID) else as_id(name)
+        if resource_id is not None:
+            return self.filter(pk=resource_id)
+        if len(str(name)) > MAX_ALIAS_LENGTH:
+            return self.none()
+        return self.filter(aliases__name=name)
+
     def described(self, name: uuid.UUID | str) -> Resource:
         """
         Get a resource with its current load and fields, all of one moment.
@@ -112,7 +124,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
         resource = (
-            self.filter(_named(name), current_load__isnull=False)
+            self.named(name)
+            .filter(current_load__isnull=False)
             .select_related("current_load")
             .defer(*(f"current_load__{name}" for name in _NOT_ASKED))
             .annotate(version=Version(models.F("pk")), columns=ArraySubquery(_columns()))
@@ -152,9 +165,9 @@ def as_id(name: str) -> uuid.UUID | None:
     return uuid.UUID(name) if _UUID.fullmatch(name) else None
 
 
-def _named(name: uuid.UUID | str) -> models.Q:
-    resource_id = name if isinstance(name, uuid.UUID) else as_id(name)
-    return models.Q(aliases__name=name) if resource_id is None else models.Q(pk=resource_id)
+def canonical_name(name: str) -> str:
+    """Spell an id as the database does, so that it has one spelling; an alias stays as it is."""
+    return name.lower() if _UUID.fullmatch(name) else name
 
 
 class Resource(models.Model):
@@ -276,7 +289,6 @@ class Resource(models.Model):
         )
 
 
-_ALIAS_LETTERS = 200
 _NO_ALIAS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
 
 
@@ -290,7 +302,7 @@ def check_alias(name: str) -> None:
 
     Source: CKAN, where an alias is the name of a table: no ``"`` and no ``%``.
     """
-    fits = name == name.strip() and 0 < len(name) <= _ALIAS_LETTERS
+    fits = name == name.strip() and 0 < len(name) <= MAX_ALIAS_LENGTH
     if not fits or name.startswith("_") or as_id(name) or _NO_ALIAS.search(name):
         raise InvalidAlias(alias=name[:100])
 
@@ -314,7 +326,7 @@ class Alias(models.Model):
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="aliases"
     )
     name = models.CharField(
-        _("name"), max_length=_ALIAS_LETTERS, unique=True, validators=[validate_alias]
+        _("name"), max_length=MAX_ALIAS_LENGTH, unique=True, validators=[validate_alias]
     )
 
     class Meta:

@@ -19,14 +19,30 @@ from django.test import Client
 
 import datastore_search
 from datastore_search.api.actions import actions
+from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.api.envelope import _TYPES, FAULTS_SAID
-from datastore_search.api.parameter_types import _NAMES_MOST, _Q_LETTERS
+from datastore_search.api.parameter_types import (
+    MAX_ALIASES,
+    MAX_INDEXES,
+    MAX_NAMES,
+    MAX_QUESTION_LENGTH,
+    MAX_SORT_FIELDS,
+    MAX_TEXT_LENGTH,
+)
 from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
-from datastore_search.filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
+from datastore_search.filters.grammar import (
+    DEPTH_MOST,
+    MAX_TEXT_CONDITIONS,
+    MAX_VALUES,
+    OPERATIONS_MOST,
+    OPERATORS,
+)
+from datastore_search.filters.questions import MAX_QUESTION_FIELDS, MAX_WORDS
 from datastore_search.loading.tableschema import schema_of
-from datastore_search.models import LoadState, Mode, Resource
+from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
+from datastore_search.request_size import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat, metadata
 from datastore_search.storage import FIELDS_MOST
 from datastore_search.tokens import issue_token
@@ -356,8 +372,25 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
     [
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_MAX` ({conf.LIMIT_MAX:,})"),
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_DEFAULT` ({conf.LIMIT_DEFAULT})"),
-        (SEARCH, f"at most {_Q_LETTERS:,} letters"),
-        (SEARCH, f"{_NAMES_MOST:,} names"),
+        (SEARCH, f"at most {MAX_QUESTION_LENGTH:,} letters"),
+        (SEARCH, f"{MAX_NAMES:,} names"),
+        (SEARCH, f"{MAX_NAMES:,} keys, of {MAX_SORT_FIELDS} fields"),
+        (SEARCH, f"at most {MAX_WORDS} words together"),
+        (SEARCH, f"There may be {MAX_QUESTION_FIELDS} members"),
+        (SEARCH, f"a list counts as one operation | {MAX_VALUES:,} |"),
+        (SEARCH, f"which no index answers | {MAX_TEXT_CONDITIONS} |"),
+        (SEARCH, f"`DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES` ({conf.SEARCH_BODY_MAX_BYTES:,})"),
+        (SEARCH, f"bytes of the query string | {MAX_QUERY_STRING_BYTES:,} |"),
+        (SEARCH, f"each of a list | {MAX_PARAMETERS:,},"),
+        (SEARCH, f"levels of JSON within each other | {MAX_JSON_DEPTH} |"),
+        (SEARCH, f"the name in an address | {MAX_ALIAS_LENGTH} |"),
+        (SEARCH, f"`language`, `name` | {MAX_TEXT_LENGTH} |"),
+        (WRITING, f"`DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES` ({conf.WRITE_BODY_MAX_BYTES:,})"),
+        (WRITING, f"`DATASTORE_SEARCH_WRITE_RECORDS_MAX` ({conf.WRITE_RECORDS_MAX:,})"),
+        (WRITING, f"{MAX_NAMES:,} objects in `fields`"),
+        (WRITING, f"A call may name {MAX_INDEXES} fields"),
+        (WRITING, f"at most {MAX_ALIASES} that a call has set"),
+        (WRITING, f"It has up to {MAX_ALIAS_LENGTH} letters"),
         (SEARCH, f"at most {FAULTS_SAID} messages"),
         (SEARCH, f"objects of several members | {OPERATIONS_MOST} |"),
         (SEARCH, f"objects of a group or list | {OPERATIONS_MOST - 1} |"),

@@ -68,3 +68,12 @@ def test_a_portal_without_languages_in_its_paths_is_left_alone(settings: Any) ->
     LocaleMiddleware(lambda _request: HttpResponse()).process_request(request)
 
     assert request.path_info == "/en_GB/x"
+
+
+def test_what_is_too_long_for_a_language_is_not_kept() -> None:
+    before = language_of.cache_info().currsize
+
+    for number in range(20):
+        assert path_language(f"/en{'-abcdefgh' * 200}-{number:02}/api/3") is None
+
+    assert language_of.cache_info().currsize == before

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 
-from ..models import Resource
+from ..models import MAX_ALIAS_LENGTH, Resource
 
 
 def may(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
@@ -26,6 +26,16 @@ def require(request: HttpRequest, verb: str, resource: Resource) -> None:
     """
     if not may(request, verb, resource):
         raise PermissionDenied
+
+
+def refuse_long_id(object_id: str) -> None:
+    """
+    Refuse a part of an address that is too long to name anything.
+
+    Raises: ``Http404``.
+    """
+    if len(object_id) > MAX_ALIAS_LENGTH:
+        raise Http404
 
 
 class OfResource(admin.TabularInline):

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..conf import conf
+from ..exceptions import UploadTooLarge
 from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions
 from ..loading.fetching import check_url
@@ -256,10 +257,8 @@ class LoadForm(forms.Form):
         """Refuse a file that is too large."""
         file: UploadedFile | None = self.cleaned_data["file"]
         if file and file.size and file.size > conf.UPLOAD_MAX_BYTES:
-            raise ValidationError(
-                gettext("The file is larger than %(most)s. Load it with the command instead.")
-                % {"most": filesizeformat(conf.UPLOAD_MAX_BYTES)}
-            )
+            most = filesizeformat(conf.UPLOAD_MAX_BYTES)
+            raise ValidationError(str(UploadTooLarge(most=most)))
         return file
 
     def clean_encoding(self) -> str:

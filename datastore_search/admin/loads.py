@@ -26,8 +26,9 @@ from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
 from ..loading.report import write_report
 from ..models import Load, LoadState
-from .access import may, require
+from .access import may, refuse_long_id, require
 from .drafting import options_page, preview_page
+from .receiving import receives_files
 from .showing import (
     UNSHOWN,
     address_of,
@@ -113,20 +114,29 @@ class LoadAdmin(admin.ModelAdmin):
         view = self.admin_site.admin_view
         added = [path("progress/", view(self.progress_view), name="datastore_search_load_progress")]
         for name, of_load in (
-            ("preview", self.preview_view),
-            ("options", self.options_view),
-            ("cancel", self.cancel_view),
-            ("retry", self.retry_view),
-            ("bad-rows.csv", self.bad_rows_view),
+            ("preview", view(self.preview_view)),
+            ("options", receives_files(self, self.options_view, self._changeable)),
+            ("cancel", view(self.cancel_view)),
+            ("retry", view(self.retry_view)),
+            ("bad-rows.csv", view(self.bad_rows_view)),
         ):
             known = name.partition(".")[0].replace("-", "_")
             address = name if "." in name else f"{name}/"
             added.append(
-                path(
-                    f"<int:load_id>/{address}", view(of_load), name=f"datastore_search_load_{known}"
-                )
+                path(f"<int:load_id>/{address}", of_load, name=f"datastore_search_load_{known}")
             )
         return [*added, *super().get_urls()]
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Load | None:
+        """
+        Find a load by a part of the address.
+
+        Raises: ``Http404`` for a part that is too long: it is not repeated in a message.
+        """
+        refuse_long_id(object_id)
+        return super().get_object(request, object_id, from_field)
 
     # Columns ------------------------------------------------------------------------------------
 
@@ -160,6 +170,7 @@ class LoadAdmin(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """Show how far a load is, or how it ended; a draft is seen as its preview."""
+        refuse_long_id(object_id)
         if object_id.isdecimal():
             mark_interrupted(Load.objects.filter(pk=object_id))
         load = self.get_object(request, object_id)

@@ -20,9 +20,10 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..models import Alias, Field, Load, Resource
-from .access import OfResource, may, require
+from .access import OfResource, may, refuse_long_id, require
 from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
+from .receiving import receives_files
 from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
 
 #: Loads that the page of a resource lists; the list of loads has all.
@@ -100,15 +101,34 @@ class ResourceAdmin(admin.ModelAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Add the page on which a file is given."""
-        view = self.admin_site.admin_view(self.load_view)
+        view = receives_files(self, self.load_view, self._changeable)
         added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
         return [added, *super().get_urls()]
 
     def load_view(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """Take a file to load."""
+        return upload_page(request, self, self._changeable(request, resource_id))
+
+    def _changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
+        """
+        Find a resource that the user may change.
+
+        Raises: ``Http404``, ``PermissionDenied``.
+        """
         resource = get_object_or_404(Resource, pk=resource_id)
         require(request, "change", resource)
-        return upload_page(request, self, resource)
+        return resource
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Resource | None:
+        """
+        Find a resource by a part of the address.
+
+        Raises: ``Http404`` for a part that is too long: it is not repeated in a message.
+        """
+        refuse_long_id(object_id)
+        return super().get_object(request, object_id, from_field)
 
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show what a resource has only once it exists."""

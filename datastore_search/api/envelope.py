@@ -29,6 +29,7 @@ from ..exceptions import (
     InvalidParameters,
     InvalidRecord,
     QueryTooSlow,
+    RequestTooLarge,
     TemporarilyUnavailable,
     UnknownHelp,
     UnknownResource,
@@ -66,6 +67,7 @@ _OTHERS: Final = (
     (PermissionDenied, status.HTTP_403_FORBIDDEN, _("Access denied")),
     (BadRequest, status.HTTP_400_BAD_REQUEST, None),
     (RecursionError, status.HTTP_400_BAD_REQUEST, _("Bad request")),
+    (RequestTooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, None),
     (RequestDataTooBig, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE, _("Request too large")),
     (
         (MultiPartParserError, UnreadablePostError),

@@ -8,6 +8,7 @@ one end to the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ..exceptions import InvalidSort
 from ..search import SortKey
@@ -15,13 +16,14 @@ from ..search import SortKey
 _QUOTE = '"'
 
 
-def split_names(text: str) -> list[str]:
+def split_names(text: str, most: int | None = None) -> list[str]:
     """
     Cut a text at its commas, except at those within double quotes that begin a part.
 
-    An empty text has no parts; what is between two commas is one, even when it is empty.
+    An empty text has no parts; what is between two commas is one, even when it is empty.  The rest
+    behind ``most`` parts is left.
     """
-    return list(_parts(text)) if text.strip() else []
+    return list(islice(_parts(text), most)) if text.strip() else []
 
 
 def _parts(text: str) -> Iterator[str]:

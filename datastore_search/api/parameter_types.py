@@ -14,22 +14,31 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from ..conf import conf
 from ..exceptions import InvalidSort, MalformedJson
 from ..field_types import NotOfType, as_json
 from ..search import SortKey
 from .body import parse_json
+from .envelope import FAULTS_SAID
 from .names import sort_key, split_names, unquoted
 
 _DIGITS = 40
 _INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{_DIGITS - 1}}}\s*")
 _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 
-#: Longer full-text queries are refused: each word is a look-up of its own.
-_Q_LETTERS = 10_000
+#: Letters of a full-text query at most, and of the other texts, which are names.
+MAX_QUESTION_LENGTH = 10_000
+MAX_TEXT_LENGTH = 200
 
+#: Names of a list at most: no table has so many fields.
+MAX_NAMES = 5_000
 
-#: No table has so many fields.
-_NAMES_MOST = 5_000
+#: Fields to sort by at most: of each, the key of every match is computed.
+MAX_SORT_FIELDS = 100
+
+#: Each alias is a row, and each index takes time with every write.
+MAX_ALIASES = 100
+MAX_INDEXES = 100
 
 
 class ParameterField(serializers.Field[Any, Any, Any, Any]):
@@ -92,12 +101,18 @@ class IgnoredField(ParameterField):
 class TextField(ParameterField):
     """A text; numbers and truth values are taken as text."""
 
-    default_error_messages = {"invalid": _("Must be text.")}
+    default_error_messages = {
+        "invalid": _("Must be text."),
+        "long": _("The text is longer than {most} letters."),
+    }
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
-        return str(data)
+        text = str(data)
+        if len(text) > MAX_TEXT_LENGTH:
+            self.fail("long", most=MAX_TEXT_LENGTH)
+        return text
 
 
 class ResourceIdField(ParameterField):
@@ -147,8 +162,8 @@ class FullTextField(ParameterField):
         return self._short(str(data))
 
     def _short(self, text: str) -> str:
-        if len(text) > _Q_LETTERS:
-            self.fail("long", most=_Q_LETTERS)
+        if len(text) > MAX_QUESTION_LENGTH:
+            self.fail("long", most=MAX_QUESTION_LENGTH)
         return text
 
 
@@ -187,21 +202,29 @@ class NamesField(ParameterField):
         "many": _("There are more than {most} names."),
     }
 
+    def __init__(self, most: int = MAX_NAMES, **options: Any) -> None:
+        self.most = most
+        super().__init__(**options)
+
     def to_internal_value(self, data: object) -> tuple[str, ...]:
         return tuple(unquoted(name) for name in self.parts(data))
 
     def parts(self, data: object) -> list[str]:
-        """Cut the parameter into its parts."""
-        parts = split_names(data) if isinstance(data, str) else data
-        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        """Cut the parameter into its parts; of too many, none is looked at."""
+        parts = split_names(data, self.most + 1) if isinstance(data, str) else data
+        if not isinstance(parts, list):
             self.fail("invalid")
-        if len(parts) > _NAMES_MOST:
-            self.fail("many", most=_NAMES_MOST)
+        if len(parts) > self.most:
+            self.fail("many", most=self.most)
+        if not all(isinstance(part, str) for part in parts):
+            self.fail("invalid")
         return parts
 
 
 class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
+
+    default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
 
     def to_internal_value(self, data: object) -> tuple[SortKey, ...]:  # type: ignore[override] # keys are read names
         keys, faults = [], []
@@ -211,7 +234,9 @@ class SortField(NamesField):
             except InvalidSort as fault:
                 faults.append(str(fault))
         if faults:
-            raise serializers.ValidationError(faults)
+            raise serializers.ValidationError(faults[:FAULTS_SAID])
+        if len({key.field for key in keys}) > MAX_SORT_FIELDS:
+            self.fail("fields", most=MAX_SORT_FIELDS)
         return tuple(keys)
 
 
@@ -272,14 +297,38 @@ class GivenFiltersField(FiltersField):
 class ObjectsField(JsonField):
     """A list of objects, or the JSON text of one."""
 
-    default_error_messages = {"invalid": _("Must be a list of objects.")}
+    default_error_messages = {
+        "invalid": _("Must be a list of objects."),
+        "many": _("There are more than {most} fields."),
+    }
+
+    @property
+    def most(self) -> int:
+        """Objects of the list at most."""
+        return MAX_NAMES
 
     def checked(self, data: object) -> list[Mapping[str, object]] | None:
         if data is None:
             return None
-        if not isinstance(data, list) or not all(isinstance(each, Mapping) for each in data):
+        if not isinstance(data, list):
+            self.fail("invalid")
+        if len(data) > self.most:
+            self.fail("many", most=self.most)
+        if not all(isinstance(each, Mapping) for each in data):
             self.fail("invalid")
         return data
+
+
+class RecordsField(ObjectsField):
+    """Records: so many as the portal lets one call have."""
+
+    default_error_messages = {
+        "many": _("There are more than {most} records. Send them in several calls."),
+    }
+
+    @property
+    def most(self) -> int:
+        return conf.WRITE_RECORDS_MAX
 
 
 class ObjectField(JsonField):

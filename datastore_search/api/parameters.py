@@ -19,6 +19,8 @@ from ..filters import parse_filters
 from ..search import Query, RecordsFormat
 from .envelope import FAULTS_SAID
 from .parameter_types import (
+    MAX_ALIASES,
+    MAX_INDEXES,
     BooleanField,
     ChoiceField,
     FiltersField,
@@ -30,10 +32,14 @@ from .parameter_types import (
     ObjectField,
     ObjectsField,
     QuestionField,
+    RecordsField,
     ResourceIdField,
     SortField,
     TextField,
 )
+
+#: Combinations of parameters that are kept, of 11 kB each; clients use a few.
+_MAX_TABLES = 200
 
 #: PostgreSQL counts no further.
 _OFFSET_MOST = 2**63 - 1
@@ -95,7 +101,7 @@ class ActionParameters(serializers.Serializer[Any]):
         return errors
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=_MAX_TABLES)
 def _table(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
     """
     Make the table of an action once: it keeps nothing of what it reads.
@@ -205,10 +211,10 @@ class CreateParameters(ActionParameters):
     resource = ObjectField()
     private = BooleanField()
     fields = ObjectsField()  # type: ignore[assignment] # the metaclass takes it out of the class
-    records = ObjectsField()
+    records = RecordsField()
     primary_key = NamesField()
-    indexes = NamesField()
-    aliases = NamesField()
+    indexes = NamesField(MAX_INDEXES)
+    aliases = NamesField(MAX_ALIASES)
     delete_fields = BooleanField()
     include_records = BooleanField()
     force = BooleanField()
@@ -220,7 +226,7 @@ class UpsertParameters(ResourceParameters):
 
     unread = frozenset({"records"})
 
-    records = ObjectsField()
+    records = RecordsField()
     method = ChoiceField(("upsert", "insert", "update"))
     dry_run = BooleanField()
     include_records = BooleanField()

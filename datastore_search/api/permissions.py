@@ -32,6 +32,16 @@ def check_may_read(request: Request, resource: Resource) -> None:
     raise AnonymousDenied(resource=resource.pk)
 
 
+def check_may_send_records(request: Request) -> None:
+    """
+    Refuse who is not known, whatever they may do: nothing of a large body is read before.
+
+    Raises: ``AccessDenied``.
+    """
+    if not request.user.is_authenticated:
+        raise TokenWriteDenied if request.auth == REJECTED else AnonymousWriteDenied
+
+
 def check_may_write(request: Request, resource: Resource, verb: str = "change") -> None:
     """
     Refuse a user who may not add, change or delete a resource.

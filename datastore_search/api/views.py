@@ -21,11 +21,13 @@ from rest_framework.views import APIView
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
 from ..middleware import path_language
+from ..request_size import body_bytes
 from ..search import Spool
 from ..validators import Unchanged, keep
-from .actions import VARY, Answer, actions
+from .actions import VARY, Action, Answer, actions
 from .body import read_parameters
 from .envelope import exception_handler, success
+from .permissions import check_may_send_records
 from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 
@@ -110,7 +112,7 @@ class ActionView(EnvelopeView):
         if found.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            answer = found.run(request, read_parameters(request))
+            answer = found.run(request, read_parameters(request, _max_body_bytes(request, found)))
         except Unchanged as unchanged:
             return unchanged.response
         response = self._response(success(request, action, answer.result))
@@ -133,6 +135,19 @@ class VersionView(EnvelopeView):
     def get(self, request: Request) -> Response:
         """Say the version."""
         return Response({"version": 3})
+
+
+def _max_body_bytes(request: Request, action: Action) -> int:
+    """
+    Say how large the body of an action may be; only that of a known user may hold many records.
+
+    Raises: ``AccessDenied``.
+    """
+    sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
+    if action.is_writing and body_bytes(sent) > conf.SEARCH_BODY_MAX_BYTES:
+        check_may_send_records(request)
+        return conf.WRITE_BODY_MAX_BYTES
+    return conf.SEARCH_BODY_MAX_BYTES
 
 
 def _emptied(response: HttpResponseBase) -> HttpResponseBase:

@@ -35,6 +35,10 @@ class MalformedJson(BadRequest):
     message = _("The request's body is not valid JSON: %(reason)s")
 
 
+class JsonTooDeep(MalformedJson):
+    message = _("The JSON is nested too deeply: at most %(most)s levels are read.")
+
+
 class NotAnObject(BadRequest):
     message = _("The request's body must be a JSON object.")
 
@@ -43,12 +47,32 @@ class UnreadableText(BadRequest):
     message = _("The request's body is not text in a known Unicode encoding.")
 
 
+class InvalidContentLength(BadRequest):
+    message = _("The header “Content-Length” is not a number.")
+
+
+class TooManyParameters(BadRequest):
+    message = _("The request has more than %(most)s parameters.")
+
+
 class UnknownAction(BadRequest):
     message = _("There is no action “%(action)s”.")
 
 
 class WritingByGet(BadRequest):
     message = _("Action “%(action)s” changes something: send it by POST.")
+
+
+class RequestTooLarge(DatastoreError):
+    message = _("The request's body is larger than %(most)s bytes.")
+
+
+class QueryStringTooLong(RequestTooLarge):
+    message = _("The query string is longer than %(most)s bytes. Send the parameters by POST.")
+
+
+class UploadTooLarge(DatastoreError):
+    message = _("The file is larger than %(most)s. Load it with the command instead.")
 
 
 class UnknownResource(DatastoreError):
@@ -186,6 +210,16 @@ class FiltersTooDeep(InvalidParameter):
     message = _("Maximum nesting depth for filter operations reached: %(most)s")
 
 
+class TooManyFilterValues(InvalidParameter):
+    parameter = "filters"
+    message = _("The lists of filters have more than %(most)s values in all.")
+
+
+class TooManyTextConditions(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
+
+
 class InvalidSort(InvalidParameter):
     parameter = "sort"
     message = _(
@@ -206,6 +240,16 @@ class SortOutsideFields(InvalidParameter):
 class InvalidQuestion(InvalidParameter):
     parameter = "q"
     message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+
+
+class TooManyWords(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query has more than %(most)s words.")
+
+
+class TooManyQuestionFields(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query names more than %(most)s fields.")
 
 
 class UnknownLanguage(InvalidParameter):

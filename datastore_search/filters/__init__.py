@@ -7,9 +7,10 @@ What ``filters`` and ``q`` mean.
 
 from .clauses import Clause, Types, all_of, key_of_field, key_of_value, meets
 from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
-from .questions import Question, questions_of
+from .questions import MAX_WORDS, Question, has_too_many_words, questions_of
 
 __all__ = [
+    "MAX_WORDS",
     "AllOf",
     "AnyOf",
     "Clause",
@@ -19,6 +20,7 @@ __all__ = [
     "Question",
     "Types",
     "all_of",
+    "has_too_many_words",
     "key_of_field",
     "key_of_value",
     "meets",

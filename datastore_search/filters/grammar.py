@@ -18,6 +18,8 @@ from ..exceptions import (
     InvalidFilterOperand,
     InvalidParameter,
     InvalidParameters,
+    TooManyFilterValues,
+    TooManyTextConditions,
     UnknownGroup,
     UnknownOperator,
 )
@@ -26,6 +28,13 @@ from ..field_types import Json
 #: Operations in one ``filters`` at most, and groups within each other.
 OPERATIONS_MOST = 100
 DEPTH_MOST = 9
+
+#: Values in all lists of one ``filters`` at most.
+MAX_VALUES = 10_000
+
+#: No index answers these: each is looked for in the text of every record.
+TEXT_OPERATORS = ("contains", "icontains", "startswith")
+MAX_TEXT_CONDITIONS = 10
 
 OPERATORS = (
     "eq", "in", "lt", "lte", "gt", "gte", "ne", "contains", "icontains", "startswith", "isnull",
@@ -89,11 +98,17 @@ class _Parser:
 
     def __init__(self) -> None:
         self._operations = 0
+        self._text_conditions = 0
+        self._values = 0
         self._faults: list[InvalidParameter] = []
 
     def finish(self) -> None:
         if self._operations > OPERATIONS_MOST:
             self._faults.append(FiltersTooMany(most=OPERATIONS_MOST))
+        if self._text_conditions > MAX_TEXT_CONDITIONS:
+            self._faults.append(
+                TooManyTextConditions(most=MAX_TEXT_CONDITIONS, operators=", ".join(TEXT_OPERATORS))
+            )
         if self._faults:
             raise InvalidParameters(self._faults)
 
@@ -137,6 +152,13 @@ class _Parser:
         if members >= OPERATIONS_MOST:
             raise InvalidParameters([FiltersTooMany(most=OPERATIONS_MOST)])
 
+    def _count_values(self, operand: object) -> None:
+        """Count the values of a list, before any of them is looked at."""
+        if isinstance(operand, list):
+            self._values += len(operand)
+        if self._values > MAX_VALUES:
+            raise InvalidParameters([TooManyFilterValues(most=MAX_VALUES)])
+
     def _group(self, name: str, members: object, depth: int) -> list[Condition]:
         if name not in _GROUPS:
             self._faults.append(UnknownGroup(group=name[:100]))
@@ -151,6 +173,7 @@ class _Parser:
     def _field(self, field: str, condition: object) -> list[Condition]:
         if isinstance(condition, Mapping):
             return self._operated(field, condition)
+        self._count_values(condition)
         if not isinstance(condition, list):
             self._operations += 1
             return [AnyOf(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
@@ -174,6 +197,8 @@ class _Parser:
         found: list[Condition] = []
         for operator, operand in operands.items():
             self._operations += 1
+            self._text_conditions += operator in TEXT_OPERATORS
+            self._count_values(operand)
             if operator not in OPERATORS:
                 self._faults.append(
                     UnknownOperator(

@@ -13,8 +13,20 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from ..exceptions import InvalidParameters, UnknownQuestionField
+from ..exceptions import (
+    InvalidParameter,
+    InvalidParameters,
+    TooManyQuestionFields,
+    TooManyWords,
+    UnknownQuestionField,
+)
 from .clauses import Clause
+
+#: Words of a full-text query at most, over all fields: each is a look-up, and ranks every match.
+MAX_WORDS = 100
+
+#: Fields that a full-text query names at most: for each, the words of every match are made anew.
+MAX_QUESTION_FIELDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +98,42 @@ def questions_of(
     """
     Make the questions of a search; all of them must be met.
 
-    Raises: ``InvalidParameters`` for fields that are not among ``names``.
+    Raises: ``InvalidParameters`` for fields that are not among ``names``, and for too many fields
+    or words.
     """
+    if len(by_field) > MAX_QUESTION_FIELDS:
+        raise InvalidParameters([TooManyQuestionFields(most=MAX_QUESTION_FIELDS)])
     known = {"_id", *names}
-    faults = [UnknownQuestionField(field=name[:100]) for name in by_field if name not in known]
+    faults: list[InvalidParameter] = [
+        UnknownQuestionField(field=name[:100]) for name in by_field if name not in known
+    ]
+    if has_too_many_words([q, *by_field.values()], plain=plain):
+        faults.append(TooManyWords(most=MAX_WORDS))
     if faults:
         raise InvalidParameters(faults)
     questions = [Question(q, language, plain)] if q else []
     questions += [Question(text, language, plain, name) for name, text in by_field.items()]
     return tuple(questions)
+
+
+def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
+    """
+    Tell whether full-text queries have too many words together.
+
+    Of a ``plain`` one each word counts once, as PostgreSQL asks it once.
+    """
+    texts = list(texts)
+    if sum(map(len, texts)) < 2 * MAX_WORDS:  # a word has a letter and is parted from the next
+        return False
+    words = map(_words, texts)
+    return sum(len(set(each) if plain else each) for each in words) > MAX_WORDS
+
+
+def _words(text: str) -> list[str]:
+    """Cut a text as PostgreSQL does: marks belong to the letters that they stand on."""
+    composed = unicodedata.normalize("NFC", text).casefold()
+    return "".join(letter if _is_of_word(letter) else " " for letter in composed).split()
+
+
+def _is_of_word(letter: str) -> bool:
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from ..filters.grammar import DEPTH_MOST, OPERATIONS_MOST, OPERATORS
+from ..filters.grammar import (
+    DEPTH_MOST,
+    MAX_TEXT_CONDITIONS,
+    MAX_VALUES,
+    OPERATIONS_MOST,
+    OPERATORS,
+    TEXT_OPERATORS,
+)
 from .components import NULL, NUMBER, TEXT, TRUTH, VALUE, Schema, list_of, one_of, ref
 
 #: Members of one object or list at most.
@@ -16,7 +23,7 @@ _SCALARS = (TEXT, NUMBER, TRUTH, NULL)
 #: What each operator asks; without a schema, of any value that its field's type can read.
 _OPERATORS: dict[str, tuple[str, Schema]] = {
     "eq": ("Equal; a list is the value of a field of lists.", VALUE),
-    "in": ("Equal to one of the values.", list_of(VALUE)),
+    "in": ("Equal to one of the values.", list_of(VALUE, maxItems=MAX_VALUES)),
     "lt": ("Less than.", VALUE),
     "lte": ("Less than or equal to.", VALUE),
     "gt": ("Greater than.", VALUE),
@@ -35,7 +42,8 @@ def schemas() -> dict[str, Schema]:
         "DatastoreFilters": {
             "description": "Conditions of which all must hold, or a list of such objects, of which"
             f" one must hold. At most {OPERATIONS_MOST} operations, groups at most {DEPTH_MOST}"
-            " deep; a list of values is one operation.",
+            f" deep; a list of values is one operation. At most {MAX_VALUES:,} values in all"
+            f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
             **one_of(
                 ref("DatastoreConditions"),
                 list_of(_conditions(), maxItems=_MEMBERS_MOST),
@@ -75,7 +83,10 @@ def _condition() -> Schema:
         " empty cells, an empty list finds nothing.",
         **one_of(
             *_SCALARS,
-            list_of(one_of(*_SCALARS, list_of(VALUE), ref("DatastoreOperators"))),
+            list_of(
+                one_of(*_SCALARS, list_of(VALUE), ref("DatastoreOperators")),
+                maxItems=MAX_VALUES,
+            ),
             ref("DatastoreOperators"),
         ),
     }

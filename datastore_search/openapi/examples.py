@@ -47,7 +47,8 @@ class Example:
 
 def examples(prefix: str = _PREFIX) -> list[Example]:
     """Give all examples in order, as if asked under a prefix such as ``/vi/``."""
-    return [Example(**each) for each in json.loads(_read(prefix))]
+    text = _read().replace(f"{_PREFIX}api/", f"{prefix}api/")
+    return [Example(**each) for each in json.loads(text)]
 
 
 def examples_of(action: str, prefix: str = _PREFIX) -> list[Example]:
@@ -64,9 +65,8 @@ def shown(found: Iterable[Example], value_of: Callable[[Example], object]) -> di
 
 
 @cache
-def _read(prefix: str) -> str:
-    text = (files(__package__) / "examples.json").read_text(encoding="utf-8")
-    return text.replace(f"{_PREFIX}api/", f"{prefix}api/")
+def _read() -> str:
+    return (files(__package__) / "examples.json").read_text(encoding="utf-8")
 
 
 def _text(value: Any) -> Any:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.core.exceptions import RequestDataTooBig
 from django.db.utils import OperationalError
 from rest_framework import exceptions as rest
 
 from ..api.envelope import _TYPES as ERROR_TYPES
 from ..api.envelope import _described as described
 from ..api.parameter_types import NaturalNumberField
-from ..exceptions import AnonymousDenied, NotAnObject, UnknownResource
+from ..conf import conf
+from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
 from .components import TEXT, Schema, list_of, record_of, ref, response_ref, word
 from .examples import PORTAL, SURVEY
 from .results import HELP, success
@@ -124,7 +124,7 @@ def _errors() -> Mapping[int, Exception]:
         404: UnknownResource(resource=SURVEY),
         405: rest.MethodNotAllowed("DELETE"),
         409: rest.ValidationError({"limit": [negative]}),
-        413: RequestDataTooBig(),
+        413: RequestTooLarge(most=conf.SEARCH_BODY_MAX_BYTES),
         415: rest.UnsupportedMediaType("text/plain"),
         429: rest.Throttled(wait=12),
         500: RuntimeError(),

@@ -18,6 +18,7 @@ from ..api.parameters import (
 )
 from ..conf import conf
 from ..field_types import field_types
+from ..filters import MAX_WORDS
 
 _FORCE = "Change records that came from a file too, although the next file replaces them."
 _IGNORED = "A parameter of CKAN's that changes nothing here."
@@ -32,7 +33,7 @@ _QUERY = {
     "filters": "Conditions that the records must meet.",
     "q": "A full-text query: each word must occur in the record, in any field; beginnings and"
     " other forms of words count. An object, or its JSON text, asks single fields: field →"
-    " query.",
+    f" query. At most {MAX_WORDS} words, over all fields and with `full_text`.",
     "full_text": "A full-text query over all fields, to be combined with a `q` over single"
     " fields; a `q` that is text counts for nothing then.",
     "plain": "False to write `q` in PostgreSQL's query language, with `&`, `|`, `!` and `:*`.",

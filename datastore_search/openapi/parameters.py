@@ -14,6 +14,7 @@ from typing import Any
 from ..api import parameter_types as types
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
+from ..filters.questions import MAX_QUESTION_FIELDS
 from .components import (
     NATURAL,
     NULL,
@@ -42,7 +43,7 @@ _TEXT_TRUTH: Schema = {
     "description": "`true`, `yes`, `t`, `y` and `1` are true, in capitals too, all others false.",
 }
 #: Texts of more than this length are refused.
-_QUESTION: Schema = {"type": "string", "maxLength": types._Q_LETTERS}  # noqa: SLF001 - the limit itself
+_QUESTION: Schema = {"type": "string", "maxLength": types.MAX_QUESTION_LENGTH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,21 @@ def _json_forms(schema: Schema) -> _Forms:
     return _Forms(one_of(schema, _json_text(schema), NULL), _json_text(schema))
 
 
-_NAMES = list_of(TEXT, maxItems=types._NAMES_MOST)  # noqa: SLF001 - the limit itself
-_QUESTIONS: Schema = {"type": "object", "additionalProperties": TEXT}
+def _names(most: int) -> _Forms:
+    names = list_of(TEXT, maxItems=most)
+    return _Forms(one_of(names, TEXT, NULL), names)
+
+
+def _objects(most: int) -> _Forms:
+    return _json_forms(list_of(OBJECT, maxItems=most))
+
+
+_QUESTIONS: Schema = {
+    "type": "object",
+    "additionalProperties": TEXT,
+    "maxProperties": MAX_QUESTION_FIELDS,
+}
+_NAME: Schema = {"type": "string", "maxLength": types.MAX_TEXT_LENGTH}
 _FILTERS = ref("DatastoreFilters")
 
 #: The table: each type of parameter and its forms; the words of a choice have a name instead.
@@ -71,19 +85,24 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.NaturalNumberField: _Forms(one_of(NATURAL, _NUMBER_TEXT, TRUTH, NULL), NATURAL),
     types.BooleanField: _Forms(one_of(TRUTH, _NUMBER_TRUTH, _TEXT_TRUTH, NULL), TRUTH),
     types.IgnoredField: _Forms(VALUE, VALUE),
-    types.TextField: _Forms(one_of(TEXT, NUMBER, TRUTH, NULL), TEXT),
+    types.TextField: _Forms(one_of(_NAME, NUMBER, TRUTH, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
     types.FullTextField: _Forms(one_of(_QUESTION, NUMBER, TRUTH, NULL), _QUESTION),
     types.QuestionField: _Forms(one_of(_QUESTION, _QUESTIONS, NUMBER, TRUTH, NULL), _QUESTION),
-    types.NamesField: _Forms(one_of(_NAMES, TEXT, NULL), _NAMES),
-    types.SortField: _Forms(one_of(_NAMES, TEXT, NULL), _NAMES),
     types.FiltersField: _json_forms(_FILTERS),
     types.GivenFiltersField: _Forms(
         one_of(_FILTERS, {**_json_text(_FILTERS), "minLength": 1}),
         {**_json_text(_FILTERS), "minLength": 1},
     ),
-    types.ObjectsField: _json_forms(list_of(OBJECT)),
     types.ObjectField: _json_forms(OBJECT),
+}
+
+#: The same of lists, which have a limit each.
+_LISTS: Mapping[type[types.ParameterField], Callable[[int], _Forms]] = {
+    types.NamesField: _names,
+    types.SortField: _names,
+    types.ObjectsField: _objects,
+    types.RecordsField: _objects,
 }
 
 #: Parameters whose objects have known members.
@@ -96,7 +115,8 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
                     "type": one_of({**TEXT, "examples": [*field_types]}, NULL),
                     "info": one_of({**OBJECT, "description": "`label`, `notes` and more."}, NULL),
                 },
-            )
+            ),
+            maxItems=types.MAX_NAMES,
         )
     ),
     (CreateParameters, "resource"): _json_forms(
@@ -185,7 +205,8 @@ def _forms_of(parameters: type[ActionParameters], name: str, field: Any) -> _For
     if isinstance(field, types.ChoiceField):
         named = ref(name_of(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
-    return _KNOWN.get((parameters, name)) or _TABLE[type(field)]
+    known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
+    return known or _LISTS[type(field)](field.most)
 
 
 def _required(parameters: type[ActionParameters]) -> list[str]:

@@ -13,7 +13,9 @@ from django.utils.translation import gettext as _
 from ..exceptions import (
     AccessDenied,
     QueryTooSlow,
+    RequestTooLarge,
     TemporarilyUnavailable,
+    TooManyParameters,
     UnknownPage,
     UnknownResource,
 )
@@ -26,7 +28,9 @@ ANTICIPATED = (
     InterfaceError,
     OperationalError,
     QueryTooSlow,
+    RequestTooLarge,
     TemporarilyUnavailable,
+    TooManyParameters,
     UnknownPage,
     UnknownResource,
 )
@@ -51,6 +55,11 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), message)
         case UnknownPage():
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), str(error))
+        case RequestTooLarge():
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            return Failure(status, _("Request too large"), str(error))
+        case TooManyParameters():
+            return Failure(HTTPStatus.BAD_REQUEST, _("Bad request"), str(error))
         case AccessDenied():
             return Failure(HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request))
         case QueryTooSlow():

@@ -22,8 +22,8 @@ from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
 from .. import storage
-from ..exceptions import InvalidParameters, UnknownField
-from ..filters import AnyOf, Types, meets
+from ..exceptions import InvalidParameters, TooManyWords, UnknownField
+from ..filters import MAX_WORDS, AnyOf, Types, has_too_many_words, meets
 from ..models import Field, Load, Resource
 from .addresses import Parameters
 
@@ -36,9 +36,22 @@ OTHER_FIELD, OTHER_VALUE = "field", "value"
 _Q_LETTERS = 1_000
 _CATALOGUE_Q_LETTERS = 200
 
+#: Each word is looked for in the description and in the fields of every resource.
+_MAX_CATALOGUE_WORDS = 10
+
 #: So many fields have an input of their own, while their names leave the address short enough.
 _INPUTS = 12
 _INPUT_NAME_BYTES = 1_000
+
+
+def _check_catalogue_words(text: str) -> None:
+    """
+    Refuse too many words.
+
+    Raises: ``ValidationError``.
+    """
+    if len(text.split()) > _MAX_CATALOGUE_WORDS:
+        raise ValidationError(str(TooManyWords(most=_MAX_CATALOGUE_WORDS)))
 
 
 class CatalogueFilterSet(FilterSet):
@@ -48,6 +61,7 @@ class CatalogueFilterSet(FilterSet):
         label=gettext_lazy("Find resources"),
         method="with_words",
         max_length=_CATALOGUE_Q_LETTERS,
+        validators=[_check_catalogue_words],
         widget=forms.TextInput({"id": "q", "type": "search", "aria-describedby": "q-error"}),
     )
 
@@ -205,8 +219,19 @@ def _q_filter() -> Filter:
     return CharFilter(
         label=gettext_lazy("Full-text search"),
         max_length=_Q_LETTERS,
+        validators=[_check_words],
         widget=forms.TextInput(attributes),
     )
+
+
+def _check_words(text: str) -> None:
+    """
+    Refuse too many words, as the API does.
+
+    Raises: ``ValidationError``.
+    """
+    if has_too_many_words([text], plain=True):
+        raise ValidationError(str(TooManyWords(most=MAX_WORDS)))
 
 
 def _field_filter(field: Field, place: int, types: Mapping[str, str]) -> Filter:

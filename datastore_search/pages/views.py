@@ -26,6 +26,7 @@ from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
 from ..models import Reader, Resource
+from ..request_size import check_query_string
 from ..search import Look, Page, Query, answer_from, search
 from ..validators import Unchanged, Validators, keep
 from .addresses import Parameters, link, with_query
@@ -55,6 +56,7 @@ class PageView(View):
         language = path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             try:
+                check_query_string(request)
                 response = super().dispatch(request, *args, **kwargs)
             except Unchanged as unchanged:
                 response = unchanged.response

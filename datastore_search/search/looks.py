@@ -12,8 +12,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import psycopg
@@ -26,7 +24,8 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
 from ..filters import Clause
-from ..models import Load, Resource, Version, as_id
+from ..models import Load, Resource, Version, as_id, canonical_name
+from .descriptions import Description, Descriptions, Key
 from .relations import Relation, relation_of
 
 #: How often a resource is read again that is changed between two looks; the last look is a
@@ -34,7 +33,9 @@ from .relations import Relation, relation_of
 _LOOKS = 5
 
 #: Descriptions that are kept in the process, of 18 kB for 14 fields.
-_KEPT = 2_000
+_MAX_DESCRIPTIONS = 2_000
+
+_descriptions = Descriptions(_MAX_DESCRIPTIONS)
 
 
 class Outdated(Exception):
@@ -159,46 +160,46 @@ def answer_from(
     Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
     """
     for look in range(_LOOKS):
-        place = _place_of(_connection().alias, str(name))
+        key = _connection().alias, canonical_name(str(name))
         try:
             if as_snapshot or look == _LOOKS - 1:
                 with at_one_moment() as session:
-                    found = _look_at(str(name), place, session)
+                    found = _look_at(key, session)
                     found.verify()
                     return answer(found)
             with anticipated(), storage.reading(_connection(), *_limits()) as session:
-                found = _look_at(str(name), place, session)
+                found = _look_at(key, session)
                 answered = answer(found)
                 found.verify()
                 return answered
         except Outdated:
-            place.description = None
+            _descriptions.remove(key)
         except Exception:
             # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(str(name), place):
+            if not _is_outdated(key):
                 raise
-            place.description = None
+            _descriptions.remove(key)
     raise UnsteadyResource
 
 
-def _look_at(name: str, place: _Place, session: storage.Session) -> Look:
-    description = place.description
+def _look_at(key: Key, session: storage.Session) -> Look:
+    description = _descriptions.get(key)
     if description is None:
+        _alias, name = key
         resource = Resource.objects.using(session.connection.alias).described(name)
-        place.description = description = resource, relation_of(resource)
-    resource, relation = description
-    return Look(session, resource, _version_of(name), relation)
+        description = Description(resource, relation_of(resource), _version_of(name))
+        _descriptions.add(key, description)
+    return Look(session, description.resource, description.version, description.relation)
 
 
-def _is_outdated(name: str, place: _Place) -> bool:
+def _is_outdated(key: Key) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
-    description = place.description
+    description = _descriptions.get(key)
     if description is None:
         return False
-    resource, _relation = description
     try:
         with storage.reading(_connection(), *_limits()) as session:
-            Look(session, resource, _version_of(name)).verify()
+            Look(session, description.resource, description.version).verify()
     except Outdated:
         return True
     except DatabaseError:  # what went wrong before is what the caller must see
@@ -206,20 +207,8 @@ def _is_outdated(name: str, place: _Place) -> bool:
     return False
 
 
-@dataclass(slots=True)
-class _Place:
-    """Where the description of a resource is kept, once there is one, and what is searched."""
-
-    description: tuple[Resource, Relation] | None = None
-
-
-@lru_cache(maxsize=_KEPT)
-def _place_of(_alias: str, _name: str) -> _Place:
-    return _Place()
-
-
-@lru_cache(maxsize=_KEPT)
 def _version_of(name: str) -> Clause:
+    """Ask for the version of the resource that has a name now."""
     resource_id = as_id(name)
     wanted = (
         "%s::uuid"

@@ -41,6 +41,12 @@ Result = TypeVar("Result")
 
 _LETTERS_SHOWN = 100
 
+#: What is composed of fields is kept, and clients choose their order: 300 bytes for each field, so
+#: that a thousand lists of few fields, and thirty of many, take some ten megabytes each.
+_FEW_FIELDS = 64
+_MAX_NARROW = 1_000
+_MAX_WIDE = 30
+
 #: So many whole records are sorted at once; of more, the keys alone.
 _RECORDS_SORTED = 1_000
 _RANK_TYPE = "float"
@@ -238,9 +244,8 @@ class Statements:
         With a ``window``, only so many records from the beginning of the order are looked at.
         """
         if window is None and self._is_walk and not self._relation.source.parameters:
-            text = _written_walk(
-                self._relation, self._columns, self._is_of_lists, begin, *self._walk_form
-            )
+            write = _written_walk_of_few if self._has_few_fields else _written_walk_of_many
+            text = write(self._relation, self._columns, self._is_of_lists, begin, *self._walk_form)
             return Clause(text, self._walk_parameters())
         return self._read_from(self._page(way, window), self._writing(begin))
 
@@ -485,7 +490,12 @@ class Statements:
 
     @cached_property
     def _columns(self) -> records.Columns:
-        return _columns_of(self.fields, tuple(self._ranks), self._distinct)
+        compose = _columns_of_few if self._has_few_fields else _columns_of_many
+        return compose(self.fields, tuple(self._ranks), self._distinct)
+
+    @property
+    def _has_few_fields(self) -> bool:
+        return len(self.names) <= _FEW_FIELDS
 
     def _rank_columns(self) -> list[Clause]:
         """Rank the matches, if that is asked for or decides the order."""
@@ -531,7 +541,6 @@ class Statements:
         )
 
 
-@lru_cache(maxsize=1_000)
 def _columns_of(
     fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], distinct: bool
 ) -> records.Columns:
@@ -548,6 +557,10 @@ def _columns_of(
             value, packed = f"page.rank{ranks[name]}", False
         columns.append(records.Column(name, kind, value, packed))
     return records.Columns(columns)
+
+
+_columns_of_few = lru_cache(maxsize=_MAX_NARROW)(_columns_of)
+_columns_of_many = lru_cache(maxsize=_MAX_WIDE)(_columns_of)
 
 
 def _read(what: sql.Composable, page: sql.Composable, columns: records.Columns) -> sql.Composable:
@@ -583,13 +596,16 @@ def _walk(
     )
 
 
-@lru_cache(maxsize=1_000)
 def _written_walk(
     relation: Relation, columns: records.Columns, as_lists: bool, begin: str, *form: bool
 ) -> sql.SQL:
     """Compose once what is asked of a table most often: all its records, page by page."""
     what = columns.texts(as_lists=as_lists, begin=begin)
     return sql.SQL(_read(what, _walk(relation.source.text, *form), columns).as_string())
+
+
+_written_walk_of_few = lru_cache(maxsize=_MAX_NARROW)(_written_walk)
+_written_walk_of_many = lru_cache(maxsize=_MAX_WIDE)(_written_walk)
 
 
 def _over(template: str, clause: Clause) -> Clause:

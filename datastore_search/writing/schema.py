@@ -61,7 +61,8 @@ def change_fields(
     wanted = [*given, *_of_records(given, known, records)]
     _check(wanted, known)
     new = [each for each in wanted if each.name not in known]
-    gone = [name for name in known if name not in {each.name for each in wanted}]
+    named = {each.name for each in wanted}
+    gone = [name for name in known if name not in named]
     load = resource.current_load
     if load is None:
         raise TypeError("The resource has no table.")

@@ -442,7 +442,8 @@ def test_every_type_has_many_values() -> None:
 @pytest.mark.parametrize("kind", MANY)
 def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
     values, ids = MANY[kind]
-    filters = parsed(json.dumps({kind: [*values, None]}))
+    # With null in the place of one that no record has.
+    filters = parsed(json.dumps({kind: [*values[:5_000], None, *values[5_001:]]}))
 
     page = page_of(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
 

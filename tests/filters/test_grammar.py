@@ -14,6 +14,8 @@ from datastore_search.exceptions import (
     InvalidFilterOperand,
     InvalidParameter,
     InvalidParameters,
+    TooManyFilterValues,
+    TooManyTextConditions,
     UnknownGroup,
     UnknownOperator,
 )
@@ -272,6 +274,26 @@ def test_a_fault_names_what_is_wrong() -> None:
         "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",
         "Operator “in” on field “seen” has an operand it cannot use.",
     ]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"a": list(range(10_001))},
+        {"a": list(range(5_000)), "b": {"in": list(range(5_001))}},
+        [{"a": list(range(5_000))}, {"b": {"eq": list(range(5_001))}}],
+    ],
+)
+def test_lists_have_at_most_ten_thousand_values_together(filters: Any) -> None:
+    assert faults_of(filters) == [TooManyFilterValues]
+
+
+def test_ten_conditions_look_into_texts() -> None:
+    some = [{"a": {"icontains": "x", "startswith": "y"}}] * 5
+
+    assert parse_filters(some)
+    assert faults_of([*some, {"a": {"contains": "z"}}]) == [TooManyTextConditions]
+    assert faults_of({"a": [{"contains": "z"}] * 11}) == [TooManyTextConditions]
 
 
 @pytest.mark.parametrize("filters", [{"$" + "x" * 10_000: 1}, {"a": {"x" * 10_000: 1}}])

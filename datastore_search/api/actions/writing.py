@@ -231,10 +231,7 @@ def _resources() -> ResourceQuerySet:
 
 
 def _found(name: str) -> Resource | None:
-    resource_id = as_id(name)
-    if resource_id is None:
-        return _resources().filter(aliases__name=name).first()
-    return _resources().filter(pk=resource_id).first()
+    return _resources().named(name).first()
 
 
 def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") -> Resource:

@@ -15,6 +15,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
 from ...models import Resource
@@ -77,7 +78,7 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        given = DumpParameters.read(read_parameters(request))
+        given = DumpParameters.read(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
         query = without_page(query_of(given), given)
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))

@@ -1,0 +1,124 @@
+"""A file that is too large, or that may not be uploaded, is refused before it is received."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from datastore_search.models import MAX_ALIAS_LENGTH, Load, LoadState, Resource
+
+from ..builders import SURVEY, make_user
+from ..streams import FILE, MULTIPART, Answer, send
+from .test_loading import PLAIN, file
+
+GB = 2**30
+#: A form with a token against forged forms, which Django reads the form for.
+CSRF = "a" * 32
+TOKEN = f'--b\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{CSRF}\r\n'
+
+
+@pytest.fixture
+def resource(db: None) -> Resource:
+    return Resource.objects.create(name="empty")
+
+
+@pytest.fixture(params=["load", "options"])
+def page(request: pytest.FixtureRequest, resource: Resource) -> str:
+    """A page that takes a file: of a resource, or of a draft."""
+    if request.param == "load":
+        return reverse("admin:datastore_search_resource_load", args=[resource.pk])
+    draft = Load.objects.create(resource=resource, state=LoadState.DRAFT, source="a.csv")
+    return reverse("admin:datastore_search_load_options", args=[draft.pk])
+
+
+def upload(path: str, size: int, user: Any = None, **environ: str) -> Answer:
+    """Send a file as somebody who may have a cookie against forged forms."""
+    cookies = f"csrftoken={CSRF}"
+    if user is not None:
+        client = Client()
+        client.force_login(user)
+        cookies += f"; sessionid={client.cookies['sessionid'].value}"
+    return send(path, TOKEN.encode() + FILE, size, MULTIPART, HTTP_COOKIE=cookies, **environ)
+
+
+def test_of_the_upload_of_who_is_not_signed_in_nothing_is_read(page: str) -> None:
+    answer = upload(page, 3 * GB // 2)
+
+    assert (answer.status, answer.bytes_read) == (302, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ({}, 302),
+        ({"is_staff": True}, 403),
+        ({"is_staff": True, "permissions": ("view_resource",)}, 403),
+    ],
+)
+def test_of_the_upload_of_who_may_not_upload_nothing_is_read(
+    page: str, values: dict[str, Any], status: int
+) -> None:
+    answer = upload(page, 1_000, make_user(**values))
+
+    assert (answer.status, answer.bytes_read) == (status, 0)
+
+
+def test_an_upload_for_nothing_is_not_read(db: None) -> None:
+    boss = make_user(is_staff=True, is_superuser=True)
+
+    for name in ("resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/", "load/999999/options/"):
+        answer = upload(f"/en/admin/datastore_search/{name}", 1_000, boss)
+        assert (answer.status, answer.bytes_read) == (404, 0)
+
+
+def test_an_upload_that_is_too_large_is_not_read(page: str) -> None:
+    answer = upload(page, 3 * GB // 2, make_user(is_staff=True, is_superuser=True))
+
+    assert (answer.status, answer.bytes_read) == (413, 0)
+    assert "The file is larger than 1.0" in answer.content
+    assert '<input type="file" name="file"' in answer.content
+
+
+def test_an_upload_is_read_as_far_as_it_may_be_large(page: str, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
+
+    answer = upload(page, 2**22, make_user(is_staff=True, is_superuser=True))
+
+    assert answer.status == 413
+    assert "The file is larger than 10" in answer.content
+    assert 2**20 < answer.bytes_read < 2**21
+
+
+def test_an_upload_whose_length_is_no_number_is_refused(page: str) -> None:
+    boss = make_user(is_staff=True, is_superuser=True)
+
+    answer = upload(page, 1_000, boss, CONTENT_LENGTH="many")
+
+    assert (answer.status, answer.bytes_read) == (400, 0)
+
+
+def test_a_forged_upload_is_still_refused(resource: Resource) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    path = reverse("admin:datastore_search_resource_load", args=[resource.pk])
+    client.cookies["csrftoken"] = CSRF
+
+    assert client.post(path, {**PLAIN, "file": file(SURVEY)}).status_code == 403
+    assert not Load.objects.exists()
+    own = {**PLAIN, "file": file(SURVEY), "csrfmiddlewaretoken": CSRF}
+    assert client.post(path, own).status_code == 302
+    assert Load.objects.count() == 1
+
+
+@pytest.mark.parametrize("model", ["resource", "load"])
+@pytest.mark.parametrize("page", ["change", "delete", "history"])
+def test_an_address_that_is_too_long_names_nothing(model: str, page: str, db: None) -> None:
+    client = Client()
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+
+    path = f"/en/admin/datastore_search/{model}/{'9' * (MAX_ALIAS_LENGTH + 1)}/{page}/"
+
+    assert client.get(path).status_code == 404

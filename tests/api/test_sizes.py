@@ -1,0 +1,278 @@
+"""How large a request may be: found out before any of it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.core.asgi import get_asgi_application
+from django.test import Client
+
+from datastore_search.api.body import MAX_JSON_DEPTH
+from datastore_search.models import Resource
+from datastore_search.request_size import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
+
+from ..builders import act, ask, error_of, ids_of, make_token, make_user
+from ..streams import FILE, MULTIPART, Answer, send
+
+SEARCH = "/en/api/3/action/datastore_search"
+CREATE = "/en/api/3/action/datastore_create"
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+TOO_LARGE = "Request Too Large"
+MB = 2**20
+
+#: What is sent, and as what.
+BODIES = [
+    pytest.param(FILE, MULTIPART, id="file"),
+    pytest.param(b'{"q": "', JSON, id="json"),
+    pytest.param(b"q=", FORM, id="form"),
+    pytest.param(b'{"q": "', "text/plain", id="anything"),
+]
+
+
+@pytest.fixture(autouse=True)
+def portal_without_limits(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
+    settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = None
+
+
+@pytest.fixture
+def writer(db: None) -> str:
+    return make_token(make_user("writer", permissions=("add_resource", "change_resource")))
+
+
+def message_of(answer: Answer, kind: str) -> str:
+    error = json.loads(answer.content)["error"]
+    assert error["__type"] == kind
+    message: str = error["message"]
+    return message
+
+
+# Bodies -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("start", "kind"), BODIES)
+@pytest.mark.parametrize("action", ["datastore_search", "datastore_info", "help_show"])
+def test_a_body_that_is_too_large_is_not_read(start: bytes, kind: str, action: str) -> None:
+    answer = send(f"/en/api/3/action/{action}", start, 1_500_000_000, kind)
+
+    assert (answer.status, answer.bytes_read) == (413, 0)
+    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 1048576 bytes."
+
+
+def test_a_body_as_large_as_the_limit_is_read(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES = 1_000
+
+    assert send(SEARCH, b"{", 1_000, JSON).status == 400
+    assert send(SEARCH, b"{", 1_001, JSON).status == 413
+
+
+def test_the_limit_of_the_portal_counts_where_it_is_less(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+
+    answer = send(SEARCH, b"{", 101, JSON)
+
+    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 100 bytes."
+
+
+def test_a_dump_reads_no_large_body_either() -> None:
+    answer = send("/en/datastore/dump/x", b"{", 2 * MB, JSON, REQUEST_METHOD="GET")
+
+    assert (answer.status, answer.bytes_read) == (413, 0)
+
+
+@pytest.mark.parametrize("length", ["many", "-1", "1e3", "٣"])
+def test_a_length_that_is_no_number_is_refused(length: str) -> None:
+    answer = send(SEARCH, b"{}", 2, JSON, CONTENT_LENGTH=length)
+
+    assert answer.status == 400
+    assert message_of(answer, "Bad Request") == "The header “Content-Length” is not a number."
+
+
+def test_nothing_is_read_without_a_length() -> None:
+    answer = send(SEARCH, b"{", 2 * MB, JSON, CONTENT_LENGTH="")
+
+    assert (answer.status, answer.bytes_read) == (409, 0)  # without a resource_id
+
+
+async def ask_by_asgi(*parts: bytes) -> int:
+    """Send a body in parts, without saying how long it is."""
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": SEARCH,
+        "query_string": b"", "headers": [(b"host", b"localhost"), (b"content-type", b"text/json")],
+    }  # fmt: skip
+    server: Any = ApplicationCommunicator(get_asgi_application(), scope)  # type: ignore[no-untyped-call] # asgiref's
+    for part in parts:
+        await server.send_input({"type": "http.request", "body": part, "more_body": True})
+    await server.send_input({"type": "http.request", "body": b""})
+    start = await server.receive_output(timeout=60)
+    await server.receive_output(timeout=60)
+    await server.wait(timeout=60)
+    status: int = start["status"]
+    return status
+
+
+def test_an_asgi_server_may_send_a_body_without_its_length() -> None:
+    assert asyncio.run(ask_by_asgi(b" " * MB, b" ")) == 413
+    assert asyncio.run(ask_by_asgi(b" " * MB)) == 415  # for its type
+
+
+def test_a_form_is_read_no_further_than_its_first_file() -> None:
+    answer = send(SEARCH, FILE, 900_000, MULTIPART)
+
+    assert answer.status == 409
+    assert json.loads(answer.content)["error"]["file"] == ["No file can be sent."]
+    assert answer.bytes_read < 200_000
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def test_a_writer_may_send_more_than_a_reader(client: Client, writer: str) -> None:
+    records = [{"t": "x" * 1_000} for _number in range(2_000)]
+    sent = {"resource": {"name": "New"}, "fields": [{"id": "t"}], "records": records}
+
+    assert act(client, "datastore_create", sent, writer).status_code == 200
+    assert act(client, "datastore_search", sent, writer).status_code == 413
+
+
+def test_a_writer_may_not_send_more_than_the_limit_of_writers(writer: str, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES = 2 * MB
+
+    answer = send(CREATE, b"{", 2 * MB + 1, JSON, HTTP_AUTHORIZATION=writer)
+
+    assert (answer.status, answer.bytes_read) == (413, 0)
+    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 2097152 bytes."
+
+
+@pytest.mark.parametrize("token", ["", "nonsense"])
+@pytest.mark.usefixtures("db")
+def test_of_a_body_from_nobody_knows_whom_nothing_is_read(token: str) -> None:
+    answer = send(CREATE, b"{", 50 * MB, JSON, HTTP_AUTHORIZATION=token)
+
+    assert (answer.status, answer.bytes_read) == (403, 0)
+    assert message_of(answer, "Authorization Error").startswith("Access denied: ")
+
+
+@pytest.mark.parametrize("action", ["datastore_create", "datastore_upsert"])
+def test_a_call_has_so_many_records(
+    client: Client, writer: str, settings: Any, action: str
+) -> None:
+    settings.DATASTORE_SEARCH_WRITE_RECORDS_MAX = 3
+    resource = act(client, "datastore_create", {"resource": {"name": "N"}}, writer).json()
+    sent = {"resource_id": resource["result"]["resource_id"], "method": "insert"}
+    if action == "datastore_create":
+        sent.pop("method")
+    said = ["There are more than 3 records. Send them in several calls."]
+
+    too_many: list[dict[str, Any]] = [{}] * 4
+    for records in (too_many, json.dumps(too_many)):
+        response = act(client, action, {**sent, "records": records}, writer)
+        assert error_of(response, 409, "Validation Error") == {"records": said}
+    assert act(client, action, {**sent, "records": [{}] * 3}, writer).status_code == 200
+
+
+def test_lists_of_a_call_have_limits(client: Client, writer: str) -> None:
+    sent = {
+        "resource": {"name": "New"},
+        "fields": [{"id": f"f{number}"} for number in range(5_001)],
+        "aliases": [f"a{number}" for number in range(101)],
+        "indexes": ",".join(f"f{number}" for number in range(101)),
+        "primary_key": ["f"] * 5_001,
+    }
+
+    response = act(client, "datastore_create", sent, writer)
+
+    assert error_of(response, 409, "Validation Error") == {
+        "fields": ["There are more than 5000 fields."],
+        "aliases": ["There are more than 100 names."],
+        "indexes": ["There are more than 100 names."],
+        "primary_key": ["There are more than 5000 names."],
+    }
+
+
+# Addresses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [SEARCH, "/en/datastore/dump/x"])
+def test_a_query_string_has_a_length(client: Client, path: str) -> None:
+    start = f"{path}?q="
+    long = "x" * (MAX_QUERY_STRING_BYTES - 1)
+
+    error = error_of(client.get(start + long), 413, TOO_LARGE)
+
+    assert error["message"] == (
+        "The query string is longer than 65536 bytes. Send the parameters by POST."
+    )
+    assert client.get(start + long[1:]).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "path", ["/en/datastore/", f"/en/datastore/{'0' * 8}-0000-0000-0000-{'0' * 12}/"]
+)
+@pytest.mark.usefixtures("db")
+def test_the_query_string_of_a_page_has_a_length_too(client: Client, path: str) -> None:
+    response = client.get(f"{path}?q={'x' * MAX_QUERY_STRING_BYTES}")
+
+    assert response.status_code == 413
+    assert "The query string is longer than 65536 bytes." in response.content.decode()
+    assert client.get(f"{path}?{'&' * MAX_PARAMETERS}").status_code == 400
+
+
+@pytest.mark.parametrize(("most", "portal"), [(MAX_PARAMETERS, None), (7, 7)])
+def test_a_request_has_so_many_parameters(
+    client: Client, settings: Any, most: int, portal: int | None
+) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = portal
+    many = "&".join(["a=1"] * (most + 1))
+    multipart = b"".join(
+        b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' for _n in range(most + 1)
+    )
+
+    for response in (
+        client.get(f"{SEARCH}?{many}"),
+        client.post(SEARCH, many, content_type=FORM),
+        client.post(SEARCH, multipart + b"--b--\r\n", content_type=MULTIPART),
+    ):
+        error = error_of(response, 400, "Bad Request")
+        assert error["message"] == f"The request has more than {most} parameters."
+
+
+# JSON ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_json_is_nested_so_deep(
+    client: Client, resource: Resource, opening: str, closing: str
+) -> None:
+    def sent(depth: int) -> str:
+        value = opening * depth + "1" + closing * depth
+        return f'{{"resource_id": "{resource.pk}", "total_estimation_threshold": {value}}}'
+
+    error = error_of(ask(client, sent(MAX_JSON_DEPTH)), 400, "Bad Request")
+
+    assert error["message"] == "The JSON is nested too deeply: at most 300 levels are read."
+    assert len(ids_of(ask(client, sent(MAX_JSON_DEPTH - 1)))) == 6
+
+
+@pytest.mark.parametrize("text", ["[" * 500, '"[{' * 400, '\\"[[[' * 300, "[]{}" * 500, '\\\\"['])
+def test_brackets_within_texts_and_beside_each_other_are_not_deep(
+    client: Client, resource: Resource, text: str
+) -> None:
+    sent = {"resource_id": str(resource.pk), "total_estimation_threshold": [text, [], {}] * 300}
+
+    assert len(ids_of(ask(client, sent))) == 6
+
+
+def test_a_parameter_that_is_nested_too_deeply_is_refused(
+    client: Client, resource: Resource
+) -> None:
+    sent = {"resource_id": str(resource.pk), "filters": '{"a":' * 500 + "1" + "}" * 500}
+
+    assert error_of(ask(client, sent), 409, "Validation Error") == {
+        "filters": ["Cannot parse JSON"]
+    }

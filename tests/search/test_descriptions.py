@@ -1,0 +1,143 @@
+"""What is kept of resources: only of those that there are, and never too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from psycopg import sql
+
+from datastore_search.filters import Clause
+from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
+from datastore_search.search import looks, statements
+from datastore_search.search.descriptions import Description, Descriptions
+from datastore_search.search.relations import relation_of
+
+from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
+
+ID = "5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11"
+LONG = "x" * (MAX_ALIAS_LENGTH + 1)
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> Descriptions:
+    """A process that has described nothing yet, and keeps two descriptions."""
+    descriptions = Descriptions(2)
+    monkeypatch.setattr(looks, "_descriptions", descriptions)
+    return descriptions
+
+
+def described(resource: Resource) -> Description:
+    found = Resource.objects.described(resource.pk)
+    return Description(found, relation_of(found), Clause(sql.SQL("")))
+
+
+def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource) -> None:
+    description, descriptions = described(resource), Descriptions(2)
+    for name in ("a", "b"):
+        descriptions.add(("default", name), description)
+    assert descriptions.get(("default", "a")) is description
+
+    descriptions.add(("default", "c"), description)
+
+    assert descriptions.get(("default", "b")) is None
+    assert descriptions.get(("default", "a")) is description
+    assert len(descriptions) == 2
+    descriptions.remove(("default", "a"))
+    assert (descriptions.get(("default", "a")), len(descriptions)) == (None, 1)
+
+
+#: Every door that takes the name of a resource.
+READING = ["datastore_search", "datastore_info"]
+WRITING = ["datastore_create", "datastore_upsert", "datastore_delete", "datastore_records_delete"]
+
+
+@pytest.mark.parametrize("name", ["nope", ID, ID.upper(), LONG, "x" * 100_000])
+@pytest.mark.parametrize("action", [*READING, *WRITING])
+def test_an_unknown_name_leaves_nothing(
+    client: Client, resource: Resource, kept: Descriptions, action: str, name: str
+) -> None:
+    token = make_token(make_user(permissions=("change_resource", "delete_resource")))
+    sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
+
+    with CaptureQueriesContext(connection) as captured:
+        error = error_of(act(client, action, sent, token), 404, "Not Found Error")
+
+    assert len(error["message"]) < 400
+    assert len(kept) == 0
+    if len(name) > MAX_ALIAS_LENGTH:
+        assert not [query for query in captured if "datastore_search_alias" in query["sql"]]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/en/datastore/dump/{LONG}",
+        f"/en/datastore/{LONG}/",
+        f"/en/datastore/{LONG}/schema.json",
+        f"/en/datastore/{ID}/",
+        f"/en/datastore/{ID}/schema.json",
+        f"/en/api/3/action/datastore_search?id={LONG}",
+    ],
+)
+@pytest.mark.usefixtures("db")
+def test_an_unknown_name_in_an_address_leaves_nothing_either(
+    client: Client, kept: Descriptions, path: str
+) -> None:
+    assert client.get(path).status_code == 404
+    assert len(kept) == 0
+
+
+def test_unknown_names_displace_no_description(
+    client: Client, resource: Resource, kept: Descriptions
+) -> None:
+    asked = {"resource_id": str(resource.pk)}
+    ask(client, asked)
+    for number in range(5):
+        ask(client, {"resource_id": f"nope-{number}"})
+
+    with CaptureQueriesContext(connection) as captured:
+        assert len(ids_of(ask(client, asked))) == 6
+
+    assert not any("datastore_search_field" in query["sql"] for query in captured)
+
+
+def test_an_id_is_kept_once_however_it_is_spelled(
+    client: Client, db: None, kept: Descriptions
+) -> None:
+    resource = make_resource(id=ID)
+    Alias.objects.create(resource=resource, name="Rivers")
+
+    for name in (ID, ID.upper(), ID.capitalize(), ID.replace("b", "B")):
+        assert len(ids_of(ask(client, {"resource_id": name}))) == 6
+    assert len(kept) == 1
+    assert len(ids_of(ask(client, {"resource_id": "Rivers"}))) == 6
+    error_of(ask(client, {"resource_id": "rivers"}), 404, "Not Found Error")
+    assert len(kept) == 2
+
+
+def test_an_alias_may_be_as_long_as_a_name(client: Client, resource: Resource) -> None:
+    Alias.objects.create(resource=resource, name=LONG[1:])
+
+    assert len(ids_of(ask(client, {"resource_id": LONG[1:]}))) == 6
+
+
+def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"f{number}" for number in range(statements._FEW_FIELDS + 1)]
+    wide = make_resource(f"{','.join(names)}\n{','.join('1' * len(names))}\n")
+    caches: list[Any] = [statements._columns_of_many, statements._written_walk_of_many]
+    few = statements._columns_of_few.cache_info().currsize
+
+    for turn in range(statements._MAX_WIDE + 5):
+        fields = [*names[turn:], *names[:turn]]
+        assert (
+            len(ids_of(ask(client, {"resource_id": str(wide.pk), "fields": ["_id", *fields]}))) == 1
+        )
+
+    assert [cache.cache_info().currsize for cache in caches] == [statements._MAX_WIDE] * 2
+    assert statements._columns_of_few.cache_info().currsize == few

@@ -1,0 +1,64 @@
+"""Requests whose body is never held whole, and how much of it was read."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.test.client import ClientHandler
+
+FILE = (
+    b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n'
+    b"Content-Type: text/csv\r\n\r\n"
+)
+MULTIPART = "multipart/form-data; boundary=b"
+
+
+class Body:
+    """A body that begins with some bytes and goes on with the same letter."""
+
+    def __init__(self, start: bytes, size: int) -> None:
+        self._start = start
+        self._left = size - len(start)
+        self.bytes_read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        assert size >= 0
+        found, self._start = self._start[:size], self._start[size:]
+        more = min(size - len(found), self._left)
+        self._left -= more
+        self.bytes_read += len(found) + more
+        return found + b"x" * more
+
+    readline = read  # which Django asks for, and never calls
+
+
+class Answer:
+    """The status and the content of an answer, and how much was read for it."""
+
+    def __init__(self, status: int, content: str, bytes_read: int) -> None:
+        self.status = status
+        self.content = content
+        self.bytes_read = bytes_read
+
+
+def send(path: str, start: bytes, size: int, kind: str, **environ: Any) -> Answer:
+    """POST a body of some size, as a WSGI server does; forged forms are looked for."""
+    body = Body(start, size)
+    path, _, query = path.partition("?")
+    response: Any = ClientHandler(enforce_csrf_checks=True)(
+        {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "SERVER_NAME": "localhost",
+            "SERVER_PORT": "80",
+            "CONTENT_TYPE": kind,
+            "CONTENT_LENGTH": str(size),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": body,
+            "wsgi.errors": sys.stderr,
+            **environ,
+        }
+    )
+    return Answer(response.status_code, response.content.decode(), body.bytes_read)
