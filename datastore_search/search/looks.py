@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -23,8 +24,15 @@ from django.db.utils import DatabaseError
 from psycopg import errors, sql
 
 from .. import storage
+from ..clients import Client
 from ..conf import conf
-from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
+from ..exceptions import (
+    InvalidQuestion,
+    QueryTooSlow,
+    ReadBlocked,
+    TemporarilyUnavailable,
+    UnsteadyResource,
+)
 from ..filters import Clause
 from ..models import Load, Resource, Version, as_id
 from .relations import Relation, relation_of
@@ -112,6 +120,10 @@ class Look:
         self._compare(version.decode() if version else self._read())
         return storage.Texts(tuple(head), found.last)
 
+    def watched(self) -> AbstractContextManager[None]:
+        """Watch what is read past the session during a block, such as a COPY."""
+        return self._session.watched()
+
     def verify(self) -> None:
         """
         Make sure that the resource is still what its description says.
@@ -147,61 +159,83 @@ Answer = TypeVar("Answer")
 
 
 def answer_from(
-    name: uuid.UUID | str, answer: Callable[[Look], Answer], *, as_snapshot: bool = False
+    name: uuid.UUID | str,
+    answer: Callable[[Look], Answer],
+    *,
+    client: Client | None = None,
+    as_snapshot: bool = False,
 ) -> Answer:
     """
     Answer from a resource as it is at one moment.
 
     ``name`` is the resource's id or an alias.  ``answer`` takes a look at it, and is called anew
-    when the resource is changed meanwhile.  ``as_snapshot`` is for what cannot say which version it
-    has seen, such as a COPY.
+    when the resource is changed meanwhile.  ``client`` is who asks; None is the program itself.
+    ``as_snapshot`` is for what cannot say which version it has seen, such as a COPY.
 
-    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
+    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; ``TooManySlowSearches``;
+    ``ReadBlocked``; whatever ``answer`` raises.
     """
+
+    def answer_within(limit: timedelta) -> Answer:
+        return _answer_from(str(name), answer, _Terms(client, limit), as_snapshot=as_snapshot)
+
+    # To read a private resource takes a look at the user anyway.
+    description = _place_of(_connection().alias, str(name)).description
+    if description is not None and description[0].private:
+        return answer_within(time_of(client))
+    return within_time_of(client, answer_within)
+
+
+def _answer_from(
+    name: str, answer: Callable[[Look], Answer], terms: _Terms, *, as_snapshot: bool
+) -> Answer:
     for look in range(_LOOKS):
-        place = _place_of(_connection().alias, str(name))
+        place = _place_of(_connection().alias, name)
         try:
             if as_snapshot or look == _LOOKS - 1:
-                with at_one_moment() as session:
-                    found = _look_at(str(name), place, session)
+                with _snapshot(terms) as session:
+                    found = _look_at(name, place, session, terms.limit)
                     found.verify()
                     return answer(found)
-            with anticipated(), storage.reading(_connection(), *_limits()) as session:
-                found = _look_at(str(name), place, session)
+            with anticipated(), storage.reading(_connection(), *terms.limits) as session:
+                found = _look_at(name, place, session, terms.limit)
                 answered = answer(found)
                 found.verify()
                 return answered
         except Outdated:
             place.description = None
+        except TemporarilyUnavailable:
+            raise
         except Exception:
             # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(str(name), place):
+            if not _is_outdated(name, place, terms):
                 raise
             place.description = None
     raise UnsteadyResource
 
 
-def _look_at(name: str, place: _Place, session: storage.Session) -> Look:
+def _look_at(name: str, place: _Place, session: storage.Session, limit: timedelta) -> Look:
     description = place.description
     if description is None:
-        resource = Resource.objects.using(session.connection.alias).described(name)
+        with session.watched(limit):
+            resource = Resource.objects.using(session.connection.alias).described(name)
         place.description = description = resource, relation_of(resource)
     resource, relation = description
     return Look(session, resource, _version_of(name), relation)
 
 
-def _is_outdated(name: str, place: _Place) -> bool:
+def _is_outdated(name: str, place: _Place, terms: _Terms) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
     description = place.description
     if description is None:
         return False
     resource, _relation = description
     try:
-        with storage.reading(_connection(), *_limits()) as session:
+        with storage.reading(_connection(), *terms.limits) as session:
             Look(session, resource, _version_of(name)).verify()
     except Outdated:
         return True
-    except DatabaseError:  # what went wrong before is what the caller must see
+    except (DatabaseError, TemporarilyUnavailable):  # the caller must see what went wrong before
         return False
     return False
 
@@ -233,23 +267,26 @@ def _version_of(name: str) -> Clause:
 
 
 @contextmanager
-def at_one_moment() -> Iterator[storage.Session]:
+def at_one_moment(client: Client | None = None) -> Iterator[storage.Session]:
     """
-    Read all records of the block from one snapshot, each statement within its time.
+    Read all records of the block from one snapshot, each statement within the client's time.
 
-    Raises: ``QueryTooSlow``; ``Outdated`` when a resource must be read again.
+    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when a resource
+    must be read again.
     """
-    with anticipated(), storage.snapshot(_connection(), *_limits()) as session:
+    with _snapshot(_Terms(client, time_of(client))) as session:
+        yield session
+
+
+@contextmanager
+def _snapshot(terms: _Terms) -> Iterator[storage.Session]:
+    with anticipated(), storage.snapshot(_connection(), *terms.limits) as session:
         yield session
 
 
 def _connection() -> BaseDatabaseWrapper:
     connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
     return connection
-
-
-def _limits() -> tuple[Any, int]:
-    return conf.STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
 
 
 def steadily(look: Callable[[], Answer]) -> Answer:
@@ -266,6 +303,54 @@ def steadily(look: Callable[[], Answer]) -> Answer:
     raise UnsteadyResource
 
 
+# Time ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """For whom statements run, and how long each of them may."""
+
+    client: Client | None
+    limit: timedelta
+
+    @property
+    def limits(self) -> tuple[timedelta, int, Client | None]:
+        """Give what a session is opened with."""
+        return self.limit, conf.SEARCH_MEMORY_BYTES, self.client
+
+
+def time_of(client: Client | None) -> timedelta:
+    """Say how long a statement may run for a client; this looks at its token or session."""
+    longer = conf.STATEMENT_TIMEOUT
+    if client is None or client.is_authenticated():
+        return longer
+    return min(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+
+
+def within_time_of(
+    client: Client | None,
+    answer: Callable[[timedelta], Answer],
+    longer: timedelta | None = None,
+) -> Answer:
+    """
+    Answer within the time of an anonymous client, and anew if that is too short and it is known.
+
+    So the token of a fast search is not looked at.  ``longer`` is the time of a known client.
+
+    Raises: ``QueryTooSlow``; whatever ``answer`` raises.
+    """
+    longer = longer or conf.STATEMENT_TIMEOUT
+    shorter = min(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    if client is None or shorter == longer:
+        return answer(longer)
+    try:
+        return answer(shorter)
+    except QueryTooSlow:
+        if not client.is_authenticated():
+            raise
+    return answer(longer)
+
+
 # What PostgreSQL may say --------------------------------------------------------------------------
 
 
@@ -280,6 +365,8 @@ def anticipated(*, plain: bool = True) -> Iterator[None]:
             raise Outdated from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
+        if isinstance(cause, errors.LockNotAvailable):
+            raise ReadBlocked from error
         if not plain and _is_of_question(cause):
             raise InvalidQuestion from error
         raise

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import (
+    AbstractContextManager,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import replace
+from datetime import timedelta
 from tempfile import TemporaryFile
 from typing import Self
 
@@ -18,11 +25,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
 from .. import storage
+from ..clients import Client
 from ..conf import conf
 from ..filters import Clause
 from ..models import Load, Resource
 from .copying import ONE_TEXT, copied
-from .looks import Look, anticipated, steadily
+from .looks import Look, anticipated, steadily, within_time_of
 from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
@@ -109,14 +117,23 @@ class Stream(Iterator[bytes]):
     a file.
     """
 
-    def __init__(self, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> None:
+    def __init__(
+        self,
+        name: uuid.UUID | str,
+        begin: Callable[[Look], Generator[bytes]],
+        client: Client | None = None,
+        limit: timedelta | None = None,
+    ) -> None:
         """
         Describe a resource, by its id or an alias, and begin.
 
-        ``begin`` takes a look at the resource and makes at least one block.
+        ``begin`` takes a look at the resource and makes at least one block, within ``limit``.
+        ``client`` is who asks; None is the program itself.
 
-        Raises: ``UnknownResource``; ``Outdated``; whatever ``begin`` raises.
+        Raises: ``UnknownResource``; ``Outdated``; ``QueryTooSlow``; ``TooManySlowSearches``;
+        ``ReadBlocked``; whatever ``begin`` raises.
         """
+        self._client, self._limit = client, limit
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
@@ -125,18 +142,28 @@ class Stream(Iterator[bytes]):
         self._ended = False
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
+        self._limit = None  # the rest is slow when the reader is
         self._ahead.append(first)
         with suppress(StopIteration):
             self._ahead.append(self._step()[1])
 
     @classmethod
-    def opened(cls, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> Self:
+    def opened(
+        cls,
+        name: uuid.UUID | str,
+        begin: Callable[[Look], Generator[bytes]],
+        client: Client | None = None,
+    ) -> Self:
         """
         Open a stream, anew when the records are replaced before its first blocks are read.
 
         Raises: ``UnsteadyResource``; otherwise as the stream itself.
         """
-        return steadily(lambda: cls(name, begin))
+
+        def open_within(limit: timedelta) -> Self:
+            return steadily(lambda: cls(name, begin, client, limit))
+
+        return within_time_of(client, open_within, conf.DUMP_TIMEOUT)
 
     def __next__(self) -> bytes:
         return self._ahead.pop(0) if self._ahead else self._step()[1]
@@ -151,7 +178,7 @@ class Stream(Iterator[bytes]):
 
     def _step(self) -> tuple[Resource, bytes]:
         try:
-            with self._in_place():
+            with self._in_place(), self._watched():
                 return next(self._steps)
         except BaseException:
             self._end()
@@ -165,6 +192,14 @@ class Stream(Iterator[bytes]):
             self._steps.close()
         if self._own:
             self._own.close()
+
+    def _watched(self) -> AbstractContextManager[None]:
+        """Let the first block need a slot if it is slow; the others have been promised."""
+        if self._client is None:
+            return nullcontext()
+        is_first = self._limit is not None
+        connection = self._own or connections[self._alias]
+        return storage.Watched(connection, self._client, needs_slot=is_first, limit=self._limit)
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:

@@ -36,6 +36,7 @@ from .tables import (
     remove_fields,
     stored_loads,
 )
+from .watchdog import Watched
 
 __all__ = [
     "FIELDS_MOST",
@@ -43,6 +44,7 @@ __all__ = [
     "Session",
     "Sizes",
     "Texts",
+    "Watched",
     "add_orders",
     "add_rows",
     "another_session",

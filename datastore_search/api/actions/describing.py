@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
+from ...clients import Client
 from ...models import Field, IndexKind, Load, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
@@ -40,7 +41,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
             result["meta"] = _meta(resource, profiles)
         return Answer(result, validators=validators)
 
-    return answer_from(InfoParameters.name_in(given), answer)
+    return answer_from(InfoParameters.name_in(given), answer, client=Client.of(request))
 
 
 datastore_info = Action(
