@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -30,6 +31,9 @@ _FOR_SCANNING = {"random_page_cost": "4"}
 #: How long a reader waits for a lock: longer than ``tables.PATIENCE``, for which new readers wait
 #: with whoever waits for the old ones; not much longer, for each reader that waits holds a thread.
 _LOCK_TIMEOUT = timedelta(seconds=5)
+
+#: Settings, and statements that set them, which are kept: the limits hardly ever change.
+_KEPT = 100
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
@@ -156,7 +160,12 @@ def _is_dead(connection: BaseDatabaseWrapper) -> bool:
 
 def _setting_all(settings: Mapping[str, str]) -> str:
     """Set what holds no quote: names and values are ours, or PostgreSQL's own."""
-    each = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+    return _setting_each(tuple(settings.items()))
+
+
+@lru_cache(maxsize=_KEPT)
+def _setting_each(settings: tuple[tuple[str, str], ...]) -> str:
+    each = (f"set_config('{name}', '{value}', true)" for name, value in settings)
     return f"SELECT {', '.join(each)}"
 
 
@@ -211,7 +220,8 @@ def snapshot(
         yield Session(connection, settings, client)
 
 
-def _settings(limit: timedelta, memory_bytes: int) -> dict[str, str]:
+@lru_cache(maxsize=_KEPT)
+def _settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
     return {
         **_FOR_READING,
         "statement_timeout": milliseconds(limit),

@@ -57,19 +57,12 @@ class Watched:
     PostgreSQL's cancellation, if the watchdog has cancelled it.
     """
 
-    __slots__ = (
-        "_began",
-        "_cancelled_at",
-        "_client",
-        "_connection",
-        "_has_slot",
-        "_is_over",
-        "_is_uncertain",
-        "_limit_seconds",
-        "_lock",
-        "_needs_slot",
-        "_reason",
-    )
+    # What hardly any statement changes is not set with each of them.
+    _reason: DatastoreError | None = None
+    _cancelled_at = 0.0
+    _has_slot = False
+    _is_over = False
+    _is_uncertain = False
 
     def __init__(
         self,
@@ -83,11 +76,8 @@ class Watched:
         self._connection = connection
         self._client = client
         self._needs_slot = needs_slot
-        self._limit_seconds = None if limit is None else limit.total_seconds()
+        self._limit = limit
         self._lock = Lock()
-        self._reason: DatastoreError | None = None
-        self._cancelled_at = 0.0
-        self._has_slot = self._is_over = self._is_uncertain = False
 
     def __enter__(self) -> None:
         self._began = time.monotonic()
@@ -125,7 +115,7 @@ class Watched:
     def _reason_to_cancel(self, seconds: float) -> DatastoreError | None:
         if self._client.is_gone():
             return ClientDisconnected()
-        if self._limit_seconds is not None and seconds >= self._limit_seconds:
+        if self._limit is not None and seconds >= self._limit.total_seconds():
             return QueryTooSlow()
         if self._needs_slot and not self._has_slot:
             self._has_slot = _watchdog.slots.acquire()
