@@ -24,6 +24,7 @@ from .access import OfResource, may, require
 from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
 from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
+from .waiting import LimitedWaits
 
 #: Loads that the page of a resource lists; the list of loads has all.
 _LOADS_SHOWN = 20
@@ -62,7 +63,7 @@ class AliasInline(OfResource):
 
 
 @admin.register(Resource)
-class ResourceAdmin(admin.ModelAdmin):
+class ResourceAdmin(LimitedWaits):
     """Resources."""
 
     form = ResourceForm

@@ -37,10 +37,12 @@ from .tables import (
     stored_loads,
 )
 from .watchdog import Watched
+from .writes import Row, refuse_if_blocked, write_transaction
 
 __all__ = [
     "FIELDS_MOST",
     "Indexes",
+    "Row",
     "Session",
     "Sizes",
     "Texts",
@@ -67,6 +69,7 @@ __all__ = [
     "record_bytes",
     "record_sizes",
     "record_table",
+    "refuse_if_blocked",
     "remove_fields",
     "resource_at_work",
     "search_languages",
@@ -77,4 +80,5 @@ __all__ = [
     "stored_sql",
     "take_statistics",
     "taken_lines",
+    "write_transaction",
 ]
