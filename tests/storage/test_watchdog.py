@@ -165,7 +165,8 @@ def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, setting
             " AS 'BEGIN PERFORM pg_sleep(1); RETURN NEW; END'"
         )
         cursor.execute(
-            f"CREATE TRIGGER slow BEFORE INSERT ON datastore_search_record_{resource.current_load_id}"
+            "CREATE TRIGGER slow BEFORE INSERT"
+            f" ON datastore_search_record_{resource.current_load_id}"
             " FOR EACH STATEMENT EXECUTE FUNCTION sleep_first()"
         )
     token = make_token(make_user(permissions=("change_resource",)))
