@@ -52,6 +52,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "datastore_search.middleware.disconnect_middleware",  # under ASGI alone it does something
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
