@@ -98,10 +98,11 @@ def language_of(tag: str, codes: tuple[str, ...]) -> str | None:
 @sync_and_async_middleware
 def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[..., Any]:
     """
-    Let a search know under ASGI that its client is gone; it must be the first middleware.
+    Let a search know under ASGI that its client is gone; it must be the last middleware.
 
-    Django cancels the task of such a request, but the thread that runs the view is not told.  Under
-    WSGI this adds nothing.
+    Django cancels the task of such a request, but the thread that runs the view is not told.  A
+    middleware that knows no ASGI leaves those before it without a task.  Under WSGI this adds
+    nothing.
     """
     if not iscoroutinefunction(get_response):
         return get_response
