@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -80,6 +80,11 @@ class Look:
         return self._session.connection
 
     @property
+    def session(self) -> storage.Session:
+        """The session to read by, where the version does not matter."""
+        return self._session
+
+    @property
     def resource(self) -> Resource:
         """The resource that is looked at."""
         if self._resource is None:
@@ -119,10 +124,6 @@ class Look:
         version, *head = found.head or (None,)
         self._compare(version.decode() if version else self._read())
         return storage.Texts(tuple(head), found.last)
-
-    def watched(self) -> AbstractContextManager[None]:
-        """Watch what is read past the session during a block, such as a COPY."""
-        return self._session.watched()
 
     def verify(self) -> None:
         """
@@ -324,7 +325,12 @@ def time_of(client: Client | None) -> timedelta:
     longer = conf.STATEMENT_TIMEOUT
     if client is None or client.is_authenticated():
         return longer
-    return min(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    return _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+
+
+def _shorter(*limits: timedelta) -> timedelta:
+    """Give the shortest of some limits, of which zero is none, as PostgreSQL has it."""
+    return min(filter(None, limits), default=timedelta(0))
 
 
 def within_time_of(
@@ -339,8 +345,8 @@ def within_time_of(
 
     Raises: ``QueryTooSlow``; whatever ``answer`` raises.
     """
-    longer = longer or conf.STATEMENT_TIMEOUT
-    shorter = min(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    longer = conf.STATEMENT_TIMEOUT if longer is None else longer
+    shorter = _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
     if client is None or shorter == longer:
         return answer(longer)
     try:

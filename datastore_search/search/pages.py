@@ -198,7 +198,7 @@ class _Reader:
             texts = self._look.texts(page, is_scan=statements.is_ranked).last
             return _listed(texts), len(texts)
         with (
-            self._look.watched(),
+            self._look.session.watched(),
             copied(self._look.connection, statement, sql.SQL(options)) as copy,
         ):
             lines = _Counting(map(bytes, copy))

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import (
-    AbstractContextManager,
-    closing,
-    contextmanager,
-    nullcontext,
-    suppress,
-)
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from tempfile import TemporaryFile
@@ -133,16 +127,16 @@ class Stream(Iterator[bytes]):
         Raises: ``UnknownResource``; ``Outdated``; ``QueryTooSlow``; ``TooManySlowSearches``;
         ``ReadBlocked``; whatever ``begin`` raises.
         """
-        self._client, self._limit = client, limit
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
         steps = _steps(name, begin)
+        if client is not None:
+            steps = _watched(steps, self._own or shared, client, limit)
         self._steps = steps if self._own else _spooled(steps)
         self._ended = False
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
-        self._limit = None  # the rest is slow when the reader is
         self._ahead.append(first)
         with suppress(StopIteration):
             self._ahead.append(self._step()[1])
@@ -159,11 +153,11 @@ class Stream(Iterator[bytes]):
 
         Raises: ``UnsteadyResource``; otherwise as the stream itself.
         """
-
-        def open_within(limit: timedelta) -> Self:
-            return steadily(lambda: cls(name, begin, client, limit))
-
-        return within_time_of(client, open_within, conf.DUMP_TIMEOUT)
+        return within_time_of(
+            client,
+            lambda limit: steadily(lambda: cls(name, begin, client, limit)),
+            conf.DUMP_TIMEOUT,
+        )
 
     def __next__(self) -> bytes:
         return self._ahead.pop(0) if self._ahead else self._step()[1]
@@ -178,7 +172,7 @@ class Stream(Iterator[bytes]):
 
     def _step(self) -> tuple[Resource, bytes]:
         try:
-            with self._in_place(), self._watched():
+            with self._in_place():
                 return next(self._steps)
         except BaseException:
             self._end()
@@ -192,14 +186,6 @@ class Stream(Iterator[bytes]):
             self._steps.close()
         if self._own:
             self._own.close()
-
-    def _watched(self) -> AbstractContextManager[None]:
-        """Let the first block need a slot if it is slow; the others have been promised."""
-        if self._client is None:
-            return nullcontext()
-        is_first = self._limit is not None
-        connection = self._own or connections[self._alias]
-        return storage.Watched(connection, self._client, needs_slot=is_first, limit=self._limit)
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
@@ -225,6 +211,26 @@ def _steps(
         with closing(begin(Look(session, resource))) as blocks:
             for block in blocks:
                 yield resource, block
+
+
+def _watched(
+    steps: Generator[tuple[Resource, bytes]],
+    connection: BaseDatabaseWrapper,
+    client: Client,
+    limit: timedelta | None,
+) -> Generator[tuple[Resource, bytes]]:
+    """Let the first block keep to a limit, and need a slot if it is slow; the rest is promised."""
+    with closing(steps):
+        is_first = True
+        while True:
+            with storage.Watched(
+                connection, client, needs_slot=is_first, limit=limit if is_first else None
+            ):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+            is_first = False
 
 
 def _spooled(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:

@@ -115,7 +115,7 @@ class Watched:
     def _reason_to_cancel(self, seconds: float) -> DatastoreError | None:
         if self._client.is_gone():
             return ClientDisconnected()
-        if self._limit is not None and seconds >= self._limit.total_seconds():
+        if self._limit and seconds >= self._limit.total_seconds():
             return QueryTooSlow()
         if self._needs_slot and not self._has_slot:
             self._has_slot = _watchdog.slots.acquire()
