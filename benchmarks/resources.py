@@ -66,7 +66,8 @@ def _measured(resource: Resource) -> Loaded:
     load = resource.current_load
     if load is None or load.finished is None:
         raise BenchmarkError(f"The resource {resource.name} is not loaded.")
-    sizes = storage.record_sizes(connections[router.db_for_read(Load)], load.pk)
+    session = storage.Session(connections[router.db_for_read(Load)], {})
+    sizes = storage.record_sizes(session, load.pk)
     seconds = (load.finished - load.started).total_seconds()
     return Loaded(resource, Cost(load.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import socket
 import subprocess
 import time
@@ -27,7 +28,8 @@ def serving(workers: int, threads: int) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     address = f"127.0.0.1:{port}"
-    server = subprocess.Popen(web_server(port, workers, threads))
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.served_settings"}
+    server = subprocess.Popen(web_server(port, workers, threads), env=environment)
     try:
         _wait_for(address, server)
         yield address

@@ -56,6 +56,28 @@ class Settings:
         )
 
     @property
+    def ANONYMOUS_STATEMENT_TIMEOUT(self) -> timedelta:
+        """How long one statement of a search may run for a client that is not authenticated."""
+        return cast(
+            timedelta,
+            getattr(
+                settings, "DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT", timedelta(seconds=15)
+            ),
+        )
+
+    @property
+    def SLOW_STATEMENTS_MAX(self) -> int:
+        """Slow statements that a process runs at once, at most."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_STATEMENTS_MAX", 2))
+
+    @property
+    def LOCK_TIMEOUT(self) -> timedelta:
+        """How long a write waits for another one of the same resource."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_LOCK_TIMEOUT", timedelta(seconds=10))
+        )
+
+    @property
     def DUMP_TIMEOUT(self) -> timedelta:
         """How long a dump may take, from its first record until the client has the last."""
         return cast(

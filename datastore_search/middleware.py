@@ -1,20 +1,29 @@
-"""The locale of a request, in any spelling."""
+"""The locale of a request, in any spelling; and whether its client is gone."""
 
 from __future__ import annotations
 
+import asyncio
 import locale
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
+from inspect import iscoroutinefunction
+from threading import Event
+from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.conf.locale import LANG_INFO
 from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware import locale as django_locale
 from django.utils import translation
+from django.utils.decorators import sync_and_async_middleware
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import get_languages
+
+from .clients import DISCONNECTED
 
 #: A language with up to three subtags: longer names are of no language, and must not be kept.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
@@ -85,3 +94,29 @@ def language_of(tag: str, codes: tuple[str, ...]) -> str | None:
         return None
     # Django would answer pt-pt in Brazilian; a name that it knows, such as zh-cn, it maps rightly.
     return found if plain.startswith(found) or plain in LANG_INFO else None
+
+
+@sync_and_async_middleware
+def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[..., Any]:
+    """
+    Let a search know under ASGI that its client is gone; it must be the last middleware.
+
+    Django cancels the task of such a request, but the thread that runs the view is not told.  A
+    middleware that knows no ASGI leaves those before it without a task.  Under WSGI this adds
+    nothing.
+    """
+    if not iscoroutinefunction(get_response):
+        return get_response
+
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        request.META[DISCONNECTED] = disconnected = Event()
+        answer: asyncio.Future[HttpResponseBase] = asyncio.ensure_future(get_response(request))
+        try:
+            return await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            disconnected.set()
+            response = await answer  # the thread ends soon, and nothing may outlive the request
+            await sync_to_async(response.close)()
+            raise
+
+    return middleware

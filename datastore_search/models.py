@@ -90,8 +90,12 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
     """Resources."""
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete the resources and the tables of their records."""
-        with transaction.atomic(using=self.db):
+        """
+        Delete the resources and the tables of their records.
+
+        Raises: ``WriteBlocked``.
+        """
+        with storage.write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
             loads = list(Load.objects.filter(resource__in=self))
             deleted = super().delete()
             forget_on_commit(loads, using=self.db)
@@ -243,9 +247,13 @@ class Resource(models.Model):
         return self.title or self.name
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Delete the resource and the tables of its records."""
+        """
+        Delete the resource and the tables of its records.
+
+        Raises: ``WriteBlocked``.
+        """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
-        with transaction.atomic(using=using):
+        with storage.write_transaction(connections[using], conf.LOCK_TIMEOUT):
             loads = list(self.loads.all())
             deleted = super().delete(*args, **kwargs)
             forget_on_commit(loads, using=using)

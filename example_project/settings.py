@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "datastore_search.middleware.disconnect_middleware",  # the last; it does nothing under WSGI
 ]
 
 ROOT_URLCONF = "example_project.urls"

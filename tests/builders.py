@@ -54,12 +54,14 @@ def page_of(resource: Resource, query: Query) -> Page:
     return answer_from(resource.pk, lambda look: search(look, query))
 
 
-def make_slow(resource: Resource) -> None:
+def make_slow(resource: Resource, seconds: float = 30) -> None:
     """Let every read of a resource's records take half a minute."""
     table = f"datastore_search_record_{resource.current_load_id}"
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
-        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(30)")
+        cursor.execute(
+            f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep({seconds})"
+        )
 
 
 def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **values: Any) -> Any:

@@ -25,6 +25,7 @@ from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
 from .receiving import receives_files
 from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
+from .waiting import LimitedWaits
 
 #: Loads that the page of a resource lists; the list of loads has all.
 _LOADS_SHOWN = 20
@@ -63,7 +64,7 @@ class AliasInline(OfResource):
 
 
 @admin.register(Resource)
-class ResourceAdmin(admin.ModelAdmin):
+class ResourceAdmin(LimitedWaits):
     """Resources."""
 
     form = ResourceForm

@@ -129,6 +129,28 @@ class ResourceBusy(TemporarilyUnavailable):
     message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 
+class TooManySlowSearches(TemporarilyUnavailable):
+    wait = 5
+    message = _(
+        "The search takes long, and others that take long are running already. Try again in a"
+        " moment, or ask for something rarer."
+    )
+
+
+class ClientDisconnected(TemporarilyUnavailable):
+    message = _("The client has closed the connection.")
+
+
+class ReadBlocked(TemporarilyUnavailable):
+    wait = 5
+    message = _("The resource is being changed, and cannot be read now. Try again in a moment.")
+
+
+class WriteBlocked(TemporarilyUnavailable):
+    wait = 5
+    message = _("Another change of the resource has not ended yet. Try again in a moment.")
+
+
 class InvalidParameter(DatastoreError):
     """A parameter cannot be used; ``parameter`` names it."""
 

@@ -6,6 +6,7 @@ import uuid
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from ..clients import Client
 from ..exceptions import AccessDenied
 from ..loading.tableschema import table_schema
 from ..search import Look, answer_from
@@ -25,7 +26,7 @@ class SchemaView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``.
         """
-        return answer_from(resource_id, self._answer)
+        return answer_from(resource_id, self._answer, client=Client.of(request))
 
     def _answer(self, look: Look) -> HttpResponse:
         resource = look.resource

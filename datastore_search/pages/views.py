@@ -22,6 +22,7 @@ from django.utils.formats import number_format
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
+from ..clients import Client
 from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
@@ -231,7 +232,7 @@ class ResourceView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownPage`` and what ``search`` raises.
         """
-        return answer_from(resource_id, self._answer)
+        return answer_from(resource_id, self._answer, client=Client.of(request))
 
     def _answer(self, look: Look) -> HttpResponse:
         resource = look.resource

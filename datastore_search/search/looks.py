@@ -12,6 +12,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import psycopg
@@ -21,8 +23,15 @@ from django.db.utils import DatabaseError
 from psycopg import errors, sql
 
 from .. import storage
+from ..clients import Client
 from ..conf import conf
-from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
+from ..exceptions import (
+    InvalidQuestion,
+    QueryTooSlow,
+    ReadBlocked,
+    TemporarilyUnavailable,
+    UnsteadyResource,
+)
 from ..filters import Clause
 from ..models import Load, Resource, Version, as_id, canonical_name
 from .descriptions import Description, Descriptions, Key
@@ -71,6 +80,11 @@ class Look:
     def connection(self) -> BaseDatabaseWrapper:
         """The connection to read by."""
         return self._session.connection
+
+    @property
+    def session(self) -> storage.Session:
+        """The session to read by, where the version does not matter."""
+        return self._session
 
     @property
     def resource(self) -> Resource:
@@ -148,61 +162,84 @@ Answer = TypeVar("Answer")
 
 
 def answer_from(
-    name: uuid.UUID | str, answer: Callable[[Look], Answer], *, as_snapshot: bool = False
+    name: uuid.UUID | str,
+    answer: Callable[[Look], Answer],
+    *,
+    client: Client | None = None,
+    as_snapshot: bool = False,
 ) -> Answer:
     """
     Answer from a resource as it is at one moment.
 
     ``name`` is the resource's id or an alias.  ``answer`` takes a look at it, and is called anew
-    when the resource is changed meanwhile.  ``as_snapshot`` is for what cannot say which version it
-    has seen, such as a COPY.
+    when the resource is changed meanwhile.  ``client`` is who asks; None is the program itself.
+    ``as_snapshot`` is for what cannot say which version it has seen, such as a COPY.
 
-    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
+    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; ``TooManySlowSearches``;
+    ``ReadBlocked``; whatever ``answer`` raises.
     """
+    spelled = canonical_name(str(name))
+
+    def answer_within(limit: timedelta) -> Answer:
+        return _answer_from(spelled, answer, _Terms(client, limit), as_snapshot=as_snapshot)
+
+    # To read a private resource takes a look at the user anyway.
+    description = _descriptions.get((_connection().alias, spelled))
+    if description is not None and description.resource.private:
+        return answer_within(time_of(client))
+    return within_time_of(client, answer_within)
+
+
+def _answer_from(
+    name: str, answer: Callable[[Look], Answer], terms: _Terms, *, as_snapshot: bool
+) -> Answer:
     for look in range(_LOOKS):
-        key = _connection().alias, canonical_name(str(name))
+        key = _connection().alias, name
         try:
             if as_snapshot or look == _LOOKS - 1:
-                with at_one_moment() as session:
-                    found = _look_at(key, session)
+                with _snapshot(terms) as session:
+                    found = _look_at(key, session, terms.limit)
                     found.verify()
                     return answer(found)
-            with anticipated(), storage.reading(_connection(), *_limits()) as session:
-                found = _look_at(key, session)
+            with anticipated(), storage.reading(_connection(), *terms.limits) as session:
+                found = _look_at(key, session, terms.limit)
                 answered = answer(found)
                 found.verify()
                 return answered
         except Outdated:
             _descriptions.remove(key)
+        except TemporarilyUnavailable:
+            raise
         except Exception:
             # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(key):
+            if not _is_outdated(key, terms):
                 raise
             _descriptions.remove(key)
     raise UnsteadyResource
 
 
-def _look_at(key: Key, session: storage.Session) -> Look:
+def _look_at(key: Key, session: storage.Session, limit: timedelta) -> Look:
     description = _descriptions.get(key)
     if description is None:
         _alias, name = key
-        resource = Resource.objects.using(session.connection.alias).described(name)
+        with session.watched(limit):
+            resource = Resource.objects.using(session.connection.alias).described(name)
         description = Description(resource, relation_of(resource), _version_of(name))
         _descriptions.add(key, description)
     return Look(session, description.resource, description.version, description.relation)
 
 
-def _is_outdated(key: Key) -> bool:
+def _is_outdated(key: Key, terms: _Terms) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
     description = _descriptions.get(key)
     if description is None:
         return False
     try:
-        with storage.reading(_connection(), *_limits()) as session:
+        with storage.reading(_connection(), *terms.limits) as session:
             Look(session, description.resource, description.version).verify()
     except Outdated:
         return True
-    except DatabaseError:  # what went wrong before is what the caller must see
+    except (DatabaseError, TemporarilyUnavailable):  # the caller must see what went wrong before
         return False
     return False
 
@@ -222,23 +259,26 @@ def _version_of(name: str) -> Clause:
 
 
 @contextmanager
-def at_one_moment() -> Iterator[storage.Session]:
+def at_one_moment(client: Client | None = None) -> Iterator[storage.Session]:
     """
-    Read all records of the block from one snapshot, each statement within its time.
+    Read all records of the block from one snapshot, each statement within the client's time.
 
-    Raises: ``QueryTooSlow``; ``Outdated`` when a resource must be read again.
+    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when a resource
+    must be read again.
     """
-    with anticipated(), storage.snapshot(_connection(), *_limits()) as session:
+    with _snapshot(_Terms(client, time_of(client))) as session:
+        yield session
+
+
+@contextmanager
+def _snapshot(terms: _Terms) -> Iterator[storage.Session]:
+    with anticipated(), storage.snapshot(_connection(), *terms.limits) as session:
         yield session
 
 
 def _connection() -> BaseDatabaseWrapper:
     connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
     return connection
-
-
-def _limits() -> tuple[Any, int]:
-    return conf.STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES
 
 
 def steadily(look: Callable[[], Answer]) -> Answer:
@@ -255,6 +295,59 @@ def steadily(look: Callable[[], Answer]) -> Answer:
     raise UnsteadyResource
 
 
+# Time ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """For whom statements run, and how long each of them may."""
+
+    client: Client | None
+    limit: timedelta
+
+    @property
+    def limits(self) -> tuple[timedelta, int, Client | None]:
+        """Give what a session is opened with."""
+        return self.limit, conf.SEARCH_MEMORY_BYTES, self.client
+
+
+def time_of(client: Client | None) -> timedelta:
+    """Say how long a statement may run for a client; this looks at its token or session."""
+    longer = conf.STATEMENT_TIMEOUT
+    if client is None or client.is_authenticated():
+        return longer
+    return _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+
+
+def _shorter(*limits: timedelta) -> timedelta:
+    """Give the shortest of some limits, of which zero is none, as PostgreSQL has it."""
+    return min(filter(None, limits), default=timedelta(0))
+
+
+def within_time_of(
+    client: Client | None,
+    answer: Callable[[timedelta], Answer],
+    longer: timedelta | None = None,
+) -> Answer:
+    """
+    Answer within the time of an anonymous client, and anew if that is too short and it is known.
+
+    So the token of a fast search is not looked at.  ``longer`` is the time of a known client.
+
+    Raises: ``QueryTooSlow``; whatever ``answer`` raises.
+    """
+    longer = conf.STATEMENT_TIMEOUT if longer is None else longer
+    shorter = _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    if client is None or shorter == longer:
+        return answer(longer)
+    try:
+        return answer(shorter)
+    except QueryTooSlow:
+        if not client.is_authenticated():
+            raise
+    return answer(longer)
+
+
 # What PostgreSQL may say --------------------------------------------------------------------------
 
 
@@ -269,6 +362,8 @@ def anticipated(*, plain: bool = True) -> Iterator[None]:
             raise Outdated from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
+        if isinstance(cause, errors.LockNotAvailable):
+            raise ReadBlocked from error
         if not plain and _is_of_question(cause):
             raise InvalidQuestion from error
         raise

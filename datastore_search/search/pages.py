@@ -100,8 +100,8 @@ def read_page(look: Look, relation: Relation, query: Query) -> Page:
     """
     Find the records of a relation that match a query.
 
-    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``; ``Outdated``
-    when the resource must be read again.
+    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
+    ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when the resource must be read again.
     """
     with anticipated(plain=query.plain):
         statements = statements_of(look.connection, relation, query)
@@ -197,7 +197,10 @@ class _Reader:
             page = statements.page(way, window)
             texts = self._look.texts(page, is_scan=statements.is_ranked).last
             return _listed(texts), len(texts)
-        with copied(self._look.connection, statement, sql.SQL(options)) as copy:
+        with (
+            self._look.session.watched(),
+            copied(self._look.connection, statement, sql.SQL(options)) as copy,
+        ):
             lines = _Counting(map(bytes, copy))
             if not query.is_large:
                 return list(lines), lines.count

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from datetime import timedelta
 from tempfile import TemporaryFile
 from typing import Self
 
@@ -18,11 +19,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import Copy, sql
 
 from .. import storage
+from ..clients import Client
 from ..conf import conf
 from ..filters import Clause
 from ..models import Load, Resource
 from .copying import ONE_TEXT, copied
-from .looks import Look, anticipated, steadily
+from .looks import Look, anticipated, steadily, within_time_of
 from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
@@ -109,18 +111,28 @@ class Stream(Iterator[bytes]):
     a file.
     """
 
-    def __init__(self, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> None:
+    def __init__(
+        self,
+        name: uuid.UUID | str,
+        begin: Callable[[Look], Generator[bytes]],
+        client: Client | None = None,
+        limit: timedelta | None = None,
+    ) -> None:
         """
         Describe a resource, by its id or an alias, and begin.
 
-        ``begin`` takes a look at the resource and makes at least one block.
+        ``begin`` takes a look at the resource and makes at least one block, within ``limit``.
+        ``client`` is who asks; None is the program itself.
 
-        Raises: ``UnknownResource``; ``Outdated``; whatever ``begin`` raises.
+        Raises: ``UnknownResource``; ``Outdated``; ``QueryTooSlow``; ``TooManySlowSearches``;
+        ``ReadBlocked``; whatever ``begin`` raises.
         """
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
         steps = _steps(name, begin)
+        if client is not None:
+            steps = _watched(steps, self._own or shared, client, limit)
         self._steps = steps if self._own else _spooled(steps)
         self._ended = False
         self._ahead: list[bytes] = []
@@ -130,13 +142,22 @@ class Stream(Iterator[bytes]):
             self._ahead.append(self._step()[1])
 
     @classmethod
-    def opened(cls, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]) -> Self:
+    def opened(
+        cls,
+        name: uuid.UUID | str,
+        begin: Callable[[Look], Generator[bytes]],
+        client: Client | None = None,
+    ) -> Self:
         """
         Open a stream, anew when the records are replaced before its first blocks are read.
 
         Raises: ``UnsteadyResource``; otherwise as the stream itself.
         """
-        return steadily(lambda: cls(name, begin))
+        return within_time_of(
+            client,
+            lambda limit: steadily(lambda: cls(name, begin, client, limit)),
+            conf.DUMP_TIMEOUT,
+        )
 
     def __next__(self) -> bytes:
         return self._ahead.pop(0) if self._ahead else self._step()[1]
@@ -190,6 +211,26 @@ def _steps(
         with closing(begin(Look(session, resource))) as blocks:
             for block in blocks:
                 yield resource, block
+
+
+def _watched(
+    steps: Generator[tuple[Resource, bytes]],
+    connection: BaseDatabaseWrapper,
+    client: Client,
+    limit: timedelta | None,
+) -> Generator[tuple[Resource, bytes]]:
+    """Let the first block keep to a limit, and need a slot if it is slow; the rest is promised."""
+    with closing(steps):
+        is_first = True
+        while True:
+            with storage.Watched(
+                connection, client, needs_slot=is_first, limit=limit if is_first else None
+            ):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+            is_first = False
 
 
 def _spooled(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:

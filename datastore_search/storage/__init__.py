@@ -36,13 +36,17 @@ from .tables import (
     remove_fields,
     stored_loads,
 )
+from .watchdog import Watched
+from .writes import Row, refuse_if_blocked, write_transaction
 
 __all__ = [
     "FIELDS_MOST",
     "Indexes",
+    "Row",
     "Session",
     "Sizes",
     "Texts",
+    "Watched",
     "add_orders",
     "add_rows",
     "another_session",
@@ -65,6 +69,7 @@ __all__ = [
     "record_bytes",
     "record_sizes",
     "record_table",
+    "refuse_if_blocked",
     "remove_fields",
     "resource_at_work",
     "search_languages",
@@ -75,4 +80,5 @@ __all__ = [
     "stored_sql",
     "take_statistics",
     "taken_lines",
+    "write_transaction",
 ]

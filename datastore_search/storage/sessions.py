@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, TypeVar
 
@@ -16,6 +17,9 @@ from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
+from ..clients import Client
+from .watchdog import Watched
+
 #: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
 #: memory; compiling a statement takes longer than it saves; nobody reads notices.
 _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
@@ -23,6 +27,13 @@ _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": 
 #: For what may look at half a table: there a page fetched out of order costs three times as much as
 #: the next one, for the next ones pass through a few buffers and the others push out what is kept.
 _FOR_SCANNING = {"random_page_cost": "4"}
+
+#: How long a reader waits for a lock: longer than ``tables.PATIENCE``, for which new readers wait
+#: with whoever waits for the old ones; not much longer, for each reader that waits holds a thread.
+_LOCK_TIMEOUT = timedelta(seconds=5)
+
+#: Settings, and statements that set them, which are kept: the limits hardly ever change.
+_KEPT = 100
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
@@ -53,10 +64,20 @@ class Session:
     connection turns out to be dead, so nobody has to ask whether it is alive.
     """
 
-    def __init__(self, connection: BaseDatabaseWrapper, settings: Mapping[str, str]) -> None:
-        """Wrap a connection; within a transaction the settings are somebody else's business."""
+    def __init__(
+        self,
+        connection: BaseDatabaseWrapper,
+        settings: Mapping[str, str],
+        client: Client | None = None,
+    ) -> None:
+        """
+        Wrap a connection; within a transaction the settings are somebody else's business.
+
+        Statements for a ``client`` are watched; None is the program itself.
+        """
         self.connection = connection
         self._settings = {} if connection.in_atomic_block else settings
+        self._client = client
 
     def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
@@ -72,6 +93,12 @@ class Session:
         """
         settings = _FOR_SCANNING if is_scan else {}
         return self._run(lambda: self._sent(text, parameters, settings, _texts))
+
+    def watched(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
+        """Watch what others run over the connection during a block, as the session's statements."""
+        if self._client is None:
+            return nullcontext()
+        return Watched(self.connection, self._client, limit=limit)
 
     def _run(self, send: Callable[[], Found]) -> Found:
         """Send a statement, and once more if that shows that the connection is dead."""
@@ -94,10 +121,12 @@ class Session:
             statement: Any = text.as_bytes(cursor.cursor.connection)
             if not self._settings:
                 with _kept(cursor, settings):
-                    cursor.execute(statement, parameters)
+                    with self.watched():
+                        cursor.execute(statement, parameters)
                     return read(cursor)
             before = _setting_all({**self._settings, **settings})
-            cursor.execute(f"{before}; ".encode() + statement, parameters)
+            with self.watched():
+                cursor.execute(f"{before}; ".encode() + statement, parameters)
             cursor.nextset()
             return read(cursor)
 
@@ -131,18 +160,26 @@ def _is_dead(connection: BaseDatabaseWrapper) -> bool:
 
 def _setting_all(settings: Mapping[str, str]) -> str:
     """Set what holds no quote: names and values are ours, or PostgreSQL's own."""
-    each = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
+    return _setting_each(tuple(settings.items()))
+
+
+@lru_cache(maxsize=_KEPT)
+def _setting_each(settings: tuple[tuple[str, str], ...]) -> str:
+    each = (f"set_config('{name}', '{value}', true)" for name, value in settings)
     return f"SELECT {', '.join(each)}"
 
 
 @contextmanager
 def reading(
-    connection: BaseDatabaseWrapper, limit: timedelta, memory_bytes: int
+    connection: BaseDatabaseWrapper,
+    limit: timedelta,
+    memory_bytes: int,
+    client: Client | None = None,
 ) -> Iterator[Session]:
     """
     Read within ``limit`` for each statement, and ``memory_bytes`` for each sort of it.
 
-    Statements see the moment at which each of them begins.
+    Statements see the moment at which each of them begins.  Those for a ``client`` are watched.
     """
     settings = _settings(limit, memory_bytes)
     with ExitStack() as stack:
@@ -150,12 +187,15 @@ def reading(
             stack.enter_context(transaction.atomic(using=connection.alias))
             cursor = stack.enter_context(connection.cursor())
             stack.enter_context(_kept(cursor, settings))
-        yield Session(connection, settings)
+        yield Session(connection, settings, client)
 
 
 @contextmanager
 def snapshot(
-    connection: BaseDatabaseWrapper, limit: timedelta, memory_bytes: int
+    connection: BaseDatabaseWrapper,
+    limit: timedelta,
+    memory_bytes: int,
+    client: Client | None = None,
 ) -> Iterator[Session]:
     """
     Read as ``reading``, and let all statements of the block see one moment.
@@ -177,13 +217,15 @@ def snapshot(
             cursor.execute(_setting_all(settings))
         else:
             stack.enter_context(_kept(cursor, settings))
-        yield Session(connection, settings)
+        yield Session(connection, settings, client)
 
 
-def _settings(limit: timedelta, memory_bytes: int) -> dict[str, str]:
+@lru_cache(maxsize=_KEPT)
+def _settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
     return {
         **_FOR_READING,
         "statement_timeout": milliseconds(limit),
+        "lock_timeout": milliseconds(_LOCK_TIMEOUT),
         "work_mem": f"{memory_bytes // 1024}kB",
     }
 

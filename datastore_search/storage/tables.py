@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
-from .sessions import milliseconds, setting
+from .sessions import Session, milliseconds, setting
 
 _PREFIX = "datastore_search_record_"
 
@@ -132,13 +132,14 @@ class Sizes:
     database_bytes: int
 
 
-def record_sizes(connection: BaseDatabaseWrapper, load_id: int) -> Sizes:
+def record_sizes(session: Session, load_id: int) -> Sizes:
     """Measure the table of a load."""
-    with connection.cursor() as cursor:
-        cursor.execute(
+    (sizes,) = session.rows(
+        sql.SQL(
             "SELECT pg_table_size(record), pg_indexes_size(record),"
             " pg_database_size(current_database())"
-            " FROM CAST(%s AS regclass) AS record",
-            [table_name(load_id)],
-        )
-        return Sizes(*cursor.fetchone())
+            " FROM CAST(%s AS regclass) AS record"
+        ),
+        [table_name(load_id)],
+    )
+    return Sizes(*sizes)

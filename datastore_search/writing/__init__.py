@@ -63,13 +63,14 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     """
     Change the records of a resource, wholly or not at all; one writer at a time.
 
-    Raises: ``UnknownResource`` when it is gone; whatever PostgreSQL's constraints refuse, as
-    ``InvalidParameter``.
+    Raises: ``UnknownResource`` when it is gone; ``WriteBlocked`` when the writer before takes too
+    long; whatever PostgreSQL's constraints refuse, as ``InvalidParameter``.
     """
     using = router.db_for_write(Load)
-    with _anticipated(), transaction.atomic(using=using):
-        locked = Resource.objects.using(using).select_for_update(no_key=True, of=("self",))
-        if not locked.filter(pk=resource.pk).exists():
+    row = storage.Row(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
+    transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
+    with transaction_of_call as is_found, _anticipated():
+        if not is_found:
             raise UnknownResource(resource=resource.pk)
         yield Writer(connections[using], resource.pk)
 

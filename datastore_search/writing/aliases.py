@@ -15,12 +15,13 @@ def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequ
     """
     Give a resource these aliases, and no others.
 
-    Raises: ``InvalidAlias``, ``TakenAlias``.
+    Raises: ``InvalidAlias``, ``TakenAlias``; ``WriteBlocked``.
     """
     for name in names:
         check_alias(name)
     # Two writers that take names from each other would otherwise wait for each other.
-    storage.lock_aliases(connection)
+    with storage.refuse_if_blocked():
+        storage.lock_aliases(connection)
     aliases = Alias.objects.using(connection.alias)
     taken = aliases.filter(name__in=names).exclude(resource=resource).first()
     if taken is not None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
-from ...models import Field, IndexKind, Load, Profiles, Resource, kept_profiles
+from ...clients import Client
+from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
 from ..parameters import InfoParameters
@@ -37,10 +37,10 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
             fields = [each | more for each, more in zip(fields, stored, strict=True)]
         result: dict[str, Any] = {"fields": fields}
         if given.get("include_meta", True):
-            result["meta"] = _meta(resource, profiles)
+            result["meta"] = _meta(look, profiles)
         return Answer(result, validators=validators)
 
-    return answer_from(InfoParameters.name_in(given), answer)
+    return answer_from(InfoParameters.name_in(given), answer, client=Client.of(request))
 
 
 datastore_info = Action(
@@ -73,12 +73,12 @@ def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict
     return {"schema": schema, **({"profile": profile} if profile else {})}
 
 
-def _meta(resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
+def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
+    resource = look.resource
     load = resource.current_load
     if load is None:
         return {}
-    connection = connections[router.db_for_read(Load)]
-    sizes = storage.record_sizes(connection, load.pk)
+    sizes = storage.record_sizes(look.session, load.pk)
     return {
         "id": str(resource.pk),
         "count": load.rows,

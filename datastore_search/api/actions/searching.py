@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from ...clients import Client
 from ...field_types import as_sent
 from ...search import (
     Look,
@@ -64,7 +65,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
-        with at_one_moment() as session:
+        with at_one_moment(Client.of(request)) as session:
             page = read_page(Look(session, None), relation_of_names(request.user), asked.query)
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not request.user.is_authenticated)
@@ -79,7 +80,8 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer(result, validators=validators)
 
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
-    return answer_from(asked.name, answer, as_snapshot=as_snapshot)
+    client = Client.of(request)
+    return answer_from(asked.name, answer, client=client, as_snapshot=as_snapshot)
 
 
 datastore_search = Action(

@@ -10,10 +10,12 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.db import router, transaction
+from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from ... import storage
+from ...conf import conf
 from ...exceptions import (
     InvalidFieldInfo,
     InvalidFieldName,
@@ -53,7 +55,8 @@ _TITLE_LETTERS = 300
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     given = CreateParameters.read(sent)
     fields = _given_fields(given.get("fields") or ())
-    with transaction.atomic(using=router.db_for_write(Resource)):
+    connection = connections[router.db_for_write(Resource)]
+    with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
         resource = _resource_to_create(request, given)
         _check_may_see(request, resource, given)
         with writing_to(resource) as writer:

@@ -15,6 +15,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ...clients import Client
 from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
@@ -83,7 +84,8 @@ class DumpView(EnvelopeView):
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
         try:
-            stream = Stream.opened(name, partial(self._blocks, given, query))
+            begin = partial(self._blocks, given, query)
+            stream = Stream.opened(name, begin, Client.of(request))
         except Unchanged as unchanged:
             return unchanged.response
         if request.method == "HEAD":

@@ -1,0 +1,6 @@
+"""Settings of the portal that is measured: those of the example, with a slot for each client."""
+
+from example_project.settings import *  # noqa: F403 - all of them
+
+#: A slow request is timed with eight connections, and none of its answers may be a refusal.
+DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 100

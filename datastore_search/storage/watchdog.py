@@ -1,0 +1,203 @@
+"""
+The watchdog: slow statements are looked at while they run, and cancelled when they must not go on.
+
+A statement that has run for ``SLOW_SECONDS`` needs a slot, of which a process has few.  Without a
+free slot it is cancelled, so a flood of slow searches leaves threads for the fast ones.  A slow
+statement is also cancelled when its client is gone, or when a time limit of its own is over.
+
+One thread looks at all statements of the process.  It begins with the first statement, and it waits
+without waking while there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from datetime import timedelta
+from threading import Condition, Lock, Thread
+from types import TracebackType
+from typing import Final
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import errors
+
+from ..clients import Client
+from ..conf import conf
+from ..exceptions import (
+    ClientDisconnected,
+    DatastoreError,
+    QueryTooSlow,
+    TooManySlowSearches,
+)
+from ..slots import Slots
+
+logger = logging.getLogger(__name__)
+
+#: A statement is slow once it has run for so long.  Nearly all searches of a million records end
+#: before; and a flood that finds no slot holds a thread for no longer.
+SLOW_SECONDS: Final = 0.5
+
+#: How often the statements are looked at.
+_INTERVAL_SECONDS = 0.1
+
+#: When a cancelled statement that has not ended is cancelled again: a cancellation that arrives
+#: before its statement has begun has no effect.
+_CANCEL_AGAIN_SECONDS = 1.0
+
+#: How long PostgreSQL has to accept a cancellation.
+_CANCEL_TIMEOUT_SECONDS = 2.0
+
+
+class Watched:
+    """
+    What runs over a connection during a block, watched by the process's watchdog.
+
+    Raises: ``TooManySlowSearches``, ``ClientDisconnected`` or ``QueryTooSlow`` in place of
+    PostgreSQL's cancellation, if the watchdog has cancelled it.
+    """
+
+    # What hardly any statement changes is not set with each of them.
+    _reason: DatastoreError | None = None
+    _cancelled_at = 0.0
+    _has_slot = False
+    _is_over = False
+    _is_uncertain = False
+
+    def __init__(
+        self,
+        connection: BaseDatabaseWrapper,
+        client: Client,
+        *,
+        needs_slot: bool = True,
+        limit: timedelta | None = None,
+    ) -> None:
+        """Say what is watched; ``limit`` is for what has no time limit in PostgreSQL."""
+        self._connection = connection
+        self._client = client
+        self._needs_slot = needs_slot
+        self._limit = limit
+        self._lock = Lock()
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+        _watchdog.add(self)
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        _watchdog.remove(self)
+        with self._lock:  # a cancellation that is under way must not reach the next statement
+            self._is_over = True
+        if self._has_slot:
+            _watchdog.slots.release()
+        if self._is_uncertain and self._connection.connection is not None:
+            self._connection.connection.close()
+        if self._reason is not None and _is_cancellation(error):
+            raise self._reason from error
+
+    def check(self, now: float) -> None:
+        """Cancel what must not go on; the watchdog calls this again and again."""
+        seconds = now - self._began
+        if seconds < SLOW_SECONDS:
+            return
+        with self._lock:
+            if self._is_over:
+                return
+            self._reason = self._reason or self._reason_to_cancel(seconds)
+            if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
+                self._cancelled_at = now
+                self._cancel()
+
+    def _reason_to_cancel(self, seconds: float) -> DatastoreError | None:
+        if self._client.is_gone():
+            return ClientDisconnected()
+        if self._limit and seconds >= self._limit.total_seconds():
+            return QueryTooSlow()
+        if self._needs_slot and not self._has_slot:
+            self._has_slot = _watchdog.slots.acquire()
+            return None if self._has_slot else TooManySlowSearches()
+        return None
+
+    def _cancel(self) -> None:
+        """
+        Cancel the running statement, and return when its server process has been told.
+
+        A cancellation ends whatever the connection runs when it arrives.  A connection that one may
+        still arrive at cannot be used again.
+
+        Source: libpq, which waits until PostgreSQL has sent the signal.
+        """
+        driver = self._connection.connection
+        if driver is None:
+            return
+        try:
+            driver.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
+        except Exception:
+            self._is_uncertain = True
+            logger.warning("A slow statement could not be cancelled.", exc_info=True)
+
+
+def _is_cancellation(error: BaseException | None) -> bool:
+    """Tell whether PostgreSQL has cancelled a statement, whatever that was translated into."""
+    while error is not None and not isinstance(error, errors.QueryCanceled):
+        error = error.__cause__
+    return error is not None
+
+
+class _Watchdog:
+    """The statements that run in this process, and the thread that looks at them."""
+
+    def __init__(self) -> None:
+        self.slots = Slots(lambda: conf.SLOW_STATEMENTS_MAX)
+        self._watched: set[Watched] = set()
+        self._condition = Condition()
+        self._is_idle = True
+        self._thread: Thread | None = None
+
+    def add(self, watched: Watched) -> None:
+        """Begin to look at a statement; without a lock, for every search does this."""
+        self._watched.add(watched)
+        if self._is_idle:
+            self._wake()
+
+    def remove(self, watched: Watched) -> None:
+        """Look at a statement no more."""
+        self._watched.discard(watched)
+
+    def _wake(self) -> None:
+        with self._condition:
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="datastore_search", daemon=True)
+                self._thread.start()
+            self._condition.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                self._is_idle = True  # before the look at the set, lest a statement goes unseen
+                while not self._watched:
+                    self._condition.wait()
+                self._is_idle = False
+            time.sleep(_INTERVAL_SECONDS)
+            now = time.monotonic()
+            for watched in tuple(self._watched):
+                try:
+                    watched.check(now)
+                except Exception:  # of one statement; the others need the thread
+                    logger.exception("A slow statement could not be looked at.")
+
+
+_watchdog = _Watchdog()
+
+
+def _begin_anew() -> None:
+    """Forget the statements, slots and thread of the process that this one was forked from."""
+    global _watchdog  # noqa: PLW0603 - one for each process
+    _watchdog = _Watchdog()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

@@ -1,0 +1,83 @@
+"""Transactions that write: they wait for the locks of others only so long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import OperationalError
+from psycopg import errors, sql
+
+from ..exceptions import WriteBlocked
+from .sessions import milliseconds
+
+_LIMIT = sql.SQL(
+    "SELECT current_setting('lock_timeout'), set_config('lock_timeout', {limit}, true)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table, by the value of its ``id``."""
+
+    table: str
+    id: object
+
+
+@contextmanager
+def write_transaction(
+    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: Row | None = None
+) -> Iterator[bool]:
+    """
+    Run a transaction that waits for each lock no longer than ``lock_timeout``.
+
+    If there is a ``row`` it is locked first, by the same message, against all others who write to
+    it; the block learns whether it was found.  Within a transaction of the caller the former limit
+    is set again in the end.
+
+    Raises: ``WriteBlocked``.
+    """
+    is_ours = not connection.in_atomic_block
+    with refuse_if_blocked(), transaction.atomic(using=connection.alias):
+        before, now, is_found = _begin(connection, lock_timeout, row)
+        yield is_found
+        # A rollback sets it again by itself.
+        if before != now and not is_ours and not connection.needs_rollback:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
+
+
+@contextmanager
+def refuse_if_blocked() -> Iterator[None]:
+    """
+    Run statements whose wait for a lock is limited.
+
+    Raises: ``WriteBlocked``.
+    """
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, errors.LockNotAvailable):
+            raise WriteBlocked from error
+        raise
+
+
+def _begin(
+    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: Row | None
+) -> tuple[str, str, bool]:
+    """Limit the waits and lock the row; give the limits before and now, and if it was found."""
+    statement: sql.Composable = _LIMIT.format(limit=sql.Literal(milliseconds(lock_timeout)))
+    if row is not None:
+        lock = sql.SQL("SELECT FROM {table} WHERE id = {id} FOR NO KEY UPDATE").format(
+            table=sql.Identifier(row.table), id=sql.Literal(row.id)
+        )
+        statement = sql.SQL("; ").join([statement, lock])
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        before, now = cursor.fetchone()
+        is_found = bool(row and cursor.nextset() and cursor.fetchone() is not None)
+        return before, now, is_found

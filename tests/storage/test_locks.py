@@ -1,0 +1,281 @@
+"""Locks that others hold: how long readers, writers, staff and loads wait for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection, connections, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search import storage
+from datastore_search.exceptions import WriteBlocked
+from datastore_search.loading import cleanup
+from datastore_search.models import Alias, LoadState, Resource
+from datastore_search.storage import locks, sessions
+from datastore_search.writing import Method, writing_to
+
+from ..admin.test_resources import form, inlines
+from ..builders import act, ask, error_of, ids_of, load_csv, make_resource, make_token, make_user
+
+API = "/en/api/action/datastore_search"
+BEING_CHANGED = "The resource is being changed, and cannot be read now. Try again in a moment."
+NOT_ENDED = "Another change of the resource has not ended yet. Try again in a moment."
+
+ROW = "SELECT FROM datastore_search_resource FOR UPDATE"
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Resource]:
+    """A resource that every connection sees; no table of its records is left behind."""
+    resource = make_resource()
+    yield resource
+    Resource.objects.all().delete()
+    cleanup()
+
+
+@contextmanager
+def held(statement: str) -> Iterator[None]:
+    """Hold the locks of a statement, in a transaction of another connection, during the block."""
+    other = connection.copy("other")
+    other.inc_thread_sharing()  # a thread may end it
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute(statement)
+        yield
+    finally:
+        other.close()
+
+
+@pytest.fixture
+def impatient(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_LOCK_TIMEOUT = timedelta(milliseconds=200)
+
+
+def lock_timeout() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('lock_timeout')")
+        (found,) = cursor.fetchone()
+    return str(found)
+
+
+# Readers ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sessions, "_LOCK_TIMEOUT", timedelta(milliseconds=200))
+    sessions._settings.cache_clear()
+    yield
+    sessions._settings.cache_clear()
+
+
+@pytest.mark.usefixtures("short_reads")
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"{API}?resource_id={{id}}",
+        f"{API}?resource_id={{id}}&q=river",
+        f"{API}?resource_id={{id}}&limit=2000",
+        "/en/api/action/datastore_info?resource_id={id}",
+        "/en/datastore/dump/{id}",
+        "/en/datastore/{id}/",
+    ],
+)
+def test_a_reader_of_a_locked_table_is_told_to_come_again(
+    client: Client, committed: Resource, address: str
+) -> None:
+    address = address.format(id=committed.pk)
+    assert client.get(address).status_code == 200
+
+    with held(f"LOCK TABLE datastore_search_record_{committed.current_load_id}"):
+        response = client.get(address)
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert BEING_CHANGED in response.content.decode()
+    if "/api/" in address or "dump" in address:
+        error = error_of(response, 503, "Service Unavailable")
+        assert error == {"message": BEING_CHANGED}
+    assert client.get(address).status_code == 200
+
+
+def test_a_reader_waits_longer_than_a_writer_that_waits_for_readers() -> None:
+    assert sessions._LOCK_TIMEOUT > storage.tables.PATIENCE
+
+
+# Writers ------------------------------------------------------------------------------------------
+
+
+def writes(resource: Resource) -> list[tuple[str, dict[str, Any]]]:
+    named = {"resource_id": str(resource.pk), "force": True}
+    return [
+        ("datastore_upsert", {**named, "method": "insert", "records": [{"code": "9"}]}),
+        ("datastore_create", {**named, "records": [{"code": "9"}]}),
+        ("datastore_create", {**named, "private": True}),
+        ("datastore_records_delete", {**named, "filters": {}}),
+        ("datastore_delete", named),
+    ]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_write_is_refused_while_another_one_does_not_end(
+    client: Client, committed: Resource
+) -> None:
+    token = make_token(make_user(permissions=("change_resource", "delete_resource")))
+
+    with held(ROW):
+        for action, sent in writes(committed):
+            response = act(client, action, sent, token)
+
+            error = error_of(response, 503, "Service Unavailable")
+            assert error == {"message": NOT_ENDED}
+            assert response["Retry-After"] == "5"
+
+    assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
+    for action, sent in writes(committed):
+        assert act(client, action, sent, token).status_code == 200, action
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_call_that_changes_aliases_does_not_wait_for_ever_for_another(
+    client: Client, committed: Resource
+) -> None:
+    token = make_token(make_user(permissions=("change_resource",)))
+    sent = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
+
+    with held(f"SELECT pg_advisory_xact_lock({locks._ALIAS_LOCK})"):
+        response = act(client, "datastore_create", sent, token)
+
+    error = error_of(response, 503, "Service Unavailable")
+    assert error == {"message": NOT_ENDED}
+    assert not Alias.objects.exists()
+
+
+def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Resource) -> None:
+    token = make_token(make_user(permissions=("change_resource",)))
+    action, sent = writes(committed)[0]
+    statuses: list[int] = []
+
+    def write() -> None:
+        try:
+            statuses.append(act(Client(), action, sent, token).status_code)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=write)
+    with held(ROW):
+        thread.start()
+        time.sleep(1)
+        assert statuses == []
+    thread.join()
+
+    assert statuses == [200]
+
+
+def test_the_limit_ends_with_the_write(committed: Resource) -> None:
+    for for_good in (True, False):
+        with writing_to(committed) as writer:
+            assert lock_timeout() == "10s"
+            writer.write([{"code": "9"}], Method.INSERT)
+            if not for_good:
+                writer.roll_back()
+
+        assert lock_timeout() == "0"
+
+
+def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Resource) -> None:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '7s'")
+
+        for for_good in (True, False):
+            with writing_to(committed) as writer:
+                assert lock_timeout() == "10s"
+                if not for_good:
+                    writer.roll_back()
+
+            assert lock_timeout() == "7s"
+
+
+def test_to_lock_the_resource_takes_one_statement(committed: Resource) -> None:
+    with CaptureQueriesContext(connection) as captured, writing_to(committed):
+        pass
+
+    statements = [query["sql"] for query in captured]
+    assert [text for text in statements if "lock_timeout" in text] == [statements[1]]
+    assert [text for text in statements if "FOR NO KEY UPDATE" in text] == [statements[1]]
+
+
+# Staff --------------------------------------------------------------------------------------------
+
+
+def change(client: Client, resource: Resource) -> Any:
+    path = f"/en/admin/datastore_search/resource/{resource.pk}/change/"
+    sent = {**form(title="Changed"), **inlines(resource)}
+    return client.post(path, sent, follow=True)
+
+
+def delete(client: Client, resource: Resource) -> Any:
+    path = f"/en/admin/datastore_search/resource/{resource.pk}/delete/"
+    return client.post(path, {"post": "yes"}, follow=True)
+
+
+def delete_selected(client: Client, resource: Resource) -> Any:
+    sent = {"action": "delete_selected", "_selected_action": [str(resource.pk)], "post": "yes"}
+    return client.post("/en/admin/datastore_search/resource/", sent, follow=True)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("act_of_staff", [change, delete, delete_selected])
+def test_staff_are_told_that_another_change_has_not_ended(
+    client: Client, committed: Resource, act_of_staff: Callable[[Client, Resource], Any]
+) -> None:
+    client.force_login(get_user_model().objects.create_superuser("staff"))
+
+    with held(ROW):
+        response = act_of_staff(client, committed)
+
+    assert response.status_code == 200
+    assert NOT_ENDED in response.content.decode()
+    assert list(Resource.objects.values_list("title", flat=True)) == [""]
+
+    act_of_staff(client, committed)
+    assert list(Resource.objects.values_list("title", flat=True)) in ([], ["Changed"])
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_deletion_is_refused_while_a_change_does_not_end(committed: Resource) -> None:
+    with held(ROW):
+        for erase in (committed.delete, Resource.objects.all().delete):
+            with pytest.raises(WriteBlocked):
+                erase()
+
+    assert Resource.objects.filter(pk=committed.pk).exists()
+
+
+# Loads --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(committed: Resource) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(held(ROW))
+        timer = threading.Timer(2, stack.close)
+        timer.start()
+        began = time.monotonic()
+
+        load_csv(committed, "code\nnew\n")
+
+        timer.join()
+    assert time.monotonic() - began > 1.5
+    assert committed.current_load is not None
+    assert committed.current_load.state == LoadState.READY
+    assert committed.current_load.rows == 1

@@ -1,0 +1,380 @@
+"""Slow statements: which are cancelled, what the client is told, and that nothing else is hit."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, connections
+from django.test import Client as Browser
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.clients import DISCONNECTED, Client
+from datastore_search.exceptions import (
+    ClientDisconnected,
+    QueryTooSlow,
+    TooManySlowSearches,
+)
+from datastore_search.loading import cleanup
+from datastore_search.models import Resource
+from datastore_search.storage import Watched, watchdog
+
+from ..builders import act, ask, error_of, make_resource, make_slow, make_token, make_user
+
+API = "/en/api/action/datastore_search"
+BUSY = (
+    "The search takes long, and others that take long are running already. Try again in a moment,"
+    " or ask for something rarer."
+)
+
+#: Every way to the records, as an address of a resource.
+ADDRESSES = [
+    f"{API}?resource_id={{id}}",
+    f"{API}?resource_id={{id}}&q=river",
+    f"{API}?resource_id={{id}}&distinct=true&fields=stage",
+    f"{API}?resource_id={{id}}&records_format=csv",
+    f"{API}?resource_id={{id}}&limit=2000",
+    "/en/datastore/dump/{id}",
+    "/en/datastore/dump/{id}?format=json&limit=2&q=river",
+    "/en/datastore/{id}/",
+]
+each_address = pytest.mark.parametrize("address", ADDRESSES)
+
+
+def anonymous(**environ: Any) -> Client:
+    return Client(environ, lambda: False)
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Resource]:
+    """A resource that every connection sees; no table of its records is left behind."""
+    resource = make_resource()
+    yield resource
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_tables WHERE tablename = 'slow')")
+        if cursor.fetchone() == (True,):
+            cursor.execute("DROP TABLE slow CASCADE")
+    Resource.objects.all().delete()
+    cleanup()
+
+
+def watched(client: Client | None = None, **options: Any) -> Watched:
+    return Watched(connections["default"], client or anonymous(), **options)
+
+
+def sleep(seconds: float) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", [seconds])
+
+
+# Slots --------------------------------------------------------------------------------------------
+
+
+@each_address
+def test_a_slow_search_without_a_slot_is_refused_for_now(
+    client: Browser, resource: Resource, settings: Any, address: str
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    make_slow(resource)
+
+    response = client.get(address.format(id=resource.pk))
+
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    if "/datastore/" not in address or "dump" in address:
+        assert error_of(response, 503, "Service Unavailable") == {"message": BUSY}
+    else:
+        assert BUSY in response.content.decode()
+
+
+@each_address
+def test_a_slow_search_with_a_slot_runs_until_its_time_is_over_and_gives_the_slot_back(
+    client: Browser, resource: Resource, settings: Any, address: str
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.8)
+    make_slow(resource)
+
+    for _time in range(2):
+        response = client.get(address.format(id=resource.pk))
+
+        if address.startswith("/en/datastore/{id}"):
+            assert response.status_code == 503
+            assert "The search took too long." in response.content.decode()
+        else:
+            error = error_of(response, 409, "Validation Error")
+            assert error == {"query": ["Search took too long"]}
+
+
+def test_a_search_needs_no_slot_while_it_is_fast(
+    client: Browser, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+
+    for address in ADDRESSES:
+        assert client.get(address.format(id=resource.pk)).status_code == 200
+
+
+def test_no_more_slow_searches_run_at_once_than_there_are_slots(
+    committed: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=4)
+    make_slow(committed)
+    statuses = []
+
+    def search() -> None:
+        try:
+            statuses.append(ask(Browser(), {"resource_id": str(committed.pk)}).status_code)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=search) for _thread in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(statuses) == [409, 409, 503, 503, 503, 503]
+
+
+def test_a_dump_needs_a_slot_only_until_its_first_block(
+    client: Browser, committed: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    response = client.get(f"/en/datastore/dump/{committed.pk}")
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    time.sleep(watchdog.SLOW_SECONDS * 2)
+
+    assert len(response.getvalue().splitlines()) == 7
+
+
+def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION sleep_first() RETURNS trigger LANGUAGE plpgsql"
+            " AS 'BEGIN PERFORM pg_sleep(1); RETURN NEW; END'"
+        )
+        cursor.execute(
+            "CREATE TRIGGER slow BEFORE INSERT"
+            f" ON datastore_search_record_{resource.current_load_id}"
+            " FOR EACH STATEMENT EXECUTE FUNCTION sleep_first()"
+        )
+    token = make_token(make_user(permissions=("change_resource",)))
+    sent = {"resource_id": str(resource.pk), "method": "insert", "records": [{}], "force": True}
+
+    response = act(client, "datastore_upsert", sent, token)
+
+    assert response.status_code == 200, response.content
+
+
+# Whose time ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", [ADDRESSES[0], ADDRESSES[4], "/en/datastore/dump/{id}"])
+def test_only_a_valid_token_has_more_time_than_nobody(
+    client: Browser, committed: Resource, settings: Any, address: str
+) -> None:
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
+    make_slow(committed, 1.2)
+
+    for token, status in (("", 409), ("nonsense", 409), (make_token(), 200)):
+        headers = {"Authorization": token}
+        response = client.get(address.format(id=committed.pk), headers=headers)
+
+        assert response.status_code == status
+
+
+def test_a_reader_who_is_signed_in_has_more_time(
+    client: Browser, committed: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
+    make_slow(committed, 1.2)
+    address = f"/en/datastore/{committed.pk}/"
+    assert client.get(address).status_code == 503
+
+    client.force_login(make_user())
+
+    assert client.get(address).status_code == 200
+
+
+def test_the_reader_of_a_private_resource_has_the_longer_time_at_once(
+    client: Browser, committed: Resource, settings: Any
+) -> None:
+    Resource.objects.update(private=True)
+    asked, headers = {"resource_id": str(committed.pk)}, {"Authorization": make_token()}
+    assert ask(client, asked, **headers).status_code == 200
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
+    make_slow(committed, 1.2)
+
+    with CaptureQueriesContext(connection) as captured:
+        assert ask(client, asked, **headers).status_code == 200
+
+    reads = [query for query in captured if "datastore_search_record_" in query["sql"]]
+    assert len(reads) == 1
+
+
+def test_the_shorter_of_both_times_holds_for_nobody(
+    client: Browser, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
+    make_slow(resource, 1)
+
+    error_of(ask(client, {"resource_id": str(resource.pk)}), 409, "Validation Error")
+
+
+# What is cancelled --------------------------------------------------------------------------------
+
+
+def test_a_statement_ends_when_its_client_is_gone(transactional_db: None) -> None:
+    gone = threading.Event()
+    timer = threading.Timer(0.2, gone.set)
+    timer.start()
+
+    with pytest.raises(ClientDisconnected), watched(anonymous(**{DISCONNECTED: gone})):
+        sleep(30)
+
+    assert connection.is_usable()
+
+
+def test_a_statement_whose_client_waits_goes_on(transactional_db: None) -> None:
+    with watched(anonymous(**{DISCONNECTED: threading.Event()})):
+        sleep(1)
+
+
+def test_a_block_can_have_a_time_of_its_own(transactional_db: None) -> None:
+    limit = timedelta(seconds=0.7)
+
+    with pytest.raises(QueryTooSlow), watched(limit=limit):
+        sleep(30)
+
+
+def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
+    transactional_db: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+
+    def begin_late() -> None:
+        with watched():
+            time.sleep(watchdog.SLOW_SECONDS * 2)  # nothing runs yet that could be cancelled
+            sleep(30)
+
+    with pytest.raises(TooManySlowSearches):
+        begin_late()
+
+
+def test_a_cancellation_never_reaches_the_next_statement(
+    transactional_db: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    running: list[Watched] = []
+    is_over = threading.Event()
+
+    def cancel() -> None:
+        while not is_over.is_set():
+            for watched in running[-1:]:
+                watched.check(time.monotonic() + 1_000)
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    ends = {"cancelled": 0, "finished": 0}
+    try:
+        for turn in range(400):
+            statement = watched()
+            with suppress(TooManySlowSearches), statement:
+                running.append(statement)
+                sleep(turn % 20 / 2_000)
+                ends["finished"] += 1
+            for _statement in range(3):
+                sleep(0.001)  # raises if a cancellation is late
+    finally:
+        is_over.set()
+        thread.join()
+
+    ends["cancelled"] = 400 - ends["finished"]
+    assert ends["cancelled"] > 20, ends
+    assert ends["finished"] > 20, ends
+
+
+def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
+    transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise psycopg.errors.CancellationTimeout
+
+    sleep(0)
+
+    with watched():
+        used = connection.connection
+        monkeypatch.setattr(type(used), "cancel_safe", fail)
+        sleep(1)
+
+    assert used.closed
+    connection.close()
+    sleep(0)  # over another one
+
+
+def test_the_transaction_of_the_caller_stays_usable(
+    client: Browser, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    make_slow(resource)
+    before = Resource.objects.count()
+
+    assert ask(client, {"resource_id": str(resource.pk)}).status_code == 503
+
+    assert Resource.objects.count() == before
+
+
+# The thread ---------------------------------------------------------------------------------------
+
+
+def test_a_search_that_is_fast_asks_the_watchdog_for_nothing(
+    client: Browser, committed: Resource
+) -> None:
+    asked = {"resource_id": str(committed.pk)}
+    ask(client, asked)
+
+    with CaptureQueriesContext(connection) as captured:
+        ask(client, asked, Authorization="nonsense")
+
+    assert len(captured) == 1
+
+
+def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
+    transactional_db: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    with watched():  # which has a slot, and a thread that looks at it
+        sleep(1)
+        before = watchdog._watchdog
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+            child = os.fork()
+        if child == 0:  # without a connection, for this one is the parent's
+            inherited = watchdog._watchdog is before or bool(watchdog._watchdog._watched)
+            os._exit(inherited or not watchdog._watchdog.slots.acquire())
+        _pid, status = os.waitpid(child, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_no_thread_wakes_while_nothing_runs(transactional_db: None) -> None:
+    with watched():
+        sleep(0)
+    deadline = time.monotonic() + 30
+
+    while not watchdog._watchdog._is_idle:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

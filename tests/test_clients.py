@@ -1,0 +1,110 @@
+"""Clients that go away, under real servers: the statement for them ends before its time."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from datastore_search.loading import cleanup
+from datastore_search.models import Resource
+
+from .builders import make_resource, make_slow
+from .example_project.test_serve import answers, free_port
+from .loading.holds import wait_for
+from .loading.workers import PROJECT, database_url, environment
+
+WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
+
+#: How each server that tells is started, on a port.
+SERVERS = {
+    "gunicorn": ["gunicorn", "--threads=4", "--bind=127.0.0.1:{port}", WSGI],
+    "waitress": ["waitress", "--channel-request-lookahead=1", "--listen=127.0.0.1:{port}", WSGI],
+    "granian": [
+        "granian", "--interface=asgi", "--no-ws", "--workers-kill-timeout=1",
+        "--host=127.0.0.1", "--port={port}", ASGI,
+    ],
+}  # fmt: skip
+
+
+@contextmanager
+def serving(name: str, uploads: Path) -> Iterator[int]:
+    """Serve the example portal by a server of this name, and give its port."""
+    port = free_port()
+    command = [part.format(port=port) for part in SERVERS[name]]
+    with subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=PROJECT, env=environment(database_url(), uploads),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            wait_for(lambda: answers(port), "an answer", alive=lambda: process.poll() is None)
+            yield port
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@pytest.fixture
+def slow(transactional_db: None) -> Iterator[Resource]:
+    """A resource of which every read takes half a minute."""
+    resource = make_resource()
+    make_slow(resource)
+    yield resource
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE slow CASCADE")
+    Resource.objects.all().delete()
+    cleanup()
+
+
+def running() -> int:
+    """Count the searches that PostgreSQL is at."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND state = 'active' AND query LIKE '%datastore_search_record_%'"
+            " AND pid <> pg_backend_pid()"
+        )
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def asking(port: int, path: str) -> socket.socket:
+    """Ask, and do not wait for the answer."""
+    client = socket.create_connection(("127.0.0.1", port))
+    client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return client
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_statement_ends_when_its_client_closes_the_connection(
+    slow: Resource, uploads: Path, name: str
+) -> None:
+    with serving(name, uploads) as port:
+        for path in (
+            f"/en/api/action/datastore_search?resource_id={slow.pk}",
+            f"/en/datastore/{slow.pk}/",
+            f"/en/datastore/dump/{slow.pk}",
+        ):
+            client = asking(port, path)
+            wait_for(running, "the search", alive=lambda: True)
+            time.sleep(2)
+            assert running() == 1  # as long as the client waits
+
+            client.close()
+
+            began = time.monotonic()
+            while running():
+                assert time.monotonic() - began < 8, path  # its limit is 15 seconds
+                time.sleep(0.05)
+        assert answers(port)
