@@ -24,7 +24,7 @@ from psycopg import errors, sql
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import InvalidQuestion, QueryTooSlow, UnsteadyResource
+from ..exceptions import InvalidQuestion, QueryTooSlow, RecordsMissing, UnsteadyResource
 from ..filters import Clause
 from ..models import Load, Resource, Version, as_id
 from .relations import Relation, relation_of
@@ -39,6 +39,10 @@ _KEPT = 2_000
 
 class Outdated(Exception):
     """The resource was changed, or its records replaced, between two looks; look again."""
+
+
+class MissingTable(Outdated):
+    """The table of the records was not there: the resource was changed, or has lost it."""
 
 
 class Look:
@@ -156,8 +160,10 @@ def answer_from(
     when the resource is changed meanwhile.  ``as_snapshot`` is for what cannot say which version it
     has seen, such as a COPY.
 
-    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
+    Raises: ``UnknownResource``; ``RecordsMissing``; ``UnsteadyResource``; ``QueryTooSlow``;
+    whatever ``answer`` raises.
     """
+    found: Look | None = None
     for look in range(_LOOKS):
         place = _place_of(_connection().alias, str(name))
         try:
@@ -171,6 +177,10 @@ def answer_from(
                 answered = answer(found)
                 found.verify()
                 return answered
+        except MissingTable as error:
+            if found:
+                raise_if_current(str(name), found.resource, error)
+            place.description = None
         except Outdated:
             place.description = None
         except Exception:
@@ -195,15 +205,32 @@ def _is_outdated(name: str, place: _Place) -> bool:
     description = place.description
     if description is None:
         return False
-    resource, _relation = description
+    try:
+        return not _is_current(name, description[0])
+    except DatabaseError:  # what went wrong before is what the caller must see
+        return False
+
+
+def _is_current(name: str, resource: Resource) -> bool:
+    """Tell whether a resource still has the version of a description."""
     try:
         with storage.reading(_connection(), *_limits()) as session:
             Look(session, resource, _version_of(name)).verify()
     except Outdated:
-        return True
-    except DatabaseError:  # what went wrong before is what the caller must see
         return False
-    return False
+    return True
+
+
+def raise_if_current(name: str, resource: Resource, error: MissingTable) -> None:
+    """
+    Say that the table of a resource is lost, unless the resource was changed meanwhile.
+
+    A table is dropped after the resource has another one.
+
+    Raises: ``RecordsMissing``.
+    """
+    if _is_current(name, resource):
+        raise RecordsMissing(resource=name) from error
 
 
 @dataclass(slots=True)
@@ -277,7 +304,7 @@ def anticipated(*, plain: bool = True) -> Iterator[None]:
     except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.UndefinedTable):
-            raise Outdated from error
+            raise MissingTable from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
         if not plain and _is_of_question(cause):

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
+from ...exceptions import RecordsIncomplete
 from ...models import Field, IndexKind, Load, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
@@ -79,6 +80,8 @@ def _meta(resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
         return {}
     connection = connections[router.db_for_read(Load)]
     sizes = storage.record_sizes(connection, load.pk)
+    if load.rows and not sizes.rows_bytes:
+        raise RecordsIncomplete
     return {
         "id": str(resource.pk),
         "count": load.rows,
