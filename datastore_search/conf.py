@@ -150,6 +150,13 @@ class Settings:
         )
 
     @property
+    def KEEP_UNSERVED(self) -> timedelta:
+        """How long a table is kept that was served and has lost its resource."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UNSERVED", timedelta(days=1))
+        )
+
+    @property
     def TASKS_BACKEND(self) -> str:
         """Alias in ``TASKS`` of the backend that runs loads."""
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_BACKEND", "default"))

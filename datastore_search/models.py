@@ -12,16 +12,17 @@ import secrets
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import PurePath
-from typing import Any, LiteralString, Self
+from typing import Any, ClassVar, LiteralString, Self
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, PermissionsMixin
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.core.files.storage import Storage, storages
 from django.db import connections, models, router, transaction
+from django.db.models.base import ModelBase
 from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -72,7 +73,8 @@ class Version(models.Func):
     """
     The version of a resource, which changes with everything that an answer may depend on.
 
-    It is the mark of the transaction that changed the resource last, and where the row then lay.
+    It is the mark of the transaction that changed the resource last, where the row then lay, and
+    when that was: after a restore another transaction of the new server may have the same mark.
     Triggers make every change of its fields and aliases a change of the resource, and a writer
     changes it with every record.
     """
@@ -80,10 +82,54 @@ class Version(models.Func):
     #: Reads the version of the resource whose id follows.
     read: LiteralString = (
         "SELECT versioned.xmin::text || versioned.ctid::text"
+        " || extract(epoch FROM versioned.modified)::text"
         " FROM datastore_search_resource AS versioned WHERE versioned.id = "
     )
     template = f"({read}%(expressions)s)"
     output_field = models.TextField()
+
+
+class Published(models.Model):
+    """
+    A row of which loading and writing own some fields, which a plain ``save`` leaves as they are.
+
+    So an object that was read before a load cannot take back what the load has published.  They are
+    changed by ``update``, or by ``save`` with their names in ``update_fields``.
+    """
+
+    #: The names of those fields.
+    owned: ClassVar[frozenset[str]]
+
+    class Meta:
+        abstract = True
+
+    def save(
+        self,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """Save the row; what is owned only if it is new, or named, or copied elsewhere."""
+        is_copied = using is not None and using != self._state.db
+        if update_fields is None and not (self._state.adding or force_insert or is_copied):
+            update_fields = self._plain_fields()
+        super().save(
+            force_insert=force_insert,
+            force_update=force_update,
+            using=using,
+            update_fields=update_fields,
+        )
+
+    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
+
+    def _plain_fields(self) -> list[str]:
+        left = self.get_deferred_fields()
+        return [
+            field.name
+            for field in self._meta.concrete_fields
+            if not field.primary_key and field.name not in self.owned and field.attname not in left
+        ]
 
 
 class ResourceQuerySet(models.QuerySet["Resource"]):
@@ -174,8 +220,10 @@ def canonical_name(name: str) -> str:
     return name.lower() if _UUID.fullmatch(name) else name
 
 
-class Resource(models.Model):
+class Resource(Published):
     """A table that a portal publishes."""
+
+    owned = frozenset({"current_load", "primary_key", "options"})
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4)
     name = models.SlugField(
@@ -261,6 +309,13 @@ class Resource(models.Model):
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
+    @property
+    def has_table(self) -> bool:
+        """Tell whether the table of the records is there, as it is not after ``loaddata``."""
+        connection = connections[router.db_for_write(Resource, instance=self)]
+        load_id = self.current_load_id
+        return load_id is not None and storage.has_table(connection, load_id)
+
     @cached_property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:
         """Give what the dictionary says about each field, once ``described`` has read it."""
@@ -271,11 +326,14 @@ class Resource(models.Model):
         return not self.private or self.permits(user, "view")
 
     def permits(self, user: Reader, verb: str) -> bool:
-        """Ask for a permission (view, add, change, delete) in general, then for this resource."""
-        if not isinstance(user, PermissionsMixin | AnonymousUser):
-            return False
+        """
+        Ask for a permission (view, add, change, delete) in general, then for this resource.
+
+        Not every model of users has permissions, and those that have need not use Django's mixin.
+        """
+        has_perm = getattr(user, "has_perm", None)
         permission = f"datastore_search.{verb}_resource"
-        return user.has_perm(permission) or user.has_perm(permission, self)
+        return has_perm is not None and bool(has_perm(permission) or has_perm(permission, self))
 
     @property
     def index_kinds(self) -> list[str]:
@@ -349,8 +407,10 @@ class Alias(models.Model):
 _LABEL_LETTERS = 500
 
 
-class Field(models.Model):
+class Field(Published):
     """A field of a resource, as the data dictionary describes it."""
+
+    owned = frozenset({"name", "type", "position", "sparse", "ordered"})
 
     resource = models.ForeignKey(
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="fields"
@@ -457,13 +517,19 @@ def upload_name(load: Load, filename: str) -> str:
     return f"{UPLOADS}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
 
 
-class Load(models.Model):
+class Load(Published):
     """
     One run of loading a file into a resource, and the table that it made.
 
     What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
     only the process that began the load knows.
     """
+
+    owned = frozenset({
+        "state", "checksum", "received", "fingerprint", "forms", "rows", "common", "done", "total",
+        "progress", "seen", "cancelling", "remarks", "faults", "profiles", "failure", "began",
+        "finished",
+    })  # fmt: skip
 
     resource = models.ForeignKey(
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="loads"
@@ -526,6 +592,22 @@ class Load(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source} ({self.get_state_display()})"
+
+    def save(
+        self,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """Save the load; a new one gets a number that no table has."""
+        if self._state.adding and self.pk is None:
+            alias = using or router.db_for_write(Load, instance=self)
+            self.pk = storage.next_load_id(connections[alias], self._meta.db_table)
+            force_insert = force_insert or True
+        super().save(force_insert, force_update, using, update_fields)
+
+    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     @property
     def error(self) -> str:
@@ -627,6 +709,10 @@ class BadRowReport(models.Model):
         return str(BadRow.revived(self.kept) or "")
 
 
+#: Since then a table is not served that the next clean-up may drop.
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
 def forget_on_commit(loads: Iterable[Load], *, using: str) -> None:
     """Drop the tables of deleted loads, and their files, as soon as nothing can take it back."""
     known = list(loads)
@@ -642,6 +728,7 @@ def drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:
 
     def drop() -> None:
         for load_id in load_ids:
-            storage.drop_records(connections[using], load_id)
+            if not storage.drop_records(connections[using], load_id):
+                storage.note_unserved(connections[using], load_id, _LONG_AGO)
 
     transaction.on_commit(drop, using=using)

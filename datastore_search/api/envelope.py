@@ -29,6 +29,7 @@ from ..exceptions import (
     InvalidParameters,
     InvalidRecord,
     QueryTooSlow,
+    RecordsIncomplete,
     RequestTooLarge,
     TemporarilyUnavailable,
     UnknownHelp,
@@ -75,7 +76,11 @@ _OTHERS: Final = (
         _("Bad request"),
     ),
     (SuspiciousOperation, status.HTTP_400_BAD_REQUEST, _("Bad request")),
-    (TemporarilyUnavailable, status.HTTP_503_SERVICE_UNAVAILABLE, None),
+    (
+        (TemporarilyUnavailable, RecordsIncomplete),
+        status.HTTP_503_SERVICE_UNAVAILABLE,
+        None,
+    ),
     (
         (OperationalError, InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,

@@ -103,6 +103,24 @@ class TokenWriteDenied(AccessDenied):
     message = _("Access denied: the API token is not valid.")
 
 
+class RecordsMissing(UnknownResource):
+    """There is a resource, and it was loaded, but the table of its records is not there."""
+
+    message = _(
+        "Not found: the records of resource “%(resource)s” are not in the database. Load its file"
+        " again, or restore them from a backup."
+    )
+
+
+class RecordsIncomplete(DatastoreError):
+    """The table holds fewer records than were loaded: others than this package took them away."""
+
+    message = _(
+        "Records of this resource are missing from the database. They must be restored, or loaded"
+        " again."
+    )
+
+
 class UnknownHelp(DatastoreError):
     message = _("Not found: there is no action “%(action)s”.")
 

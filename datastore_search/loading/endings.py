@@ -20,6 +20,7 @@ from ..exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted
 from ..models import FINISHED, UPLOADS, Load, LoadState, Resource, upload_storage
 from ..signals import load_failed, resource_loaded
 from .folders import clear_left_folders
+from .unserved import forget_served, tables_to_drop
 
 logger = logging.getLogger(__name__)
 
@@ -105,8 +106,9 @@ def cleanup(resource: Resource | None = None) -> int:
     Remove what loads have left behind, of one resource or of all, and return how many tables.
 
     Loads whose process is gone are marked as failed; tables that no resource serves and no load is
-    filling are dropped, unless somebody is still reading them; uploads that nobody has come back to
-    are deleted, and so are the folders of processes that were killed.
+    filling are dropped, unless somebody is still reading them, or they were served until lately
+    (``unserved``); uploads that nobody has come back to are deleted, and so are the folders of
+    processes that were killed.
     """
     clear_left_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
@@ -122,13 +124,16 @@ def _drop_tables(loads: QuerySet[Load] | None) -> int:
     """Drop the tables that nothing serves or fills, of some loads or of all; return how many."""
     connection = connections[router.db_for_write(Load)]
     served = Resource.objects.exclude(current_load=None).values_list("current_load", flat=True)
-    stored = storage.stored_loads(connection) - set(served)
+    stored = storage.stored_loads(connection)
     if loads is not None:
         stored &= set(loads.values_list("pk", flat=True))
+    forget_served(connection, stored & set(served))
+    stored -= set(served)
     left = {load_id for load_id in stored if not storage.is_at_work(connection, load_id)}
     if left:  # one of them may have been published before it was no longer at work
         left -= set(served.all())
-    return sum(storage.drop_records(connection, load_id) for load_id in left)
+    gone = tables_to_drop(connection, left)
+    return sum(storage.drop_records(connection, load_id) for load_id in gone)
 
 
 def forget_upload(load: Load) -> None:

@@ -53,7 +53,7 @@ def load_table(
 
 def is_replacing(resource: Resource, options: LoadOptions) -> bool:
     """Tell whether the records that are there go, if there are any."""
-    return options.mode == Mode.REPLACE or resource.current_load is None
+    return options.mode == Mode.REPLACE or not resource.has_table
 
 
 def plan_for(

@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 from ..exceptions import (
     AccessDenied,
     QueryTooSlow,
+    RecordsIncomplete,
+    RecordsMissing,
     RequestTooLarge,
     TemporarilyUnavailable,
     TooManyParameters,
@@ -28,6 +30,7 @@ ANTICIPATED = (
     InterfaceError,
     OperationalError,
     QueryTooSlow,
+    RecordsIncomplete,
     RequestTooLarge,
     TemporarilyUnavailable,
     TooManyParameters,
@@ -50,6 +53,8 @@ class Failure:
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
     """Say an anticipated exception to the reader, and nothing of a private resource."""
     match error:
+        case RecordsMissing() | UnknownPage():
+            return Failure(HTTPStatus.NOT_FOUND, _("Not found"), str(error))
         case UnknownResource():
             message = _("There is no such resource, or nothing has been loaded into it yet.")
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), message)
@@ -65,6 +70,9 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
         case TemporarilyUnavailable():
+            message = str(error)
+        case RecordsIncomplete():
+            logger.error("datastore_search failed.", exc_info=error)
             message = str(error)
         case _:
             logger.error("datastore_search failed.", exc_info=error)

@@ -29,6 +29,7 @@ from ..exceptions import (
     InvalidQuestion,
     QueryTooSlow,
     ReadBlocked,
+    RecordsMissing,
     TemporarilyUnavailable,
     UnsteadyResource,
 )
@@ -49,6 +50,10 @@ _descriptions = Descriptions(_MAX_DESCRIPTIONS)
 
 class Outdated(Exception):
     """The resource was changed, or its records replaced, between two looks; look again."""
+
+
+class MissingTable(Outdated):
+    """The table of the records was not there: the resource was changed, or has lost it."""
 
 
 class Look:
@@ -175,8 +180,8 @@ def answer_from(
     when the resource is changed meanwhile.  ``client`` is who asks; None is the program itself.
     ``as_snapshot`` is for what cannot say which version it has seen, such as a COPY.
 
-    Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; ``TooManySlowSearches``;
-    ``ReadBlocked``; whatever ``answer`` raises.
+    Raises: ``UnknownResource``; ``RecordsMissing``; ``UnsteadyResource``; ``QueryTooSlow``;
+    ``TooManySlowSearches``; ``ReadBlocked``; whatever ``answer`` raises.
     """
     spelled = canonical_name(str(name))
 
@@ -193,6 +198,7 @@ def answer_from(
 def _answer_from(
     name: str, answer: Callable[[Look], Answer], terms: _Terms, *, as_snapshot: bool
 ) -> Answer:
+    found: Look | None = None
     for look in range(_LOOKS):
         key = _connection().alias, name
         try:
@@ -206,6 +212,10 @@ def _answer_from(
                 answered = answer(found)
                 found.verify()
                 return answered
+        except MissingTable as error:
+            if found:
+                raise_if_current(name, found.resource, error, terms.client)
+            _descriptions.remove(key)
         except Outdated:
             _descriptions.remove(key)
         except TemporarilyUnavailable:
@@ -235,13 +245,33 @@ def _is_outdated(key: Key, terms: _Terms) -> bool:
     if description is None:
         return False
     try:
-        with storage.reading(_connection(), *terms.limits) as session:
-            Look(session, description.resource, description.version).verify()
-    except Outdated:
-        return True
+        return not _is_current(key[1], description.resource, terms)
     except (DatabaseError, TemporarilyUnavailable):  # the caller must see what went wrong before
         return False
-    return False
+
+
+def _is_current(name: str, resource: Resource, terms: _Terms) -> bool:
+    """Tell whether a resource still has the version of a description."""
+    try:
+        with storage.reading(_connection(), *terms.limits) as session:
+            Look(session, resource, _version_of(name)).verify()
+    except Outdated:
+        return False
+    return True
+
+
+def raise_if_current(
+    name: str, resource: Resource, error: MissingTable, client: Client | None = None
+) -> None:
+    """
+    Say that the table of a resource is lost, unless the resource was changed meanwhile.
+
+    A table is dropped after the resource has another one.
+
+    Raises: ``RecordsMissing``.
+    """
+    if _is_current(name, resource, _Terms(client, conf.ANONYMOUS_STATEMENT_TIMEOUT)):
+        raise RecordsMissing(resource=name) from error
 
 
 def _version_of(name: str) -> Clause:
@@ -359,7 +389,7 @@ def anticipated(*, plain: bool = True) -> Iterator[None]:
     except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.UndefinedTable):
-            raise Outdated from error
+            raise MissingTable from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
         if isinstance(cause, errors.LockNotAvailable):

@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .. import storage
-from ..exceptions import InvalidParameter, UnknownLanguage
+from ..exceptions import InvalidParameter, RecordsIncomplete, UnknownLanguage
 from ..filters import Clause
 from .copying import ONE_TEXT, copied
 from .looks import Look, anticipated
@@ -128,6 +128,7 @@ class _Reader:
         total = self._total()
         empty = query.limit == 0 or (total is not None and query.offset >= total)
         if empty:
+            self._check_table(total)
             return self._answer(total, [] if query.is_text else _listed([]))
         *tries, last = self._ways(total)
         for way, window in tries:
@@ -138,8 +139,36 @@ class _Reader:
                 records.close()
         else:
             way, window = last
-            records, _count = self._read(way, window)
+            records, count = self._read(way, window)
+        if self._statements.known_total is not None:
+            self._check_count(records, count, total)
         return self._answer(total, records, self._last(way))
+
+    def _check_table(self, total: int | None) -> None:
+        """
+        Make sure that a table has records at all, of which nobody wants to see one.
+
+        Raises: ``RecordsIncomplete``.
+        """
+        if not (total and self._statements.known_total):
+            return
+        ((size,),) = self._look.rows(self._statements.size())
+        if not size:
+            raise RecordsIncomplete
+
+    def _check_count(self, records: list[bytes] | Spool, count: int, total: int | None) -> None:
+        """
+        Make sure that a page holds as many records as the number that was kept promises.
+
+        Raises: ``RecordsIncomplete``.
+        """
+        promised = (total or 0) - self._query.offset
+        if self._query.limit is not None:
+            promised = min(promised, self._query.limit)
+        if count < promised:
+            if isinstance(records, Spool):
+                records.close()
+            raise RecordsIncomplete
 
     def _answer(
         self, total: int | None, records: list[bytes] | Spool, last_id: int | None = None

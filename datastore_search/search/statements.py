@@ -235,6 +235,11 @@ class Statements:
             return self._selecting(Clause(sql.SQL("count(*)")))
         return _over("SELECT count(*) FROM ({}) AS found", self._combinations())
 
+    def size(self) -> Clause:
+        """Measure the table, in bytes: none when it has no records, and never had."""
+        table = sql.Literal(self._relation.source.text.as_string())
+        return Clause(sql.SQL("SELECT pg_relation_size({}::regclass)").format(table))
+
     # Pages ----------------------------------------------------------------------------------------
 
     def page(self, way: Way, window: int | None = None, *, begin: str = "") -> Clause:

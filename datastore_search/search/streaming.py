@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from tempfile import TemporaryFile
-from typing import Self
+from typing import Self, TypeVar
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -21,14 +21,17 @@ from psycopg import Copy, sql
 from .. import storage
 from ..clients import Client
 from ..conf import conf
+from ..exceptions import RecordsIncomplete
 from ..filters import Clause
 from ..models import Load, Resource
 from .copying import ONE_TEXT, copied
-from .looks import Look, anticipated, steadily, within_time_of
+from .looks import Look, MissingTable, anticipated, raise_if_current, steadily, within_time_of
 from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
 from .statements import Way
+
+Row = TypeVar("Row")
 
 _CSV = "FORMAT csv, DELIMITER {}"
 _CELLS = "FORMAT text"
@@ -68,19 +71,32 @@ class Reading:
         """Read rows of cells as CSV, in the manner of PostgreSQL, each with its line's end."""
         options = sql.SQL(_CSV).format(sql.Literal(delimiter))
         with self._copied(self._statements.cells(self._way()), options) as copy:
-            yield map(bytes, copy)
+            yield self._whole(map(bytes, copy))
 
     @contextmanager
     def lists(self) -> Iterator[Iterator[bytes]]:
         """Read rows as the JSON texts of lists, each with its line's end."""
         with self._copied(self._statements.page(self._way()), sql.SQL(ONE_TEXT)) as copy:
-            yield map(bytes, copy)
+            yield self._whole(map(bytes, copy))
 
     @contextmanager
     def cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
         """Read rows of cells as they would stand in CSV, None for null."""
         with self._copied(self._statements.cells(self._way()), sql.SQL(_CELLS)) as copy:
-            yield copy.rows()
+            yield self._whole(copy.rows())
+
+    def _whole(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """
+        Pass rows on, and make sure in the end that none is missing where their number is known.
+
+        Raises: ``RecordsIncomplete``.
+        """
+        known = self._statements.known_total
+        if known is None:
+            return rows
+        promised = max(0, known - self._query.offset)
+        limit = self._query.limit
+        return _counted(rows, promised if limit is None else min(promised, limit))
 
     def _way(self) -> Way:
         """Count the matches when only some are wanted; without a limit PostgreSQL plans well."""
@@ -206,11 +222,25 @@ def _steps(
 ) -> Generator[tuple[Resource, bytes]]:
     connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
     timeout, memory = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
-    with anticipated(), storage.snapshot(connection, timeout, memory) as session:
-        resource = Resource.objects.described(name)
-        with closing(begin(Look(session, resource))) as blocks:
-            for block in blocks:
-                yield resource, block
+    resource: Resource | None = None
+    try:
+        with anticipated(), storage.snapshot(connection, timeout, memory) as session:
+            resource = Resource.objects.described(name)
+            with closing(begin(Look(session, resource))) as blocks:
+                for block in blocks:
+                    yield resource, block
+    except MissingTable as error:
+        if resource:
+            raise_if_current(str(name), resource, error)
+        raise
+
+
+def _counted(rows: Iterator[Row], promised: int) -> Iterator[Row]:
+    count = 0
+    for count, row in enumerate(rows, 1):  # noqa: B007 - it is needed after the last row
+        yield row
+    if count < promised:
+        raise RecordsIncomplete
 
 
 def _watched(

@@ -1,5 +1,5 @@
 DROP FUNCTION IF EXISTS datastore_search_question(text, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_vector(jsonb, regconfig);
+DROP FUNCTION IF EXISTS datastore_search_lexemes(text, regconfig);
 DROP FUNCTION IF EXISTS datastore_search_values(jsonb);
-DROP FUNCTION IF EXISTS datastore_search_folded(text);
 DROP FUNCTION IF EXISTS datastore_search_words(text);

@@ -1,6 +1,10 @@
 -- What full-text search means: the words of a record, and the question asked of them.
 -- Both sides are cut into words by the same function, so that no punctuation, address, sign or
 -- mark-up that PostgreSQL's parser would treat specially can make them differ.
+--
+-- A restore computes the search vectors of all records with an empty search path.  So whatever
+-- datastore_search_vector() calls is either built in, or called from an SQL-standard body, which
+-- keeps its references as pg_dump and a renamed schema need them (docs/decisions/0003).
 
 -- The words of a text, separated by blanks, in composed form.
 CREATE OR REPLACE FUNCTION datastore_search_words(text text) RETURNS text
@@ -23,38 +27,12 @@ BEGIN
 END
 $function$;
 
--- A text without the marks on its letters: đường → duong.  Marks are U+0300 to U+036F and those of
--- Hebrew and Arabic.
--- Hangul and kana, which NFD takes apart too, are put together again.
-CREATE OR REPLACE FUNCTION datastore_search_folded(text text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
-AS $function$
-    SELECT normalize(translate(
-        normalize(text, NFD),
-        'đĐłŁøØħĦŧŦı'
-            || U&'\0300\0301\0302\0303\0304\0305\0306\0307\0308\0309\030A\030B\030C\030D'
-            || U&'\030E\030F\0310\0311\0312\0313\0314\0315\0316\0317\0318\0319\031A\031B'
-            || U&'\031C\031D\031E\031F\0320\0321\0322\0323\0324\0325\0326\0327\0328\0329'
-            || U&'\032A\032B\032C\032D\032E\032F\0330\0331\0332\0333\0334\0335\0336\0337'
-            || U&'\0338\0339\033A\033B\033C\033D\033E\033F\0340\0341\0342\0343\0344\0345'
-            || U&'\0346\0347\0348\0349\034A\034B\034C\034D\034E\034F\0350\0351\0352\0353'
-            || U&'\0354\0355\0356\0357\0358\0359\035A\035B\035C\035D\035E\035F\0360\0361'
-            || U&'\0362\0363\0364\0365\0366\0367\0368\0369\036A\036B\036C\036D\036E\036F'
-            || U&'\0591\0592\0593\0594\0595\0596\0597\0598\0599\059A\059B\059C\059D\059E'
-            || U&'\059F\05A0\05A1\05A2\05A3\05A4\05A5\05A6\05A7\05A8\05A9\05AA\05AB\05AC'
-            || U&'\05AD\05AE\05AF\05B0\05B1\05B2\05B3\05B4\05B5\05B6\05B7\05B8\05B9\05BA'
-            || U&'\05BB\05BC\05BD\05BF\05C1\05C2\05C4\05C5\05C7\064B\064C\064D\064E\064F'
-            || U&'\0650\0651\0652\0653\0654\0655\0656\0657\0658\0659\065A\065B\065C\065D'
-            || U&'\065E\065F\0670',
-        'dDlLoOhHtTi'), NFC)
-$function$;
-
--- All scalar values of a record, as one text; in json fields the keys too.
+-- All scalar values of a record, as one text; in json fields the keys too.  Empty when there is none.
 CREATE OR REPLACE FUNCTION datastore_search_values(data jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 BEGIN
-    RETURN (
+    RETURN coalesce((
         SELECT string_agg(
             CASE WHEN jsonb_typeof(field.value) IN ('object', 'array') THEN (
                 SELECT string_agg(leaf.value #>> '{}', ' ')
@@ -68,37 +46,61 @@ BEGIN
                 WHERE jsonb_typeof(leaf.value) NOT IN ('object', 'array')
             ) ELSE field.value #>> '{}' END, ' ')
         FROM jsonb_each(data) AS field
-    );
+    ), '');
 END
 $function$;
 
--- The search vector of a record: its words as written, folded, and stemmed.
+-- The search vector of words: as they are written, folded, and stemmed.
+-- Folded are those without the marks on their letters: đường → duong.  Marks are U+0300 to U+036F
+-- and those of Hebrew and Arabic.  Hangul and kana, which NFD takes apart too, are put together
+-- again.
 -- Only the words as written keep their positions: they are what a rank counts.  The others are made
 -- from the distinct words, which takes half the time of going over the text again.
--- A vector holds at most 1 MB, so the first 100,000 letters of a record are searched.
-CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
+CREATE OR REPLACE FUNCTION datastore_search_lexemes(words text, language regconfig)
 RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    written tsvector := coalesce(
-        to_tsvector(
-            'pg_catalog.simple',
-            datastore_search_words(left(datastore_search_values(data), 100000))),
-        '');
-    words text := array_to_string(tsvector_to_array(written), ' ');
+    written tsvector := to_tsvector('pg_catalog.simple', words);
+    distinct_words text := array_to_string(tsvector_to_array(written), ' ');
+    folded text;
     vector tsvector := written;
 BEGIN
-    IF octet_length(words) <> char_length(words) THEN
-        vector := vector
-            || strip(to_tsvector('pg_catalog.simple', datastore_search_folded(words)));
+    IF octet_length(distinct_words) <> char_length(distinct_words) THEN
+        folded := normalize(translate(
+            normalize(distinct_words, NFD),
+            'đĐłŁøØħĦŧŦı'
+                || U&'\0300\0301\0302\0303\0304\0305\0306\0307\0308\0309\030A\030B\030C\030D'
+                || U&'\030E\030F\0310\0311\0312\0313\0314\0315\0316\0317\0318\0319\031A\031B'
+                || U&'\031C\031D\031E\031F\0320\0321\0322\0323\0324\0325\0326\0327\0328\0329'
+                || U&'\032A\032B\032C\032D\032E\032F\0330\0331\0332\0333\0334\0335\0336\0337'
+                || U&'\0338\0339\033A\033B\033C\033D\033E\033F\0340\0341\0342\0343\0344\0345'
+                || U&'\0346\0347\0348\0349\034A\034B\034C\034D\034E\034F\0350\0351\0352\0353'
+                || U&'\0354\0355\0356\0357\0358\0359\035A\035B\035C\035D\035E\035F\0360\0361'
+                || U&'\0362\0363\0364\0365\0366\0367\0368\0369\036A\036B\036C\036D\036E\036F'
+                || U&'\0591\0592\0593\0594\0595\0596\0597\0598\0599\059A\059B\059C\059D\059E'
+                || U&'\059F\05A0\05A1\05A2\05A3\05A4\05A5\05A6\05A7\05A8\05A9\05AA\05AB\05AC'
+                || U&'\05AD\05AE\05AF\05B0\05B1\05B2\05B3\05B4\05B5\05B6\05B7\05B8\05B9\05BA'
+                || U&'\05BB\05BC\05BD\05BF\05C1\05C2\05C4\05C5\05C7\064B\064C\064D\064E\064F'
+                || U&'\0650\0651\0652\0653\0654\0655\0656\0657\0658\0659\065A\065B\065C\065D'
+                || U&'\065E\065F\0670',
+            'dDlLoOhHtTi'), NFC);
+        vector := vector || strip(to_tsvector('pg_catalog.simple', folded));
     END IF;
     IF language <> 'pg_catalog.simple'::regconfig THEN
-        vector := vector || strip(to_tsvector(language, words));
+        vector := vector || strip(to_tsvector(language, distinct_words));
     END IF;
     RETURN vector;
 END
 $function$;
+
+-- The search vector of a record.  It holds at most 1 MB, so the first 100,000 letters are searched.
+-- PostgreSQL puts this body in the place of its call, so it costs nothing.
+CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
+RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
+RETURN datastore_search_lexemes(
+    datastore_search_words("left"(datastore_search_values(data), 100000)), language);
 
 -- The question of a full-text query: every word must occur.  A word occurs when a word of the
 -- record begins with it (from three letters on; a shorter one must be equal), or has the same

@@ -29,13 +29,17 @@ from .sessions import Session, Texts, reading, snapshot
 from .tables import (
     FIELDS_MOST,
     Sizes,
+    count_records,
     drop_records,
+    has_table,
+    next_load_id,
     record_bytes,
     record_sizes,
     record_table,
     remove_fields,
     stored_loads,
 )
+from .unserved import note_unserved, unserved_since
 from .watchdog import Watched
 from .writes import Row, refuse_if_blocked, write_transaction
 
@@ -54,10 +58,12 @@ __all__ = [
     "cast_texts",
     "change_records",
     "count_common",
+    "count_records",
     "create_records",
     "drop_orders",
     "drop_records",
     "drop_taken",
+    "has_table",
     "index_records",
     "is_at_work",
     "is_supported",
@@ -65,6 +71,8 @@ __all__ = [
     "knows_letters",
     "load_at_work",
     "lock_aliases",
+    "next_load_id",
+    "note_unserved",
     "reading",
     "record_bytes",
     "record_sizes",
@@ -80,5 +88,6 @@ __all__ = [
     "stored_sql",
     "take_statistics",
     "taken_lines",
+    "unserved_since",
     "write_transaction",
 ]

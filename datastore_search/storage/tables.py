@@ -101,6 +101,44 @@ def drop_records(
     return True
 
 
+def has_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+    """Tell whether a load has a table."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table_name(load_id)])
+        (found,) = cursor.fetchone()
+    return bool(found)
+
+
+def count_records(connection: BaseDatabaseWrapper, load_id: int) -> int | None:
+    """Count the records of a load one by one; None when it has no table."""
+    if not has_table(connection, load_id):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(record_table(load_id)))
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
+def next_load_id(connection: BaseDatabaseWrapper, loads: str) -> int:
+    """
+    Take the next number of a load, ``loads`` being their table, and one that no table has.
+
+    Numbers begin anew when the table of the loads is flushed, and record tables stay.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [loads])
+        (number,) = cursor.fetchone()
+        if has_table(connection, number):
+            # Each is taken by itself, so that nobody else can get it meanwhile.
+            cursor.execute(
+                "SELECT max(nextval(pg_get_serial_sequence(%s, 'id')))"
+                " FROM generate_series(%s::bigint, %s::bigint)",
+                [loads, number, max(stored_loads(connection))],
+            )
+            (number,) = cursor.fetchone()
+    return int(number)
+
+
 def stored_loads(connection: BaseDatabaseWrapper) -> set[int]:
     """List the loads that have a table."""
     with connection.cursor() as cursor:
@@ -125,11 +163,16 @@ def record_bytes(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> di
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much room a table, its indexes and the whole database take, in bytes."""
+    """
+    How much room a table, its indexes and the whole database take, in bytes.
+
+    A table without ``rows_bytes`` has no record.
+    """
 
     records_bytes: int
     indexes_bytes: int
     database_bytes: int
+    rows_bytes: int
 
 
 def record_sizes(session: Session, load_id: int) -> Sizes:
@@ -137,7 +180,7 @@ def record_sizes(session: Session, load_id: int) -> Sizes:
     (sizes,) = session.rows(
         sql.SQL(
             "SELECT pg_table_size(record), pg_indexes_size(record),"
-            " pg_database_size(current_database())"
+            " pg_database_size(current_database()), pg_relation_size(record)"
             " FROM CAST(%s AS regclass) AS record"
         ),
         [table_name(load_id)],

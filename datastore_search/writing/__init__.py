@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F
-from django.db.utils import DataError, IntegrityError, OperationalError
+from django.db.utils import DataError, IntegrityError, OperationalError, ProgrammingError
 from django.utils import timezone
 from psycopg import errors
 
@@ -31,6 +31,7 @@ from ..exceptions import (
     KeyTooLong,
     KeyTooWide,
     ReadOnlyResource,
+    RecordsMissing,
     ResourceBusy,
     UnknownIndexField,
     UnknownKeyField,
@@ -63,20 +64,21 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     """
     Change the records of a resource, wholly or not at all; one writer at a time.
 
-    Raises: ``UnknownResource`` when it is gone; ``WriteBlocked`` when the writer before takes too
-    long; whatever PostgreSQL's constraints refuse, as ``InvalidParameter``.
+    Raises: ``UnknownResource`` when it is gone, ``RecordsMissing`` when its table is;
+    ``WriteBlocked`` when the writer before takes too long; whatever PostgreSQL's constraints
+    refuse, as ``InvalidParameter``.
     """
     using = router.db_for_write(Load)
     row = storage.Row(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
     transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
-    with transaction_of_call as is_found, _anticipated():
+    with transaction_of_call as is_found, _anticipated(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)
         yield Writer(connections[using], resource.pk)
 
 
 @contextmanager
-def _anticipated() -> Iterator[None]:
+def _anticipated(resource: Resource) -> Iterator[None]:
     """Turn what PostgreSQL may refuse into our own failures."""
     try:
         yield
@@ -85,6 +87,10 @@ def _anticipated() -> Iterator[None]:
             raise KeyTooLong from error
         if isinstance(error.__cause__, errors.LockNotAvailable):
             raise ResourceBusy from error
+        raise
+    except ProgrammingError as error:
+        if isinstance(error.__cause__, errors.UndefinedTable):
+            raise RecordsMissing(resource=resource.pk) from error
         raise
 
 
@@ -122,7 +128,7 @@ class Writer:
 
         Raises: ``InvalidParameters`` for fields that cannot be.
         """
-        if self.resource.current_load is None:
+        if not self.resource.has_table:
             self._make_table()
         change_fields(self._connection, self.resource, fields, records, delete_others=delete_others)
         self._count(0)
@@ -303,7 +309,13 @@ class Writer:
             self.resource.wanted_indexes({}),
             memory_bytes=conf.LOAD_MEMORY_BYTES,
         )
-        self.resource.fields.using(self.using).all().delete()
+        fields = self.resource.fields.using(self.using)
+        if self.resource.current_load is None:
+            fields.all().delete()
+        else:  # the table is lost, but not what is known of it
+            fields.update(ordered=False, sparse=False)
+            storage.set_key(self._connection, load.pk, self.resource.primary_key)
+        self.resource.schema = tuple(fields.all())
         self.resource.current_load = load
         self.resource.save(using=self.using, update_fields=["current_load", "modified"])
 

@@ -232,12 +232,22 @@ def _insert_numbered(
 
 
 def _last_id(connection: BaseDatabaseWrapper, load_id: int) -> int:
-    """Read the last ``_id`` that the table has given."""
+    """
+    Read the last ``_id`` that the table has given, or that the next one follows.
+
+    A load lets the next one follow the file's last row, and PostgreSQL's own functions say nothing
+    of a sequence that was set in this way, before it is used.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT coalesce(pg_sequence_last_value("
-            "CAST(pg_get_serial_sequence(%s, '_id') AS regclass)), 0)",
+            "SELECT parse_ident(pg_get_serial_sequence(%s, '_id'))",
             [record_table(load_id).as_string()],
+        )
+        (sequence,) = cursor.fetchone()
+        cursor.execute(
+            sql.SQL("SELECT last_value - CASE WHEN is_called THEN 0 ELSE 1 END FROM {}").format(
+                sql.Identifier(*sequence)
+            )
         )
         (last_id,) = cursor.fetchone()
     return int(last_id)

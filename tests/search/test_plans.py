@@ -466,7 +466,8 @@ def test_combinations_of_two_fields_are_found_by_one_look_at_everything(
 
 def test_kept_numbers_are_forgotten_with_the_first_change(db: None, table: Resource) -> None:
     query = Query(limit=0, filters=(SOME,))
-    assert (answer_of(table, query).total, answer_of(table, query).ways) == (10_000, [])
+    # One statement asks for the size of the table, and looks at no record and no index.
+    assert (answer_of(table, query).total, answer_of(table, query).ways) == (10_000, [set()])
 
     with writing_to(table) as writer:
         writer.delete([AnyOf("_id", (2,))])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ..builders import act, error_of
+from ..builders import act, error_of, make_resource
 from .tables import STOCK_FIELDS, Table, token_of
 
 DUPLICATE = "there is already a record with the same primary key."
@@ -595,6 +595,18 @@ def test_a_dry_run_answers_like_the_call_and_leaves_nothing(
     assert stock.everything() == before
     really = stock.result("upsert", **sent, include_records=True)
     assert answered == {**really, "dry_run": True}
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_dry_run_after_a_load_numbers_as_the_call_does(token: str, rows: int) -> None:
+    table = Table(token, str(make_resource("code\n" + "x\n" * rows).pk))
+    records = [{"code": "a"}, {"code": "b"}]
+
+    for _time in range(2):  # the sequence is used only by the first call
+        tried = table.insert(*records, dry_run=True, force=True, include_records=True)
+        done = table.insert(*records, force=True, include_records=True)
+        assert tried["records"] == done["records"]
+    assert table.ids() == list(range(1, rows + 5))
 
 
 def test_a_dry_run_with_numbers_of_ones_own_leaves_the_next_number_alone(stock: Table) -> None:

@@ -14,6 +14,7 @@ from rest_framework.request import Request
 
 from ... import storage
 from ...clients import Client
+from ...exceptions import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
@@ -79,6 +80,8 @@ def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
     if load is None:
         return {}
     sizes = storage.record_sizes(look.session, load.pk)
+    if load.rows and not sizes.rows_bytes:
+        raise RecordsIncomplete
     return {
         "id": str(resource.pk),
         "count": load.rows,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import connections, router
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from datastore_search.loading import cleanup
+from datastore_search.loading.unserved import kept_tables
+from datastore_search.models import Load
 
 
 class Command(BaseCommand):
@@ -23,3 +26,11 @@ class Command(BaseCommand):
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)
             % {"count": count}
         )
+        for load_id, until in kept_tables(connections[router.db_for_write(Load)]).items():
+            self.stdout.write(
+                _(
+                    "The table of load %(load)s is kept until %(moment)s, for it was served and"
+                    " has lost its resource."
+                )
+                % {"load": load_id, "moment": until.isoformat(timespec="seconds")}
+            )

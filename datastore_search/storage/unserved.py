@@ -1,0 +1,58 @@
+"""
+Since when a table is served by no resource.
+
+It is noted in the comment of the table, which is there even when nothing else about the table is,
+and which a dump keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import OperationalError, ProgrammingError
+from psycopg import errors, sql
+
+from .sessions import milliseconds, setting
+from .tables import PATIENCE, record_table, table_name
+
+_SINCE = "datastore_search: served by no resource since "
+
+
+def unserved_since(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> dict[int, datetime]:
+    """Read since when some tables are served by no resource, those of which it was noted."""
+    names = {table_name(load_id): load_id for load_id in load_ids}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, obj_description(to_regclass(name), 'pg_class')"
+            " FROM unnest(%s::text[]) AS name",
+            [list(names)],
+        )
+        found = cursor.fetchall()
+    return {
+        names[name]: datetime.fromisoformat(comment.removeprefix(_SINCE))
+        for name, comment in found
+        if comment and comment.startswith(_SINCE)
+    }
+
+
+def note_unserved(connection: BaseDatabaseWrapper, load_id: int, since: datetime | None) -> None:
+    """
+    Note since when a table is served by no resource; None when one serves it again.
+
+    A table that is being changed or dropped keeps what was noted before.
+    """
+    comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
+    statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(record_table(load_id), comment)
+    try:
+        with (
+            transaction.atomic(using=connection.alias),
+            connection.cursor() as cursor,
+            setting(cursor, "lock_timeout", milliseconds(PATIENCE)),
+        ):
+            cursor.execute(statement)
+    except (OperationalError, ProgrammingError) as error:
+        if not isinstance(error.__cause__, errors.LockNotAvailable | errors.UndefinedTable):
+            raise

@@ -1,0 +1,151 @@
+"""
+A portal with something of everything: what it answers, and how it goes on.
+
+It runs as ``python -m tests.backups.portal``, against the database of ``DATABASE_URL``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import django
+from django.conf import settings
+
+django.setup()
+
+# ruff: noqa: E402 - models can be imported only now
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from datastore_search.loading import LoadOptions, load_file
+from datastore_search.models import Alias, Resource
+
+from ..builders import SURVEY, act, ask, load_csv, make_token
+
+settings.ALLOWED_HOSTS = ["testserver"]
+
+SURVEY_ID, STATIONS_ID, API_ID, SIMPLE_ID, PRIVATE_ID = (
+    str(uuid.UUID(int=number)) for number in range(1, 6)
+)
+#: Beyond 2,000 rows the order of fields is indexed, beyond 10,000 a load uses connections.
+STATIONS = "number,name,since,level\n" + "".join(
+    f"{n},{'Sông Hồng' if n % 3 else 'Bridge'} {n % 50},20{n % 24:02}-0{n % 9 + 1}-11,{n / 8}\n"
+    for n in range(10_100)
+)
+
+
+def fill() -> None:
+    """Make resources of every kind."""
+    call_command("migrate", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple)")
+    survey = Resource.objects.create(pk=SURVEY_ID, name="survey", title="Survey")
+    load_csv(survey, SURVEY)
+    Alias.objects.create(resource=survey, name="the survey")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "stations.csv"
+        path.write_text(STATIONS)
+        stations = Resource.objects.create(pk=STATIONS_ID, name="stations")
+        load_file(stations, path, options=LoadOptions(key=("number",)))
+    load_csv(Resource.objects.create(pk=SIMPLE_ID, name="simple", language="plain"), SURVEY)
+    load_csv(Resource.objects.create(pk=PRIVATE_ID, name="private", private=True), SURVEY)
+    admin = get_user_model().objects.create_superuser("admin", password="secret")
+    fields = [
+        {"id": "code", "type": "text", "info": {"label": "Code"}},
+        {"id": "more", "type": "json"},
+        {"id": "list", "type": "_text"},
+    ]
+    records = [
+        {"code": "a", "more": {"deep": [1, "Hà Nội"]}, "list": ["x", "y"]},
+        {"code": "b", "more": None, "list": []},
+        {"code": "c"},
+    ]
+    token = make_token(admin)
+    created = act(
+        Client(),
+        "datastore_create",
+        {
+            "resource": {"id": API_ID, "name": "api"}, "fields": fields, "records": records,
+            "primary_key": ["code"], "indexes": ["list"], "aliases": ["written"],
+        },
+        token,
+    )  # fmt: skip
+    assert created.status_code == 200, created.json()
+    deleted = act(
+        Client(), "datastore_delete", {"resource_id": API_ID, "filters": {"code": "c"}}, token
+    )
+    assert deleted.status_code == 200, deleted.json()
+
+
+def answers() -> dict[str, Any]:
+    """Ask for something of everything."""
+    client = Client()
+    found: dict[str, Any] = {}
+
+    def search(**parameters: Any) -> None:
+        found[json.dumps(parameters)] = ask(client, parameters).json()
+
+    for name in (SURVEY_ID, STATIONS_ID, API_ID, SIMPLE_ID, PRIVATE_ID):
+        search(resource_id=name)
+        search(resource_id=name, limit=0)
+        info = act(client, "datastore_info", {"id": name}).json()
+        for size in ("size", "idx_size", "db_size"):
+            info.get("result", {}).get("meta", {}).pop(size, None)
+        found[f"info {name}"] = info
+        dump = client.get(f"/en/datastore/dump/{name}")
+        found[f"dump {name}"] = (
+            b"".join(dump.streaming_content) if dump.streaming else dump.content  # type: ignore[attr-defined] # Django's stubs
+        ).decode()
+    search(resource_id="the survey", q="hà nội")
+    search(resource_id="written", q="ha noi")
+    search(resource_id=SURVEY_ID, q="foxes", fields=["title", "rank"])
+    search(resource_id=SURVEY_ID, q={"title": "nuoc"})
+    search(resource_id=SIMPLE_ID, q="running")
+    search(resource_id=API_ID, sort="list desc")
+    search(resource_id=STATIONS_ID, limit=3, sort="level desc")
+    search(resource_id=STATIONS_ID, limit=3, sort="since", offset=4_000)
+    search(resource_id=STATIONS_ID, limit=3, filters={"name": "Sông Hồng 1"})
+    search(resource_id=STATIONS_ID, limit=3, offset=9_000)
+    search(resource_id=STATIONS_ID, limit=5, fields=["name"], distinct=True, sort="name")
+    search(resource_id=STATIONS_ID, limit=3, q="song hong", records_format="csv")
+    search(resource_id="_table_metadata")
+    return found
+
+
+def go_on() -> list[Any]:
+    """Write and load, and say what came of it: numbers go on where they were."""
+    token = make_token(get_user_model().objects.get(username="admin"))
+    client = Client()
+    upsert: dict[str, Any] = {
+        "resource_id": API_ID, "records": [{"code": "d", "list": ["z"]}], "method": "upsert",
+        "include_records": True,
+    }  # fmt: skip
+    tried = act(client, "datastore_upsert", {**upsert, "dry_run": True}, token).json()
+    done = act(client, "datastore_upsert", upsert, token).json()
+    again = act(client, "datastore_upsert", {**upsert, "method": "insert"}, token)
+    Alias.objects.create(resource_id=API_ID, name="another alias")
+    survey = load_csv(Resource.objects.get(pk=SURVEY_ID), SURVEY + "007,air,,Ozone,1,\n")
+    found = ask(client, {"resource_id": SURVEY_ID, "q": "ozone"}).json()["result"]["records"]
+    load = survey.current_load
+    return [
+        tried["result"]["records"],
+        done["result"]["records"],
+        again.status_code,
+        found,
+        load and load.rows,
+        ask(client, {"resource_id": "another alias", "limit": 0}).json()["result"]["total"],
+    ]
+
+
+_ACTIONS: dict[str, Callable[[], Any]] = {"fill": fill, "answers": answers, "go_on": go_on}
+
+if __name__ == "__main__":
+    json.dump(_ACTIONS[sys.argv[1]](), sys.stdout, sort_keys=True)

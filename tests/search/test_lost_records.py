@@ -1,0 +1,297 @@
+"""Records that something else took away: the API says so, and never that all is well."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading import LoadOptions, load_file
+from datastore_search.models import LoadState, Mode, Resource
+
+from ..builders import SURVEY, act, ask, error_of, load_csv, make_resource, make_token, make_user
+
+_MISSING = (
+    "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
+    " restore them from a backup."
+)
+_INCOMPLETE = (
+    "Records of this resource are missing from the database. They must be restored, or loaded"
+    " again."
+)
+
+
+def table_of(resource: Resource) -> str:
+    return f"datastore_search_record_{resource.current_load_id}"
+
+
+def by_hand(statement: str, resource: Resource) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(table=table_of(resource)))
+
+
+TRUNCATE, DROP = "TRUNCATE {table}", "DROP TABLE {table}"
+#: Below the number that was kept, whatever is asked for.
+DELETE = "DELETE FROM {table} WHERE _id > 2"
+
+#: What asks for records, or how many there are, without conditions.
+SEARCHES: list[dict[str, Any]] = [
+    {},
+    {"limit": 0},
+    {"limit": 3, "offset": 1},
+    {"include_total": False},
+    {"records_format": "csv"},
+    {"limit": 32_000},
+    {"sort": "title desc"},
+    {"fields": ["code"], "limit": 5},
+]
+
+
+@pytest.mark.parametrize("parameters", SEARCHES)
+def test_a_truncated_table_is_no_empty_page(
+    resource: Resource, client: Client, parameters: dict[str, Any]
+) -> None:
+    name = str(resource.pk)
+    assert ask(client, {"resource_id": name, **parameters}).status_code == 200
+
+    by_hand(TRUNCATE, resource)
+    response = ask(client, {"resource_id": name, **parameters})
+
+    assert error_of(response, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert response["Retry-After"] == "5"
+
+
+def test_a_page_that_should_hold_more_records_is_no_answer(
+    resource: Resource, client: Client
+) -> None:
+    by_hand(DELETE, resource)
+    name = str(resource.pk)
+
+    whole = ask(client, {"resource_id": name, "limit": 2})
+    short = ask(client, {"resource_id": name, "limit": 3})
+    found = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
+
+    assert len(whole.json()["result"]["records"]) == 2
+    assert error_of(short, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert found.json()["result"]["total"] == 2  # counted, not kept
+
+
+def test_an_empty_resource_is_answered_as_before(db: None, client: Client) -> None:
+    empty = make_resource("a,b\n")
+
+    for parameters in SEARCHES[:5]:
+        response = ask(client, {"resource_id": str(empty.pk), **parameters})
+        assert response.status_code == 200, response.json()
+
+
+@pytest.mark.parametrize("parameters", [*SEARCHES, {"q": "foxes"}, {"filters": {"code": "001"}}])
+def test_a_missing_table_is_not_found(
+    resource: Resource, client: Client, parameters: dict[str, Any]
+) -> None:
+    name = str(resource.pk)
+    assert ask(client, {"resource_id": name, **parameters}).status_code == 200
+
+    by_hand(DROP, resource)
+    response = ask(client, {"resource_id": name, **parameters})
+
+    assert error_of(response, 404, "Not Found Error") == {"message": _MISSING.format(name=name)}
+
+
+def test_a_missing_table_is_found_to_be_missing_at_once(
+    resource: Resource, client: Client, django_assert_max_num_queries: Callable[..., Any]
+) -> None:
+    ask(client, {"resource_id": str(resource.pk)})
+    by_hand(DROP, resource)
+
+    # The statement, a look at the version, and the savepoints of the test's transaction.
+    with django_assert_max_num_queries(12):
+        ask(client, {"resource_id": str(resource.pk)})
+
+
+@pytest.mark.parametrize(("statement", "status"), [(TRUNCATE, 503), (DROP, 404), (DELETE, 503)])
+@pytest.mark.parametrize("kind", ["csv", "json", "xml"])
+def test_no_dump_looks_whole_without_its_records(
+    resource: Resource, client: Client, statement: str, status: int, kind: str
+) -> None:
+    by_hand(statement, resource)
+
+    response = client.get(f"/en/datastore/dump/{resource.pk}?format={kind}")
+
+    assert response.status_code == status
+    assert response.json()["success"] is False
+
+
+@pytest.mark.parametrize(("statement", "status"), [(TRUNCATE, 503), (DROP, 404)])
+def test_a_page_and_a_description_say_what_is_missing(
+    resource: Resource, client: Client, statement: str, status: int
+) -> None:
+    by_hand(statement, resource)
+
+    page = client.get(f"/en/datastore/{resource.pk}/")
+    described = act(client, "datastore_info", {"id": str(resource.pk)})
+
+    assert page.status_code == described.status_code == status
+    message = described.json()["error"]["message"]
+    assert message in {_INCOMPLETE, _MISSING.format(name=resource.pk)}
+    assert message in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("action", "parameters"),
+    [
+        ("datastore_upsert", {"method": "insert", "records": [{"code": "9"}]}),
+        ("datastore_delete", {"filters": {"code": "001"}}),
+        ("datastore_records_delete", {"filters": {"code": "001"}}),
+    ],
+)
+def test_nothing_is_written_to_a_missing_table(
+    resource: Resource, client: Client, action: str, parameters: dict[str, Any]
+) -> None:
+    token = make_token(make_user(permissions=("change_resource", "delete_resource")))
+    by_hand(DROP, resource)
+
+    response = act(
+        client, action, {"resource_id": str(resource.pk), "force": True, **parameters}, token
+    )
+
+    message = error_of(response, 404, "Not Found Error")["message"]
+    assert message == _MISSING.format(name=resource.pk)
+
+
+def test_a_table_that_is_missing_can_be_created_again(db: None, client: Client) -> None:
+    token = make_token(make_user(permissions=("add_resource", "change_resource")))
+    created = {
+        "resource": {"name": "written"}, "primary_key": ["a"],
+        "fields": [{"id": "a", "type": "text"}], "records": [{"a": "1"}],
+    }  # fmt: skip
+    name = act(client, "datastore_create", created, token).json()["result"]["resource_id"]
+    by_hand(DROP, Resource.objects.get())
+
+    again = {"resource_id": name, "records": [{"a": "2", "b": 3}]}
+    response = act(client, "datastore_create", again, token)
+
+    assert response.status_code == 200, response.json()
+    found = ask(client, {"resource_id": name}).json()["result"]
+    assert (found["total"], found["records"]) == (1, [{"_id": 1, "a": "2", "b": 3}])
+    twice = act(client, "datastore_upsert", {**again, "method": "insert"}, token)
+    assert twice.status_code == 409  # the key is still one
+
+
+# Loading ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("statement", [TRUNCATE, DROP, DELETE])
+@pytest.mark.parametrize("mode", [Mode.REPLACE, Mode.APPEND])
+def test_a_file_is_not_unchanged_whose_records_are_gone(
+    db: None, client: Client, tmp_path: Path, statement: str, mode: Mode
+) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    resource = Resource.objects.create(name="survey")
+    load_file(resource, path)
+    assert load_file(resource, path).state == LoadState.UNCHANGED
+    resource.refresh_from_db()
+    by_hand(statement, resource)
+
+    load = load_file(resource, path, options=LoadOptions(mode=mode.value))
+
+    assert load.state == LoadState.READY
+    if statement == DROP or mode == Mode.REPLACE:
+        assert ask(client, {"resource_id": str(resource.pk)}).json()["result"]["total"] == 6
+
+
+def verify() -> str:
+    out = StringIO()
+    call_command("datastore_verify", stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_names_every_resource_that_lacks_records(db: None) -> None:
+    whole, short, lost = (make_resource(name=name) for name in ("whole", "short", "lost"))
+    Resource.objects.create(name="never-loaded")
+    assert verify() == "3 resources have all their records.\n"
+
+    by_hand(DELETE, short)
+    by_hand(DROP, lost)
+    out = StringIO()
+    with pytest.raises(CommandError, match=r"^2 resources do not have their records\.$"):
+        call_command("datastore_verify", stdout=out)
+
+    assert out.getvalue().splitlines() == [
+        f"Resource {lost.pk} (lost): its table is not there.",
+        f"Resource {short.pk} (short): 2 records, not 6.",
+    ]
+    assert str(whole.pk) not in out.getvalue()
+
+
+# Fixtures -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_are_loaded(
+    client: Client, tmp_path: Path
+) -> None:
+    path, fixture = tmp_path / "survey.csv", tmp_path / "fixture.json"
+    path.write_text(SURVEY)
+    before = Resource.objects.create(name="survey", description="Said")
+    load_file(before, path)
+    before.refresh_from_db()
+    call_command("dumpdata", "datastore_search", output=str(fixture), verbosity=0)
+    before.delete()
+    call_command("loaddata", str(fixture), verbosity=0)
+
+    resource = Resource.objects.get()
+    name = {"resource_id": str(resource.pk)}
+    searched = ask(client, name)
+    dumped = client.get(f"/en/datastore/dump/{resource.pk}")
+    out = StringIO()
+    call_command("load_resource", str(path), "--name", "survey", "--if-changed", stdout=out)
+
+    assert (resource.current_load_id, resource.description) == (before.current_load_id, "Said")
+    message = _MISSING.format(name=resource.pk)
+    assert error_of(searched, 404, "Not Found Error") == {"message": message}
+    assert (dumped.status_code, json.loads(dumped.content)["error"]["message"]) == (404, message)
+    assert out.getvalue().startswith(f"Resource {resource.pk} (survey): 6 records.")
+    assert ask(client, name).json()["result"]["total"] == 6
+    Resource.objects.get().delete()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_a_flush_files_are_loaded_as_in_a_new_database() -> None:
+    call_command("flush", interactive=False, verbosity=0)  # from here on numbers begin with 1
+    first, second = make_resource(name="first"), make_resource(name="second")
+    left = {first.current_load_id, second.current_load_id}
+
+    call_command("flush", interactive=False, verbosity=0)
+    again = [make_resource(name=name) for name in ("first", "second", "third")]
+
+    numbers = {resource.current_load_id for resource in again}
+    assert len(numbers) == 3
+    assert not numbers & left
+    for resource in again:
+        resource.delete()
+    with connection.cursor() as cursor:
+        for number in left:
+            cursor.execute(f"DROP TABLE datastore_search_record_{number}")
+
+
+def test_a_load_that_fails_leaves_what_is_missing_missing(
+    resource: Resource, client: Client, tmp_path: Path
+) -> None:
+    by_hand(DROP, resource)
+    path = tmp_path / "bad.csv"
+    path.write_text("")
+
+    with pytest.raises(LoadFailed):
+        load_file(resource, path)
+
+    assert ask(client, {"resource_id": str(resource.pk)}).status_code == 404
+    assert load_csv(resource, SURVEY).has_table

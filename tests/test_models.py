@@ -1,0 +1,174 @@
+"""What a plain ``save`` may change, and what it leaves to loading and writing."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, connection
+from django.test import Client
+
+from datastore_search.loading import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs import new_load, run
+from datastore_search.models import Field, Load, Resource
+
+from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user
+
+
+@pytest.fixture
+def stale(db: None, tmp_path: Path) -> Resource:
+    """A resource as it was read before its first load."""
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    resource = Resource.objects.create(name="survey")
+    load_file(resource, path)
+    assert resource.current_load_id is None
+    return resource
+
+
+def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) -> None:
+    stale.title = "A title"
+    stale.save()
+    cleanup()
+
+    assert len(ids_of(ask(client, {"resource_id": str(stale.pk)}))) == 6
+    found = Resource.objects.get()
+    assert (found.title, found.current_load_id) == ("A title", Load.objects.get().pk)
+
+
+def test_a_stale_save_leaves_the_key_and_how_files_are_read(db: None, client: Client) -> None:
+    token = make_token(make_user(permissions=("add_resource", "change_resource")))
+    resource = Resource.objects.create(name="written")
+    sent = {
+        "resource_id": str(resource.pk), "primary_key": ["a"],
+        "fields": [{"id": "a", "type": "text"}], "records": [{"a": "1"}],
+    }  # fmt: skip
+    assert act(client, "datastore_create", sent, token).status_code == 200
+    Resource.objects.update(options={"delimiter": ";"})
+
+    resource.indexes = ["filters"]
+    resource.save()
+
+    found = Resource.objects.get()
+    assert (found.primary_key, found.options, found.indexes) == (
+        ["a"],
+        {"delimiter": ";"},
+        ["filters"],
+    )
+
+
+@pytest.mark.parametrize("change", ["get_or_create", "update_or_create", "bulk_update", "deferred"])
+def test_no_way_to_save_takes_the_published_back(stale: Resource, change: str) -> None:
+    if change == "get_or_create":
+        found, _created = Resource.objects.get_or_create(name="survey")
+        found.title = "A title"
+        found.save()
+    elif change == "update_or_create":
+        Resource.objects.update_or_create(name="survey", defaults={"title": "A title"})
+    elif change == "bulk_update":
+        stale.title = "A title"
+        Resource.objects.bulk_update([stale], ["title"])
+    else:
+        found = Resource.objects.only("title").get()
+        found.title = "A title"
+        found.save()
+
+    resource = Resource.objects.get()
+    assert (resource.title, resource.current_load_id) == ("A title", Load.objects.get().pk)
+
+
+def test_what_is_named_is_saved(stale: Resource) -> None:
+    stale.save(update_fields=["current_load"])
+
+    assert Resource.objects.get().current_load_id is None
+
+
+def test_a_new_object_is_saved_with_everything(db: None) -> None:
+    wanted = uuid.uuid4()
+    resource = Resource(pk=wanted, name="n", primary_key=["a"], options={"delimiter": ";"})
+    resource.save()
+
+    found = Resource.objects.get(pk=wanted)
+    assert (found.primary_key, found.options) == (["a"], {"delimiter": ";"})
+    with pytest.raises(IntegrityError):  # and takes no other's place
+        Resource(pk=wanted, name="m").save()
+
+
+def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    path.write_text(SURVEY)
+    resource = Resource.objects.create(name="survey")
+    load = new_load(resource, LoadOptions(), source="survey.csv")
+    old = Load.objects.get(pk=load.pk)
+    run(load, path)
+    before = Load.objects.get(pk=load.pk)
+
+    old.source = "another name"
+    old.save()
+
+    after = Load.objects.get(pk=load.pk)
+    assert after.source == "another name"
+    for name in ("state", "rows", "fingerprint", "forms", "finished", "checksum"):
+        assert getattr(after, name) == getattr(before, name)
+
+
+def test_a_stale_field_leaves_its_type_and_place(db: None) -> None:
+    resource = make_resource("a,b\n1,2\n")
+    stale = {field.name: field for field in resource.fields.all()}
+    load_csv(resource, "b,a\nx,1\n")
+
+    stale["b"].label = "B"
+    stale["b"].save()
+
+    found = Field.objects.get(name="b")
+    assert (found.label, found.type, found.position) == ("B", "text", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_fixture_brings_back_what_was_published(tmp_path: Path) -> None:
+    resource = make_resource()
+    fixture = tmp_path / "fixture.json"
+    call_command("dumpdata", "datastore_search", output=str(fixture), verbosity=0)
+    Resource.objects.update(current_load=None)
+
+    call_command("loaddata", str(fixture), verbosity=0)
+
+    assert Resource.objects.get().current_load_id == resource.current_load_id
+    resource.delete()
+
+
+def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(
+    db: None, admin_client: Client, monkeypatch: Any
+) -> None:
+    resource = Resource.objects.create(name="survey")
+    prepared = Resource.full_clean
+
+    def load_meanwhile(self: Resource, *args: Any, **kwargs: Any) -> None:
+        monkeypatch.setattr(Resource, "full_clean", prepared)
+        load_csv(Resource.objects.get(), SURVEY)
+        prepared(self, *args, **kwargs)
+
+    monkeypatch.setattr(Resource, "full_clean", load_meanwhile)
+    form = {
+        "title": "T", "name": "survey", "description": "", "language": "english",
+        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
+    }  # fmt: skip
+    response = admin_client.post(f"/en/admin/datastore_search/resource/{resource.pk}/change/", form)
+
+    assert response.status_code == 302, response.content
+    found = Resource.objects.get()
+    assert (found.title, found.current_load_id) == ("T", Load.objects.get().pk)
+
+
+def test_the_version_holds_more_than_what_a_new_server_may_repeat(resource: Resource) -> None:
+    described = Resource.objects.described(resource.pk)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT xmin::text, ctid::text, extract(epoch FROM modified)::text"
+            " FROM datastore_search_resource"
+        )
+        assert described.version == "".join(cursor.fetchone())
