@@ -105,6 +105,19 @@ class ResourceBusy(TemporarilyUnavailable):
     message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 
+class DatabaseReadOnly(TemporarilyUnavailable):
+    message = _("The database can only be read at the moment. Nothing was changed.")
+    wait = 60
+
+
+class PrivilegeMissing(TemporarilyUnavailable):
+    message = _(
+        "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
+        " those who run the portal."
+    )
+    wait = 60
+
+
 class InvalidParameter(DatastoreError):
     """A parameter cannot be used; ``parameter`` names it."""
 

@@ -6,10 +6,11 @@ import logging
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from django.db.utils import InterfaceError, OperationalError
+from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from .. import storage
 from ..exceptions import (
     AccessDenied,
     QueryTooSlow,
@@ -30,6 +31,10 @@ ANTICIPATED = (
     UnknownPage,
     UnknownResource,
 )
+
+
+#: What may be a refusal of the database: see ``storage.refusal_of``.
+REFUSED = (InternalError, ProgrammingError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,15 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
             message = _("The database cannot be reached. Try again in a moment.")
     wait = getattr(error, "wait", None)
     return Failure(HTTPStatus.SERVICE_UNAVAILABLE, _("Not available at the moment"), message, wait)
+
+
+def refused(error: Exception, request: HttpRequest) -> Failure | None:
+    """Say a refusal of the database to the reader; None when something else is wrong."""
+    refusal = storage.refusal_of(error)
+    if refusal is None:
+        return None
+    logger.error("The database refused a request.", exc_info=error)
+    return failure_of(refusal, request)
 
 
 def _denied(request: HttpRequest) -> str:
