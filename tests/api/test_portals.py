@@ -135,7 +135,10 @@ class Unauthorized(rest.APIException):
 @pytest.mark.parametrize(
     ("error", "failure"),
     [
-        (rest.AuthenticationFailed({"detail": "No.", "code": 7}), (403, AUTH, "No.")),
+        (
+            rest.AuthenticationFailed({"detail": "No.", "code": "token_not_valid"}),
+            (403, AUTH, "No."),
+        ),
         (rest.NotAuthenticated(["Sign in.", "Sign in.", "Soon."]), (403, AUTH, "Sign in. Soon.")),
         (
             rest.PermissionDenied({"reason": {"message": "Blocked."}, "also": ["Ask."]}),
