@@ -25,9 +25,10 @@ from django.utils.translation import gettext_lazy as _
 from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
 from ..loading.report import write_report
-from ..models import Load, LoadState
-from .access import may, require
+from ..models import Load, LoadState, Resource
+from .access import has_any_at_once, may, require, viewable
 from .drafting import options_page, preview_page
+from .refusals import RefusalAwareAdmin
 from .showing import (
     UNSHOWN,
     address_of,
@@ -64,7 +65,7 @@ _WAY = (
 
 
 @admin.register(Load)
-class LoadAdmin(admin.ModelAdmin):
+class LoadAdmin(RefusalAwareAdmin):
     """Loads: nobody writes them, but they can be watched, ended and begun again."""
 
     list_display = (
@@ -88,6 +89,10 @@ class LoadAdmin(admin.ModelAdmin):
         css = {"all": ("datastore_search/admin.css",)}
         js = ("datastore_search/loads.js",)
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the app to whoever may view any resource."""
+        return super().has_module_permission(request) or has_any_at_once(request)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Let only loading make loads."""
         return False
@@ -105,8 +110,20 @@ class LoadAdmin(admin.ModelAdmin):
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
-        """Leave out what no list shows."""
-        return super().get_queryset(request).defer(*UNSHOWN)
+        """List the loads of what the user may view; leave out what no list shows."""
+        loads = super().get_queryset(request).defer(*UNSHOWN)
+        found = viewable(request)
+        if found.is_everything:
+            return loads
+        return loads.filter(resource__in=Resource.objects.filter(found.condition))
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Load | None:
+        """Find a load, listed or not: its page asks for the permission that it takes."""
+        if not object_id.isdecimal():
+            return None
+        return Load.objects.defer(*UNSHOWN).select_related("resource").filter(pk=object_id).first()
 
     def get_urls(self) -> list[URLPattern]:
         """Add the pages of a load, and what can be done with it."""

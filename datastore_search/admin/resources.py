@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db import connections, models, router
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -20,9 +21,10 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..models import Alias, Field, Load, Resource
-from .access import OfResource, may, require
+from .access import OfResource, has_any_at_once, may, require, viewable
 from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
+from .refusals import RefusalAwareAdmin
 from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
 
 #: Loads that the page of a resource lists; the list of loads has all.
@@ -62,7 +64,7 @@ class AliasInline(OfResource):
 
 
 @admin.register(Resource)
-class ResourceAdmin(admin.ModelAdmin):
+class ResourceAdmin(RefusalAwareAdmin):
     """Resources."""
 
     form = ResourceForm
@@ -85,6 +87,10 @@ class ResourceAdmin(admin.ModelAdmin):
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
         js = ("datastore_search/loads.js",)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the app to whoever may view any resource."""
+        return super().has_module_permission(request) or has_any_at_once(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Ask in general, then for this resource."""
@@ -127,12 +133,30 @@ class ResourceAdmin(admin.ModelAdmin):
         return [AliasInline, FieldInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """Read the newest loads of all shown resources at once."""
+        """List what the user may view, with the newest loads of all shown resources at once."""
         newest = Prefetch("loads", _NEWEST.distinct("resource_id"), to_attr="newest")
-        return super().get_queryset(request).prefetch_related(newest)
+        resources = super().get_queryset(request).filter(viewable(request).condition)
+        return resources.prefetch_related(newest)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Resource | None:
+        """Find a resource, listed or not: its page asks for the permission that it takes."""
+        try:
+            return Resource.objects.filter(pk=object_id).first()
+        except ValidationError:  # no id
+            return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all shown resources in one query."""
+        if not viewable(request).is_complete:
+            messages.warning(
+                request,
+                gettext(
+                    "There are more resources than can be asked about: some that you may view are"
+                    " not listed."
+                ),
+            )
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         loads = [r.current_load_id for r in resources if r.current_load_id]
