@@ -17,7 +17,7 @@ from .conf import conf
 from .loading.fetching.addresses import is_host
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
-from .task_framework import TaskException
+from .task_framework import DummyBackend, TaskException
 
 
 @register(Tags.translation)
@@ -58,7 +58,7 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
     try:
         # Importing it asks the backend, too.
         task = import_string("datastore_search.tasks.run_load")
-        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+        backend = task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).get_backend()
     except (ImproperlyConfigured, TaskException) as error:
         return [
             Error(
@@ -68,7 +68,16 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
                 id="datastore_search.E004",
             )
         ]
-    return []
+    if not isinstance(backend, DummyBackend):
+        return []
+    return [
+        Warning(
+            "Loads are queued and never run: the backend of tasks is a dummy.",
+            hint=f"Put another backend into TASKS[{conf.TASKS_BACKEND!r}]: one with a worker, or"
+            " the immediate one.",
+            id="datastore_search.W003",
+        )
+    ]
 
 
 @register(Tags.security)

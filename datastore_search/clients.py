@@ -44,7 +44,7 @@ class Client:
     @classmethod
     def of(cls, request: _Request) -> Client:
         """Describe the client of a request; its token or session is looked at only when asked."""
-        return cls(request.META, lambda: bool(request.user.is_authenticated))
+        return cls(request.META, lambda: bool(request.user and request.user.is_authenticated))
 
     def is_gone(self) -> bool:
         """Tell whether the client has closed the connection, as far as the server says."""

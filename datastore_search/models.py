@@ -11,7 +11,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import PurePath
@@ -24,6 +24,7 @@ from django.core.files.storage import Storage, storages
 from django.db import connections, models, router, transaction
 from django.db.models.base import ModelBase
 from django.db.models.functions import JSONObject
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -32,6 +33,7 @@ from .conf import conf
 from .exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
 from .exceptions.loads import BadRow, LoadFailed, Remark
 from .field_types import field_types
+from .object_permissions import Permitted, permitted
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -150,10 +152,15 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
     delete.queryset_only = True  # type: ignore[attr-defined] # Django's mark
 
-    def readable_by(self, user: Reader) -> Self:
-        """Keep the resources whose records a user may read; each private one is asked about."""
-        private = [found.pk for found in self.filter(private=True) if found.readable_by(user)]
-        return self.filter(models.Q(private=False) | models.Q(pk__in=private))
+    def permitted_to(self, user: Reader, *verbs: str, max_asked: int | None = None) -> Permitted:
+        """Find the resources for which a user has one of some permissions (view, change)."""
+        permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
+        return permitted(user, permissions, self, max_asked=max_asked)
+
+    def readable_by(self, user: Reader) -> Permitted:
+        """Find the resources whose records a user may read."""
+        found = self.filter(private=True).permitted_to(user, "view")
+        return replace(found, condition=models.Q(private=False) | found.condition)
 
     def named(self, name: uuid.UUID | str) -> Self:
         """Keep the resource that has an id or an alias; what is too long to be one names none."""
@@ -581,6 +588,8 @@ class Load(Published):
     #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
     preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
+    #: When the load, or the look at a draft, was queued for a worker.
+    queued_at = models.DateTimeField(null=True, editable=False)
     began = models.DateTimeField(_("began"), null=True, editable=False)
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
@@ -625,6 +634,15 @@ class Load(Published):
         return self.state == LoadState.DRAFT or (
             self.state == LoadState.QUEUED and self.began is None
         )
+
+    @property
+    def untaken_for(self) -> timedelta | None:
+        """Say for how long no worker has taken what is queued; None when nothing waits for one."""
+        if self.state == LoadState.DRAFT and self.preview is None:
+            is_taken = self.seen is not None and self.queued_at and self.seen >= self.queued_at
+        else:
+            is_taken = not (self.state == LoadState.QUEUED and self.began is None)
+        return None if is_taken or self.queued_at is None else timezone.now() - self.queued_at
 
     @property
     def can_be_retried(self) -> bool:

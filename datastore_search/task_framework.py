@@ -8,9 +8,15 @@ import django
 
 if TYPE_CHECKING or django.VERSION >= (6, 0):  # the package has the same names
     from django.tasks import task
+    from django.tasks.backends.dummy import DummyBackend
     from django.tasks.exceptions import TaskException
 else:
     from django_tasks import task
-    from django_tasks.exceptions import TaskException
+    from django_tasks.backends.dummy import DummyBackend
 
-__all__ = ["TaskException", "task"]
+    try:
+        from django_tasks.exceptions import TaskException
+    except ImportError:  # before 0.9, which Wagtail 7.0 and 7.1 ask for
+        from django_tasks.exceptions import InvalidTaskError as TaskException
+
+__all__ = ["DummyBackend", "TaskException", "task"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.contrib.auth.models import Permission
 from django.db import connection
 
 from datastore_search.loading import LoadOptions, load_file
-from datastore_search.models import Resource
+from datastore_search.models import Load, LoadState, Resource
 from datastore_search.search import Page, Query, answer_from, search
 from datastore_search.tokens import issue_token
 
@@ -35,6 +36,21 @@ def make_resource(
     resource = Resource.objects.create(**values)
     load_csv(resource, csv, types=types)
     return resource
+
+
+def make_listed(name: str, **values: Any) -> Resource:
+    """Make a resource that is listed as if it were loaded; it has no table of records."""
+    resource = Resource.objects.create(name=name, **values)
+    resource.current_load = Load.objects.create(
+        resource=resource, source=f"{name}.csv", language="english", state=LoadState.READY
+    )
+    resource.save()
+    return resource
+
+
+def grant(user: Any, verb: str, resource: Resource) -> None:
+    """Let a user, or a group, do something with one resource, as django-guardian keeps it."""
+    import_module("guardian.shortcuts").assign_perm(f"{verb}_resource", user, resource)
 
 
 def load_csv(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import django
 import pytest
+from django.apps import apps
 from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
 
 from datastore_search.loading import jobs
 from datastore_search.models import Resource
@@ -34,6 +39,25 @@ def uploads(settings: Any, tmp_path: Path) -> Path:
     """A folder for uploads, which goes with the test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return tmp_path / "media"
+
+
+@pytest.fixture
+def guardian(db: None, settings: Any) -> Iterator[None]:
+    """A portal with permissions for single objects, kept by django-guardian."""
+    settings.ANONYMOUS_USER_NAME = None
+    settings.GUARDIAN_MONKEY_PATCH_USER = settings.GUARDIAN_MONKEY_PATCH_GROUP = False
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "guardian"]
+    settings.AUTHENTICATION_BACKENDS = [
+        "django.contrib.auth.backends.ModelBackend",
+        "guardian.backends.ObjectPermissionBackend",
+    ]
+    models = import_module("guardian.models")  # once the app is installed
+    apps.clear_cache()  # models know their relations of before
+    with connection.schema_editor() as editor:
+        editor.create_model(models.UserObjectPermission)
+        editor.create_model(models.GroupObjectPermission)
+    yield
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture

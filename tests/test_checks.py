@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from datastore_search import storage
+from datastore_search.task_framework import DummyBackend
 
 
 def ids(*, databases: list[str] | None = None) -> set[str]:
@@ -70,6 +71,12 @@ def test_tasks_that_nobody_would_run_are_e004(settings: Any, setting: str) -> No
     setattr(settings, setting, "nowhere")
 
     assert ids() == {"datastore_search.E004"}
+
+
+def test_a_backend_that_runs_nothing_is_w003(settings: Any) -> None:
+    settings.TASKS = {"default": {"BACKEND": f"{DummyBackend.__module__}.DummyBackend"}}
+
+    assert ids() == {"datastore_search.W003"}
 
 
 def test_a_queue_of_its_own_passes(settings: Any) -> None:

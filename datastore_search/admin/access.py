@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
 from ..models import MAX_ALIAS_LENGTH, Resource
+from ..object_permissions import Permitted
+
+#: Changing is seeing.
+_SEEING = ("view", "change")
+
+_KEPT = "_datastore_viewable"
 
 
 def may(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
-    """Ask for a permission (view, change) in general, or for this resource; changing is seeing."""
+    """
+    Ask for a permission (view, change) for this resource, or in general; changing is seeing.
+
+    Whoever may view any resource may look at the lists, which ``viewable`` keeps to those.
+    """
     user = request.user
-    verbs = (verb, "change") if verb == "view" else (verb,)
-    if resource is None:
-        return any(user.has_perm(f"datastore_search.{each}_resource") for each in verbs)
-    return any(resource.permits(user, each) for each in verbs)
+    verbs = _SEEING if verb == "view" else (verb,)
+    if resource is not None:
+        return any(resource.permits(user, each) for each in verbs)
+    if any(user.has_perm(f"datastore_search.{each}_resource") for each in verbs):
+        return True
+    return verb == "view" and Resource.objects.filter(viewable(request).condition).exists()
+
+
+def viewable(request: HttpRequest) -> Permitted:
+    """Find the resources that the user may view, once for each request."""
+    kept = vars(request)
+    if _KEPT not in kept:
+        kept[_KEPT] = Resource.objects.permitted_to(request.user, *_SEEING)
+    return cast("Permitted", kept[_KEPT])
+
+
+def has_any_at_once(request: HttpRequest) -> bool:
+    """
+    Tell whether the user may view any resource, as far as a query can say.
+
+    Every page of the admin asks this for its menu, so backends are not asked about one resource
+    after the other.
+    """
+    found = Resource.objects.permitted_to(request.user, *_SEEING, max_asked=0)
+    return Resource.objects.filter(found.condition).exists()
 
 
 def require(request: HttpRequest, verb: str, resource: Resource) -> None:

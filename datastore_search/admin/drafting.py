@@ -17,6 +17,7 @@ from ..loading import LoadOptions, drafts, effective
 from ..models import Load, Resource
 from .forms import LoadForm, PreviewForm
 from .found import found_in
+from .showing import untaken
 
 _PREVIEW = "admin:datastore_search_load_preview"
 
@@ -67,6 +68,7 @@ def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
         return _answered(request, load, form.chosen())
     context = _context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"found": found, "form": form, "fields": found.fields(form) if found else ()}
+    context["untaken"] = untaken(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
 

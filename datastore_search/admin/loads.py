@@ -25,10 +25,11 @@ from django.utils.translation import gettext_lazy as _
 from ..exceptions.loads import LoadFailed
 from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
 from ..loading.report import write_report
-from ..models import Load, LoadState
-from .access import may, refuse_long_id, require
+from ..models import Load, LoadState, Resource
+from .access import has_any_at_once, may, refuse_long_id, require, viewable
 from .drafting import options_page, preview_page
 from .receiving import receives_files
+from .refusals import RefusalAwareAdmin
 from .showing import (
     UNSHOWN,
     address_of,
@@ -65,7 +66,7 @@ _WAY = (
 
 
 @admin.register(Load)
-class LoadAdmin(admin.ModelAdmin):
+class LoadAdmin(RefusalAwareAdmin):
     """Loads: nobody writes them, but they can be watched, ended and begun again."""
 
     list_display = (
@@ -89,6 +90,10 @@ class LoadAdmin(admin.ModelAdmin):
         css = {"all": ("datastore_search/admin.css",)}
         js = ("datastore_search/loads.js",)
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the app to whoever may view any resource."""
+        return super().has_module_permission(request) or has_any_at_once(request)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Let only loading make loads."""
         return False
@@ -106,8 +111,25 @@ class LoadAdmin(admin.ModelAdmin):
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
-        """Leave out what no list shows."""
-        return super().get_queryset(request).defer(*UNSHOWN)
+        """List the loads of what the user may view; leave out what no list shows."""
+        loads = super().get_queryset(request).defer(*UNSHOWN)
+        found = viewable(request)
+        if found.is_everything:
+            return loads
+        return loads.filter(resource__in=Resource.objects.filter(found.condition))
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Load | None:
+        """
+        Find a load, listed or not: its page asks for the permission that it takes.
+
+        Raises: ``Http404`` for a part of the address that is too long: no message repeats it.
+        """
+        refuse_long_id(object_id)
+        if not object_id.isdecimal():
+            return None
+        return Load.objects.defer(*UNSHOWN).select_related("resource").filter(pk=object_id).first()
 
     def get_urls(self) -> list[URLPattern]:
         """Add the pages of a load, and what can be done with it."""
@@ -126,17 +148,6 @@ class LoadAdmin(admin.ModelAdmin):
                 path(f"<int:load_id>/{address}", of_load, name=f"datastore_search_load_{known}")
             )
         return [*added, *super().get_urls()]
-
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Load | None:
-        """
-        Find a load by a part of the address.
-
-        Raises: ``Http404`` for a part that is too long: it is not repeated in a message.
-        """
-        refuse_long_id(object_id)
-        return super().get_object(request, object_id, from_field)
 
     # Columns ------------------------------------------------------------------------------------
 

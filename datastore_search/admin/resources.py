@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
 from django.db import connections, models, router
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -20,10 +21,11 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..models import Alias, Field, Load, Resource
-from .access import OfResource, may, refuse_long_id, require
+from .access import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
 from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
 from .receiving import receives_files
+from .refusals import RefusalAwareAdmin
 from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
 from .waiting import LimitedWaits
 
@@ -64,7 +66,7 @@ class AliasInline(OfResource):
 
 
 @admin.register(Resource)
-class ResourceAdmin(LimitedWaits):
+class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
     """Resources."""
 
     form = ResourceForm
@@ -87,6 +89,10 @@ class ResourceAdmin(LimitedWaits):
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
         js = ("datastore_search/loads.js",)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the app to whoever may view any resource."""
+        return super().has_module_permission(request) or has_any_at_once(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Ask in general, then for this resource."""
@@ -120,17 +126,6 @@ class ResourceAdmin(LimitedWaits):
         require(request, "change", resource)
         return resource
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: str | None = None
-    ) -> Resource | None:
-        """
-        Find a resource by a part of the address.
-
-        Raises: ``Http404`` for a part that is too long: it is not repeated in a message.
-        """
-        refuse_long_id(object_id)
-        return super().get_object(request, object_id, from_field)
-
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show what a resource has only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
@@ -148,12 +143,35 @@ class ResourceAdmin(LimitedWaits):
         return [AliasInline, FieldInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """Read the newest loads of all shown resources at once."""
+        """List what the user may view, with the newest loads of all shown resources at once."""
         newest = Prefetch("loads", _NEWEST.distinct("resource_id"), to_attr="newest")
-        return super().get_queryset(request).prefetch_related(newest)
+        resources = super().get_queryset(request).filter(viewable(request).condition)
+        return resources.prefetch_related(newest)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Resource | None:
+        """
+        Find a resource, listed or not: its page asks for the permission that it takes.
+
+        Raises: ``Http404`` for a part of the address that is too long: no message repeats it.
+        """
+        refuse_long_id(object_id)
+        try:
+            return Resource.objects.filter(pk=object_id).first()
+        except ValidationError:  # no id
+            return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all shown resources in one query."""
+        if not viewable(request).is_complete:
+            messages.warning(
+                request,
+                gettext(
+                    "There are more resources than can be asked about: some that you may view are"
+                    " not listed."
+                ),
+            )
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         loads = [r.current_load_id for r in resources if r.current_load_id]

@@ -13,7 +13,12 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 
+from ..conf import conf
+from ..loading.workers import worker_command
 from ..models import Load, LoadState, Resource
+
+#: A worker that is running and has nothing else to do takes a load within seconds.
+NOTICE_AFTER = timedelta(seconds=30)
 
 #: What a load knows and no list shows.
 UNSHOWN = ("common", "options", "preview", "profiles", "remarks")
@@ -66,8 +71,23 @@ def progress_of(load: Load) -> dict[str, Any]:
     }
 
 
+def untaken(load: Load) -> str:
+    """Say that no worker has taken what waits for one, and how to start one; nothing until then."""
+    waited = load.untaken_for
+    if waited is None or waited < NOTICE_AFTER or load.cancelling:
+        return ""
+    said = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
+    if command := worker_command():
+        hint = gettext("Start one: %(command)s") % {"command": command}
+    else:
+        hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}
+    return f"{said % {'time': roughly(waited)}} {hint}"
+
+
 def advance(load: Load) -> str:
     """Say how many records are written, and how far the load is, as far as it is known."""
+    if waiting := untaken(load):
+        return waiting
     if not load.total or load.state != LoadState.COPYING or load.cancelling:
         return brief(load)
     written = gettext("%(done)s of %(total)s records") % {
@@ -81,6 +101,8 @@ def brief(load: Load) -> str:
     """Say how far a load is and how long the rest takes, as far as it is known."""
     if load.cancelling and not load.is_finished:
         return gettext("is being cancelled")
+    if load.state == LoadState.QUEUED and untaken(load):
+        return gettext("waits for a worker")
     said = []
     if load.percentage is not None:
         said.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})

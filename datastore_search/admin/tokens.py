@@ -1,4 +1,9 @@
-"""API tokens: issued here, shown once, deleted to revoke them."""
+"""
+API tokens: issued here, shown once, deleted to revoke them.
+
+A token can do what its user can.  So the permission to add tokens is one to add tokens of one's
+own: only superusers see, issue and revoke the tokens of others.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,16 @@ import knox.admin  # noqa: F401 - registers knox's own page for tokens, which ou
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from knox.crypto import hash_token
 from knox.models import get_token_model
 
 from ..tokens import issue_token
+from .refusals import RefusalAwareAdmin
 
 AuthToken = get_token_model()
 
@@ -29,8 +37,16 @@ class TokenForm(forms.ModelForm):
         fields = ("user", "expiry")
 
 
+class OwnTokenForm(forms.ModelForm):
+    """Until when one's own new token is valid."""
+
+    class Meta:
+        model = AuthToken
+        fields = ("expiry",)
+
+
 @admin.register(AuthToken)
-class TokenAdmin(admin.ModelAdmin):
+class TokenAdmin(RefusalAwareAdmin):
     """API tokens: issued here, shown once, deleted to revoke them."""
 
     form = TokenForm
@@ -48,13 +64,47 @@ class TokenAdmin(admin.ModelAdmin):
         users = self.admin_site._registry.get(get_user_model())  # noqa: SLF001 - Django's own checks read it so
         return ("user",) if users and users.get_search_fields(request) else ()
 
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Ask for the permission, and for the tokens of others for a superuser."""
+        return super().has_view_permission(request, obj) and _may_handle(request, obj)
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Tokens are issued and revoked, never changed."""
         return False
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Ask for the permission, and for the tokens of others for a superuser."""
+        return super().has_delete_permission(request, obj) and _may_handle(request, obj)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """List one's own tokens, and to superusers those of everybody."""
+        tokens = super().get_queryset(request)
+        return tokens if _is_superuser(request) else tokens.filter(user=request.user)
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm]:
+        """Ask superusers alone whose the token is to be."""
+        form = TokenForm if _is_superuser(request) else OwnTokenForm
+        return super().get_form(request, obj, change=change, **{"form": form, **kwargs})
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """
+        Issue a token.
+
+        Raises: ``PermissionDenied`` when somebody else's is asked for by who is no superuser.
+        """
+        asked = request.POST.get("user", str(request.user.pk))
+        if asked != str(request.user.pk) and not _is_superuser(request):
+            raise PermissionDenied
+        return super().add_view(request, form_url, extra_context)
+
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Issue the token and show it."""
-        token = issue_token(obj.user, until=form.cleaned_data["expiry"])
+        owner: Any = obj.user if _is_superuser(request) else request.user
+        token = issue_token(owner, until=form.cleaned_data["expiry"])
         obj.__dict__.update(AuthToken.objects.get(digest=hash_token(token)).__dict__)
         messages.warning(
             request,
@@ -68,3 +118,12 @@ class TokenAdmin(admin.ModelAdmin):
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
         """Go back to the list; that the token was issued has been said."""
         return self.response_post_save_add(request, obj)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return bool(getattr(request.user, "is_superuser", False))
+
+
+def _may_handle(request: HttpRequest, token: Any) -> bool:
+    """Tell whether somebody may see and revoke a token; without one, whether any at all."""
+    return token is None or token.user_id == request.user.pk or _is_superuser(request)

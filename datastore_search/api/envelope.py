@@ -8,7 +8,8 @@ of the path, without a word of SQL.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
@@ -22,6 +23,7 @@ from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from .. import storage
 from ..exceptions import (
     AccessDenied,
     BadRequest,
@@ -113,6 +115,11 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
 
     Source: Django REST framework's ``EXCEPTION_HANDLER``, of which this is one.
     """
+    refusal = storage.refusal_of(error)
+    if refusal is not None:
+        # What the database said is for those who run the portal.
+        logger.error("The database refused a request.", exc_info=error)
+        error = refusal
     code, members = _described(error)
     if isinstance(error, TemporarilyUnavailable):
         logger.warning("datastore_search refused a request for now: %s", type(error).__name__)
@@ -126,7 +133,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
 
 def _described(error: Exception) -> tuple[int, dict[str, Any]]:
     """Say an exception as a status and the members of ``error``."""
-    if isinstance(error, rest.ValidationError):
+    if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):
         faults = error.faults if isinstance(error, InvalidParameters) else (error,)
@@ -134,13 +141,41 @@ def _described(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}
     if isinstance(error, rest.APIException):
-        unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)
-        code = status.HTTP_403_FORBIDDEN if unknown_user else error.status_code
-        return code, {"message": str(error.detail)}
+        return _code_of(error), {"message": _sentence(error.detail) or str(error.default_detail)}
     for kinds, code, message in _OTHERS:
         if isinstance(error, kinds):
             return code, {"message": str(message or error)}
     return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": str(_("Internal server error"))}
+
+
+def _code_of(error: rest.APIException) -> int:
+    """Give the status that CKAN has for a failure of REST framework's, or of a portal's classes."""
+    if isinstance(error, rest.ValidationError):
+        return status.HTTP_409_CONFLICT
+    is_unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)
+    if is_unknown_user or error.status_code == status.HTTP_401_UNAUTHORIZED:
+        return status.HTTP_403_FORBIDDEN
+    return error.status_code
+
+
+def _sentence(detail: Any) -> str:
+    """
+    Say what an ``APIException`` holds as a text for people.
+
+    Classes of others put an object or a list there, with the sentence among other members: see
+    simplejwt's ``InvalidToken``.
+    """
+    if isinstance(detail, Mapping):
+        for name in ("detail", "message"):
+            if name in detail:
+                return _sentence(detail[name])
+        parts: Iterable[Any] = detail.values()
+    elif isinstance(detail, list | tuple):
+        parts = detail
+    else:
+        return str(detail)
+    said = dict.fromkeys(map(_sentence, islice(parts, FAULTS_SAID)))
+    return " ".join(filter(None, said))
 
 
 def _members(faults: Iterable[InvalidParameter]) -> dict[str, Any]:

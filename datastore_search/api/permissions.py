@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
 from ..exceptions import (
@@ -13,23 +13,32 @@ from ..exceptions import (
     TokenWriteDenied,
     WriteDenied,
 )
-from ..models import Resource
-from .authentication import REJECTED
+from ..models import Reader, Resource
+from .parameters import printable
 
 
-def check_may_read(request: Request, resource: Resource) -> None:
+def reader_of(request: Request) -> Reader:
+    """Give the user who asks; a portal may have told REST framework that nobody is ``None``."""
+    return request.user or AnonymousUser()
+
+
+def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
     Refuse a reader who may not see the records of a resource.
 
+    ``name`` is the id or alias that the client asked for.  A refusal repeats it, and never the id
+    that an alias stands for.
+
     Raises: ``AccessDenied``.
     """
-    if not resource.private or resource.readable_by(request.user):
+    if not resource.private or resource.readable_by(reader_of(request)):
         return  # of a public one, nobody asks whose the token is
-    if request.auth == REJECTED:
-        raise TokenDenied(resource=resource.pk)
+    asked = printable(name)
     if isinstance(request.user, AbstractBaseUser):
-        raise AccessDenied(user=request.user.get_username(), resource=resource.pk)
-    raise AnonymousDenied(resource=resource.pk)
+        raise AccessDenied(user=request.user.get_username(), resource=asked)
+    if _has_sent_token(request):
+        raise TokenDenied(resource=asked)
+    raise AnonymousDenied(resource=asked)
 
 
 def check_may_send_records(request: Request) -> None:
@@ -38,20 +47,25 @@ def check_may_send_records(request: Request) -> None:
 
     Raises: ``AccessDenied``.
     """
-    if not request.user.is_authenticated:
-        raise TokenWriteDenied if request.auth == REJECTED else AnonymousWriteDenied
+    if not reader_of(request).is_authenticated:
+        raise TokenWriteDenied if _has_sent_token(request) else AnonymousWriteDenied
 
 
-def check_may_write(request: Request, resource: Resource, verb: str = "change") -> None:
+def check_may_write(request: Request, resource: Resource, name: str, verb: str = "change") -> None:
     """
-    Refuse a user who may not add, change or delete a resource.
+    Refuse a user who may not add, change or delete a resource, as ``check_may_read`` does.
 
     Raises: ``AccessDenied``.
     """
-    if resource.permits(request.user, verb):
+    if resource.permits(reader_of(request), verb):
         return
-    if request.auth == REJECTED:
-        raise TokenWriteDenied
     if isinstance(request.user, AbstractBaseUser):
-        raise WriteDenied(user=request.user.get_username(), resource=resource.pk)
+        raise WriteDenied(user=request.user.get_username(), resource=printable(name))
+    if _has_sent_token(request):
+        raise TokenWriteDenied
     raise AnonymousWriteDenied
+
+
+def _has_sent_token(request: Request) -> bool:
+    """Tell whether an anonymous client sent a token that no authentication class knows."""
+    return bool(request.META.get("HTTP_AUTHORIZATION"))

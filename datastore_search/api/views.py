@@ -46,6 +46,9 @@ class EnvelopeView(APIView):
     """A view whose answers, and failures, are envelopes in the language of the path."""
 
     http_method_names: tuple[str, ...] = ("get", "post", "head", "options")
+    # What a portal chooses for its own views in REST_FRAMEWORK does not hold for these: CKAN's
+    # clients know one form of the addresses, of what is sent and of the answer.  Throttles do hold.
+    versioning_class = None
     permission_classes = ()
     parser_classes = ()
     renderer_classes = (EnvelopeRenderer,)

@@ -169,6 +169,19 @@ class WriteBlocked(TemporarilyUnavailable):
     message = _("Another change of the resource has not ended yet. Try again in a moment.")
 
 
+class DatabaseReadOnly(TemporarilyUnavailable):
+    message = _("The database can only be read at the moment. Nothing was changed.")
+    wait = 60
+
+
+class PrivilegeMissing(TemporarilyUnavailable):
+    message = _(
+        "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
+        " those who run the portal."
+    )
+    wait = 60
+
+
 class InvalidParameter(DatastoreError):
     """A parameter cannot be used; ``parameter`` names it."""
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from django.core.files import File
 from django.db import router, transaction
+from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from ..conf import conf
@@ -124,6 +125,8 @@ def _is_read_soon(file: File) -> bool:
 
 
 def _hand_over(load: Load) -> None:
+    load.queued_at = timezone.now()
+    Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
     try:
         # By its path, for tasks know loads and not the other way round.
         task = import_string("datastore_search.tasks.look_at_draft")
@@ -136,6 +139,8 @@ def _hand_over(load: Load) -> None:
 
 def look(load: Load) -> None:
     """Find out what is in a draft's file, and keep it with the draft."""
+    load.seen = timezone.now()
+    Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(seen=load.seen)
     try:
         with working_folder() as folder:
             found = _looked(load, folder)

@@ -115,8 +115,8 @@ def new_load(resource: Resource, options: LoadOptions, *, source: str, **values:
 
 def queue(load: Load) -> None:
     """Let a worker run a load, be it new or a draft, once the transaction is committed."""
-    load.state = LoadState.QUEUED
-    load.save(update_fields=["state"])
+    load.state, load.queued_at = LoadState.QUEUED, timezone.now()
+    load.save(update_fields=["state", "queued_at"])
     when_committed(partial(_hand_over, load))
 
 

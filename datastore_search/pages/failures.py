@@ -6,10 +6,11 @@ import logging
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from django.db.utils import InterfaceError, OperationalError
+from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from .. import storage
 from ..exceptions import (
     AccessDenied,
     QueryTooSlow,
@@ -39,6 +40,10 @@ ANTICIPATED = (
 )
 
 
+#: What may be a refusal of the database: see ``storage.refusal_of``.
+REFUSED = (InternalError, ProgrammingError)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A status, and what the page says."""
@@ -58,8 +63,6 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
         case UnknownResource():
             message = _("There is no such resource, or nothing has been loaded into it yet.")
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), message)
-        case UnknownPage():
-            return Failure(HTTPStatus.NOT_FOUND, _("Not found"), str(error))
         case RequestTooLarge():
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             return Failure(status, _("Request too large"), str(error))
@@ -79,6 +82,15 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
             message = _("The database cannot be reached. Try again in a moment.")
     wait = getattr(error, "wait", None)
     return Failure(HTTPStatus.SERVICE_UNAVAILABLE, _("Not available at the moment"), message, wait)
+
+
+def refused(error: Exception, request: HttpRequest) -> Failure | None:
+    """Say a refusal of the database to the reader; None when something else is wrong."""
+    refusal = storage.refusal_of(error)
+    if refusal is None:
+        return None
+    logger.error("The database refused a request.", exc_info=error)
+    return failure_of(refusal, request)
 
 
 def _denied(request: HttpRequest) -> str:

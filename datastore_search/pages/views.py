@@ -26,13 +26,14 @@ from ..clients import Client
 from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
-from ..models import Reader, Resource
+from ..models import Resource
+from ..object_permissions import Permitted
 from ..request_size import check_query_string
 from ..search import Look, Page, Query, answer_from, search
 from ..validators import Unchanged, Validators, keep
 from .addresses import Parameters, link, with_query
 from .api_example import curl
-from .failures import ANTICIPATED, failure_of
+from .failures import ANTICIPATED, REFUSED, Failure, failure_of, refused
 from .filters import PREFIX, CatalogueFilterSet, RecordFilterSet, plain
 from .profiles import field_notes
 from .records import columns_of, rows_of
@@ -62,7 +63,12 @@ class PageView(View):
             except Unchanged as unchanged:
                 response = unchanged.response
             except ANTICIPATED as error:
-                response = self._failure(error)
+                response = self._failure(failure_of(error, request))
+            except REFUSED as error:
+                failure = refused(error, request)
+                if failure is None:
+                    raise
+                response = self._failure(failure)
         response["Content-Language"] = language
         return response
 
@@ -79,8 +85,7 @@ class PageView(View):
         keep(response, private=private, vary=_VARY)
         return response
 
-    def _failure(self, error: Exception) -> HttpResponse:
-        failure = failure_of(error, self.request)
+    def _failure(self, failure: Failure) -> HttpResponse:
         response = self._rendered("failure.html", {"failure": failure}, failure.status)
         add_never_cache_headers(response)
         if failure.wait:
@@ -101,7 +106,8 @@ class Paging:
     """
     Where a page lies among the others.
 
-    ``number`` counts pages from 1, ``total`` what is on all of them.
+    ``number`` counts pages from 1, ``total`` what is on all of them; where that is not all there
+    is, it is not ``is_exact`` and not shown.
     """
 
     request: HttpRequest
@@ -109,6 +115,7 @@ class Paging:
     number: int
     size: int
     total: int
+    is_exact: bool = True
 
     @property
     def first(self) -> str:
@@ -176,7 +183,8 @@ class CatalogueView(PageView):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """List them."""
-        filters = CatalogueFilterSet(request.GET, catalogue_of(request.user))
+        readable = Resource.objects.filter(current_load__isnull=False).readable_by(request.user)
+        filters = CatalogueFilterSet(request.GET, catalogue_of(readable))
         if not filters.is_valid():
             return self.page(
                 "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
@@ -192,7 +200,12 @@ class CatalogueView(PageView):
             "q": filters.form.cleaned_data["q"],
             "entries": [self._entry(resource) for resource in resources],
             "paging": Paging(
-                request, plain(request.GET), number, RESOURCES_A_PAGE, found.paginator.count
+                request,
+                plain(request.GET),
+                number,
+                RESOURCES_A_PAGE,
+                found.paginator.count,
+                is_exact=readable.is_complete,
             ),
         }
         # Whoever is signed in may see another total than everybody, on any page.
@@ -208,12 +221,11 @@ class CatalogueView(PageView):
         )
 
 
-def catalogue_of(user: Reader) -> QuerySet[Resource]:
-    """Read the loaded resources that a user may read, in the order of their titles."""
+def catalogue_of(readable: Permitted) -> QuerySet[Resource]:
+    """Read the loaded resources among those that a user may read, in the order of their titles."""
     title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
     return (
-        Resource.objects.filter(current_load__isnull=False)
-        .readable_by(user)
+        Resource.objects.filter(readable.condition, current_load__isnull=False)
         .select_related("current_load")
         .annotate(field_count=Count("fields"))
         .order_by(Lower(title), "pk")

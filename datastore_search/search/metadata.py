@@ -6,10 +6,14 @@ Source: CKAN's pseudo table of this name; it lists private tables to everybody, 
 
 from __future__ import annotations
 
+from typing import LiteralString, cast
+
+from django.db import router
 from psycopg import sql
 
 from ..filters import Clause
-from ..models import Alias, Reader, Resource
+from ..models import Alias, Load, Reader, Resource, ResourceQuerySet
+from ..object_permissions import Permitted
 from .relations import Relation
 
 #: Asked for in place of a resource's id.
@@ -18,17 +22,23 @@ NAME = "_table_metadata"
 _NAMES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def relation_of_names(user: Reader) -> Relation:
-    """Give the relation of all ids and aliases that a user may read."""
-    readable = Resource.objects.filter(current_load__isnull=False).readable_by(user)
-    readable_ids = list(readable.values_list("pk", flat=True))
+def readable_names(user: Reader) -> Permitted:
+    """Find the loaded resources that a user may read."""
+    return _loaded().readable_by(user)
+
+
+def relation_of_names(readable: Permitted) -> Relation:
+    """Give the relation of the ids and aliases of some loaded resources."""
+    named = _loaded().filter(readable.condition).order_by().values_list("id", "current_load_id")
+    # Written for the database that the records are read from, which decides how names are quoted.
+    text, parameters = named.query.get_compiler(router.db_for_read(Load)).as_sql()
     return Relation(
         source=Clause(
             sql.SQL(_SOURCE).format(
-                resources=sql.Identifier(Resource._meta.db_table),  # noqa: SLF001 - Django's public name for it
+                readable=sql.SQL(cast("LiteralString", text)),  # which the ORM has written
                 aliases=sql.Identifier(Alias._meta.db_table),  # noqa: SLF001 - Django's public name for it
             ),
-            [readable_ids, readable_ids],
+            list(parameters),
         ),
         names=_NAMES,
         language="simple",
@@ -37,18 +47,21 @@ def relation_of_names(user: Reader) -> Relation:
     )
 
 
+def _loaded() -> ResourceQuerySet:
+    return Resource.objects.filter(current_load__isnull=False)
+
+
 _SOURCE = """(
     SELECT _id, data, datastore_search_vector(data, 'simple') AS search
     FROM (
         SELECT row_number() OVER (ORDER BY oid, alias_of NULLS FIRST, name) AS _id,
             jsonb_build_object('name', name, 'oid', oid, 'alias_of', alias_of) AS data
         FROM (
-            SELECT id::text AS name, current_load_id AS oid, NULL AS alias_of FROM {resources}
-            WHERE id = ANY(%s::uuid[])
+            WITH readable (id, oid) AS ({readable})
+            SELECT id::text AS name, oid, NULL AS alias_of FROM readable
             UNION ALL
-            SELECT alias.name, current_load_id, resource.id::text
-            FROM {aliases} AS alias JOIN {resources} AS resource ON resource.id = resource_id
-            WHERE resource.id = ANY(%s::uuid[])
+            SELECT alias.name, oid, readable.id::text
+            FROM {aliases} AS alias JOIN readable ON readable.id = resource_id
         ) AS named
     ) AS numbered
 ) AS record"""

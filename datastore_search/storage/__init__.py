@@ -24,6 +24,7 @@ from .locks import (
     resource_at_work,
 )
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
+from .refusals import refusal_of
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
 from .sessions import Session, Texts, reading, snapshot
 from .tables import (
@@ -77,6 +78,7 @@ __all__ = [
     "record_bytes",
     "record_sizes",
     "record_table",
+    "refusal_of",
     "refuse_if_blocked",
     "remove_fields",
     "resource_at_work",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
-from knox.models import AuthToken
 
 from datastore_search.conf import conf
 from datastore_search.models import Field, Load, LoadState, Resource
-from datastore_search.tokens import user_of
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
 
@@ -198,43 +194,3 @@ def test_who_may_only_view_cannot_load(client: Client, resource: Resource) -> No
     assert response.status_code == 403
     assert "Load a file" not in page.content.decode()
     assert "ready" in page.content.decode()
-
-
-# Tokens -------------------------------------------------------------------------------------------
-
-
-def test_a_token_is_issued_and_shown_once(staff: Client) -> None:
-    reader = make_user("reader")
-
-    response = staff.post("/en/admin/knox/authtoken/add/", {"user": reader.pk}, follow=True)
-
-    (message,) = [text for text in told(response) if "datastore-token" in text]
-    token = message.split('<code class="datastore-token">')[1].split("<")[0]
-    assert user_of(token) == reader
-    assert AuthToken.objects.get().expiry is None
-    assert token not in staff.get("/en/admin/knox/authtoken/").content.decode()
-
-
-def test_a_token_may_expire(staff: Client) -> None:
-    until = timezone.now() + timedelta(days=2)
-
-    staff.post(
-        "/en/admin/knox/authtoken/add/",
-        {
-            "user": make_user("reader").pk,
-            "expiry_0": until.strftime("%Y-%m-%d"),
-            "expiry_1": until.strftime("%H:%M:%S"),
-        },
-    )
-
-    expiry = AuthToken.objects.get().expiry
-    assert abs(expiry - until) < timedelta(seconds=5)
-
-
-def test_a_token_is_revoked_by_deleting_it(staff: Client) -> None:
-    staff.post("/en/admin/knox/authtoken/add/", {"user": make_user("reader").pk})
-    token = AuthToken.objects.get()
-
-    staff.post(f"/en/admin/knox/authtoken/{token.pk}/delete/", {"post": "yes"})
-
-    assert not AuthToken.objects.exists()

@@ -111,6 +111,63 @@ def test_a_wrong_token_is_anonymous_and_the_refusal_says_so(
     assert "token is not valid" in error["message"]
 
 
+READING = ("datastore_search", "datastore_info")
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "Bearer wrong", None])
+def test_a_refusal_names_what_was_asked_for_and_never_what_an_alias_stands_for(
+    client: Client, hidden: Resource, token: str | None
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret plans")
+    sent = issue_token(make_user("nobody")) if token is None else token
+    headers = {"Authorization": sent} if sent else {}
+
+    refused = [
+        *(act(client, name, {"resource_id": "secret plans"}, sent) for name in READING),
+        client.get("/en/api/action/datastore_search?id=secret%20plans", headers=headers),
+        client.get("/en/datastore/dump/secret%20plans", headers=headers),
+        *(
+            Write(name, {"filters": {}} if "records" in name else {}).to(
+                client, "secret plans", sent
+            )
+            for name in WRITING
+        ),
+        act(client, "datastore_create", {"id": "secret plans"}, sent),
+        act(client, "datastore_upsert", {"id": "secret plans", "records": []}, sent),
+    ]
+
+    for response in refused:
+        error_of(response, 403, "Authorization Error")
+        everything = f"{response.content.decode()} {response.headers}"
+        assert str(hidden.pk) not in everything
+        assert hidden.pk.hex not in everything
+        assert not {"ETag", "Last-Modified", "Location"} & {*response.headers}
+    assert "secret plans" in refused[0].json()["error"]["message"]
+
+
+def test_who_may_change_and_not_read_is_refused_by_the_name_that_was_asked_for(
+    client: Client, hidden: Resource
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret")
+    sent = {"id": "secret", "force": True, "records": [], "include_records": True}
+
+    refused = act(client, "datastore_upsert", sent, token_of("clerk", "change"))
+
+    assert error_of(refused, 403, "Authorization Error") == {
+        "message": "Access denied: user clerk may not read resource secret."
+    }
+
+
+def test_an_alias_of_a_private_resource_is_refused_and_an_unknown_one_is_not_found(
+    client: Client, hidden: Resource
+) -> None:
+    Alias.objects.create(resource=hidden, name="secret")
+
+    for address in ("/en/api/action/datastore_search?id=", "/en/datastore/dump/"):
+        assert client.get(f"{address}secret").status_code == 403
+        assert client.get(f"{address}secrets").status_code == 404
+
+
 def test_a_token_elsewhere_does_not_count(client: Client, hidden: Resource) -> None:
     token = make_token()
 
@@ -362,7 +419,7 @@ def test_a_refusal_to_write_reveals_nothing_of_a_private_resource(
             known.setdefault("filters", {})
         refused = Write(action, known).to(client, name, token)
         assert error_of(refused, 403, "Authorization Error") == {
-            "message": f"Access denied: user clerk may not change resource {hidden.pk}."
+            "message": f"Access denied: user clerk may not change resource {name}."
         }
 
 
@@ -445,7 +502,8 @@ def test_an_alias_of_a_private_resource_is_as_private(
     allowed = act(client, action, {"resource_id": "secret"}, make_token())
 
     error = error_of(by_alias, 403, "Authorization Error")
-    assert error == error_of(by_id, 403, "Authorization Error")
+    by_id_error = error_of(by_id, 403, "Authorization Error")
+    assert error == {"message": by_id_error["message"].replace(str(hidden.pk), "secret")}
     assert allowed.status_code == 200
 
 

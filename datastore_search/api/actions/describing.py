@@ -25,10 +25,11 @@ from .action import VARY, Action, Answer
 
 def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = InfoParameters.read(sent)
+    name = InfoParameters.name_in(given)
 
     def answer(look: Look) -> Answer:
         resource = look.resource
-        check_may_read(request, resource)
+        check_may_read(request, resource, name)
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
         profiles = kept_profiles(resource.current_load_id)
@@ -41,7 +42,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
             result["meta"] = _meta(look, profiles)
         return Answer(result, validators=validators)
 
-    return answer_from(InfoParameters.name_in(given), answer, client=Client.of(request))
+    return answer_from(name, answer, client=Client.of(request))
 
 
 datastore_info = Action(

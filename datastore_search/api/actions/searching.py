@@ -7,7 +7,7 @@ Source: CKAN ``datastore_search``, sections 3 to 11 of its semantics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,11 +27,11 @@ from ...search import (
     search,
 )
 from ...search.metadata import NAME as METADATA
-from ...search.metadata import relation_of_names
+from ...search.metadata import readable_names, relation_of_names
 from ...search.spooling import escaped
 from ...validators import Validators
 from ..parameters import SearchParameters, query_of
-from ..permissions import check_may_read
+from ..permissions import check_may_read, reader_of
 from ..renderers import RawJson
 from .action import VARY, Action, Answer
 
@@ -65,14 +65,18 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
+        reader = reader_of(request)
         with at_one_moment(Client.of(request)) as session:
-            page = read_page(Look(session, None), relation_of_names(request.user), asked.query)
+            readable = readable_names(reader)
+            page = read_page(Look(session, None), relation_of_names(readable), asked.query)
+        if not readable.is_complete:  # a total would be wrong
+            page = replace(page, total=None)
         result = _result(asked, METADATA, {}, page)
-        return Answer(result, public=not request.user.is_authenticated)
+        return Answer(result, public=not reader.is_authenticated)
 
     def answer(look: Look) -> Answer:
         resource = look.resource
-        check_may_read(request, resource)
+        check_may_read(request, resource, asked.name)
         validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
         validators.check(request)
         page = search(look, asked.query)

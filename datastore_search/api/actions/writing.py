@@ -39,7 +39,7 @@ from ..parameters import (
     UpsertParameters,
     printable,
 )
-from ..permissions import check_may_read, check_may_write
+from ..permissions import check_may_read, check_may_write, reader_of
 from ..renderers import RawJson
 from .action import Action, Answer
 
@@ -115,17 +115,17 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
         raise ResourceAndId
     existing = _found(name) if name else None
     if existing is not None:
-        return _changed(request, given, existing)
+        check_may_write(request, existing, name)
+        return _changed(given, existing)
     resource_id = as_id(name) if name else _new_id(described.get("id"))
-    if resource_id is None or not Resource().permits(request.user, "add"):
+    if resource_id is None or not Resource().permits(reader_of(request), "add"):
         if name:
             raise UnknownResource(resource=printable(name))
-        check_may_write(request, Resource(), "add")
+        check_may_write(request, Resource(), "", "add")
     return _added(request, given, described, resource_id or uuid.uuid4())
 
 
-def _changed(request: Request, given: Mapping[str, Any], resource: Resource) -> Resource:
-    check_may_write(request, resource)
+def _changed(given: Mapping[str, Any], resource: Resource) -> Resource:
     if "private" in given:
         resource.private = given["private"]
         resource.save(update_fields=["private", "modified"])
@@ -163,7 +163,7 @@ def _added(
     }
     added, is_new = _resources().get_or_create(pk=resource_id, defaults=values)
     if not is_new:  # somebody else has made it just now
-        check_may_write(request, added)
+        check_may_write(request, added, str(resource_id))
     return added
 
 
@@ -247,7 +247,7 @@ def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") 
     resource = _found(name)
     if resource is None or resource.current_load_id is None:
         raise UnknownResource(resource=printable(name))
-    check_may_write(request, resource, verb)
+    check_may_write(request, resource, name, verb)
     return resource
 
 
@@ -258,7 +258,8 @@ def _check_may_see(request: Request, resource: Resource, given: Mapping[str, Any
     Raises: ``AccessDenied``.
     """
     if given.get("include_records") or given.get("include_deleted_records"):
-        check_may_read(request, resource)
+        name = given.get("id") or given.get("resource_id") or resource.pk
+        check_may_read(request, resource, str(name))
 
 
 def _repeated(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class DumpView(EnvelopeView):
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
         try:
-            begin = partial(self._blocks, given, query)
+            begin = partial(self._blocks, given, query, name)
             stream = Stream.opened(name, begin, Client.of(request))
         except Unchanged as unchanged:
             return unchanged.response
@@ -92,9 +92,11 @@ class DumpView(EnvelopeView):
             stream.close()
         return self._file(stream, given.get("format", DEFAULT))
 
-    def _blocks(self, given: Mapping[str, Any], query: Query, look: Look) -> Generator[bytes]:
+    def _blocks(
+        self, given: Mapping[str, Any], query: Query, name: str, look: Look
+    ) -> Generator[bytes]:
         resource = look.resource
-        check_may_read(self.request, resource)
+        check_may_read(self.request, resource, name)
         self._validators(resource).check(self.request)
         relation = relation_of(resource)
         reading = Reading(look, relation, of_all_fields(query, relation))

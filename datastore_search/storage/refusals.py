@@ -1,0 +1,23 @@
+"""What the database refuses because of how the portal is connected to it."""
+
+from __future__ import annotations
+
+from django.db.utils import DatabaseError
+from psycopg import errors
+
+from ..exceptions import DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
+
+
+def refusal_of(error: BaseException) -> TemporarilyUnavailable | None:
+    """
+    Say that the database is read-only, or that the portal's role may not do this.
+
+    None when something else is wrong.  A standby, ``default_transaction_read_only`` and a role
+    without privileges are no faults of what was asked.
+    """
+    cause = error.__cause__ if isinstance(error, DatabaseError) else error
+    if isinstance(cause, errors.ReadOnlySqlTransaction):
+        return DatabaseReadOnly()
+    if isinstance(cause, errors.InsufficientPrivilege):
+        return PrivilegeMissing()
+    return None

@@ -1,0 +1,202 @@
+"""The admin for staff who have permissions for single resources, and no more."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from datastore_search import object_permissions
+from datastore_search.models import LoadState, Resource
+
+from ..builders import grant, make_listed, make_user
+
+ADMIN = "/en/admin/"
+LIST = f"{ADMIN}datastore_search/resource/"
+LOADS = f"{ADMIN}datastore_search/load/"
+PASSWORD = "django.contrib.auth.backends.ModelBackend"
+OWN = "tests.pages.backends.OnlyTheOneNamedMine"
+
+
+@pytest.fixture
+def clerk(db: None) -> Any:
+    return make_user("clerk", is_staff=True)
+
+
+@pytest.fixture
+def others(db: None) -> list[Resource]:
+    """Resources that the clerk may do nothing with, with all that could be told of them."""
+    made = [
+        make_listed("secret", title="Secret plans", private=True, language="french"),
+        make_listed("open", title="Open house", language="german"),
+    ]
+    made[0].loads.create(source="leak.csv", language="french", state=LoadState.FAILED)
+    return made
+
+
+@pytest.fixture
+def office(client: Client, clerk: Any, guardian: None, others: list[Resource]) -> Client:
+    """The clerk, who may view one resource and change another."""
+    grant(clerk, "view", make_listed("seen", title="To be seen", private=True))
+    grant(clerk, "change", make_listed("kept", title="To be kept"))
+    client.force_login(clerk, backend=PASSWORD)
+    return client
+
+
+def titles(client: Client, address: str = LIST, **asked: str) -> list[str]:
+    response = client.get(address, asked)
+    assert response.status_code == 200
+    return [str(each) for each in response.context["cl"].queryset]
+
+
+def test_the_list_holds_what_may_be_viewed_or_changed(office: Client) -> None:
+    page = office.get(LIST).content.decode()
+
+    assert titles(office) == ["To be kept", "To be seen"]
+    assert "2 resources" in page
+    for word in ("Secret", "secret", "Open house", "french", "german", "4 total"):
+        assert word not in page
+    assert LIST in office.get(ADMIN).content.decode()
+    assert LIST in office.get(f"{ADMIN}datastore_search/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"q": "plans"},
+        {"q": "secret"},
+        {"language": "french"},
+        {"language__exact": "german"},
+        {"current_load__state__exact": "failed"},
+        {"private__exact": "1", "q": "secret"},
+    ],
+)
+def test_no_search_and_no_filter_finds_more(office: Client, asked: dict[str, str]) -> None:
+    assert titles(office, **asked) == []
+
+
+def test_filters_count_only_what_is_listed(office: Client) -> None:
+    page = office.get(LIST, {"_facets": "True"}).content.decode()
+
+    assert re.findall(r"Yes \((\d+)\)|No \((\d+)\)", page) == [("1", ""), ("", "1")]
+
+
+def test_other_forms_of_the_portal_offer_nothing_more(office: Client) -> None:
+    asked = {"app_label": "datastore_search", "model_name": "load", "field_name": "resource"}
+
+    found = office.get(f"{ADMIN}autocomplete/", asked).json()["results"]
+
+    assert [each["text"] for each in found] == ["To be kept", "To be seen"]
+
+
+def test_loads_are_listed_of_the_same_resources_alone(office: Client) -> None:
+    page = office.get(LOADS).content.decode()
+
+    assert sorted(titles(office, LOADS)) == ["kept.csv (ready)", "seen.csv (ready)"]
+    assert titles(office, LOADS, q="leak") == []
+    assert titles(office, LOADS, state__exact="failed") == []
+    for word in ("leak", "Secret", "Open house", "secret.csv"):
+        assert word not in page
+
+
+def test_pages_of_others_are_refused(office: Client, others: list[Resource]) -> None:
+    for resource in others:
+        for page in ("change/", "history/", "delete/", "load/"):
+            assert office.get(f"{LIST}{resource.pk}/{page}").status_code in {302, 403}, page
+            assert (
+                resource.title
+                not in office.get(f"{LIST}{resource.pk}/{page}", follow=True).content.decode()
+            )
+        for load in resource.loads.all():
+            assert office.get(f"{LOADS}{load.pk}/change/").status_code == 403
+            assert office.get(f"{LOADS}{load.pk}/bad-rows.csv").status_code == 403
+            assert office.get(f"{LOADS}progress/?load={load.pk}").json() == {"loads": {}}
+
+
+def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_deleted(
+    office: Client,
+) -> None:
+    seen, kept = Resource.objects.get(name="seen"), Resource.objects.get(name="kept")
+    form = {
+        "title": "Changed", "description": "", "language": "english",
+        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
+    }  # fmt: skip
+    file = SimpleUploadedFile("a.csv", b"a\n1\n")
+
+    refused = office.post(f"{LIST}{seen.pk}/change/", {**form, "name": "seen"})
+    changed = office.post(f"{LIST}{kept.pk}/change/", {**form, "name": "kept"})
+    chosen = {"action": "delete_selected", "_selected_action": [seen.pk, kept.pk], "post": "yes"}
+    office.post(LIST, chosen)
+
+    assert (refused.status_code, changed.status_code) == (403, 302)
+    assert office.post(f"{LIST}{seen.pk}/load/", {"file": file}).status_code == 403
+    assert office.get(f"{LIST}{kept.pk}/load/").status_code == 200
+    assert office.post(f"{LIST}{kept.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert office.get(f"{LIST}add/").status_code == 403
+    assert titles(office) == ["Changed", "To be seen"]
+
+
+def test_a_group_may_have_the_permission(
+    client: Client, clerk: Any, guardian: None, others: list[Resource]
+) -> None:
+    group = Group.objects.create(name="rivers")
+    grant(group, "view", make_listed("seen", title="To be seen"))
+    client.force_login(clerk, backend=PASSWORD)
+    assert client.get(LIST).status_code == 403
+
+    clerk.groups.add(group)
+
+    assert titles(client) == ["To be seen"]
+
+
+def test_who_may_see_nothing_has_no_list(client: Client, clerk: Any, guardian: None) -> None:
+    grant(make_user("other"), "view", make_listed("seen"))
+    client.force_login(clerk, backend=PASSWORD)
+
+    assert client.get(LIST).status_code == 403
+    assert client.get(LOADS).status_code == 403
+    assert LIST not in client.get(ADMIN).content.decode()
+
+
+def test_a_backend_of_the_portals_own_is_asked_about_each(
+    client: Client, clerk: Any, settings: Any, others: list[Resource]
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, OWN]
+    make_listed("mine", title="To be mine")
+    client.force_login(clerk, backend=PASSWORD)
+
+    assert titles(client) == ["To be mine"]
+    assert titles(client, LOADS) == ["mine.csv (ready)"]
+
+
+def test_a_list_that_is_not_complete_says_so(
+    client: Client,
+    clerk: Any,
+    settings: Any,
+    others: list[Resource],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
+    client.force_login(clerk, backend=PASSWORD)
+    said = "There are more resources than can be asked about"
+
+    assert said not in client.get(LIST).content.decode()
+    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 1)
+    page = client.get(LIST).content.decode()
+
+    assert said in page
+    assert len(titles(client)) == 1
+
+
+def test_the_menu_of_the_admin_asks_about_no_resource(
+    client: Client, clerk: Any, settings: Any, others: list[Resource]
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.Refusing"]
+    client.force_login(clerk, backend=PASSWORD)
+
+    assert client.get(ADMIN).status_code == 200

@@ -1,0 +1,93 @@
+"""The admin on a database that cannot be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource, make_user
+
+ADMIN = "/en/admin/"
+RESOURCES = f"{ADMIN}datastore_search/resource/"
+LOADS = f"{ADMIN}datastore_search/load/"
+SAID = "The database can only be read at the moment. Nothing was changed."
+
+
+@pytest.fixture
+def staff(client: Client, transactional_db: None) -> Iterator[Client]:
+    """A superuser of a portal whose database has become a standby."""
+    made = make_resource(name="survey")
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    yield client
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+    made.delete()
+
+
+def test_what_would_write_says_that_nothing_can_be_changed(staff: Client) -> None:
+    resource = Resource.objects.get()
+    load = resource.loads.get()
+    form: dict[str, Any] = {
+        "title": "A", "name": "a", "description": "", "language": "english",
+        "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0,
+        "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0,
+    }  # fmt: skip
+    file = SimpleUploadedFile("a.csv", b"a\n1\n")
+
+    refused = [
+        staff.post(f"{RESOURCES}add/", form),
+        staff.post(f"{RESOURCES}{resource.pk}/change/", form),
+        staff.post(f"{RESOURCES}{resource.pk}/delete/", {"post": "yes"}),
+        staff.post(
+            RESOURCES,
+            {"action": "delete_selected", "_selected_action": [resource.pk], "post": "yes"},
+        ),
+        staff.post(
+            f"{RESOURCES}{resource.pk}/load/",
+            {"mode": "replace", "bad_rows": "refuse", "file": file},
+        ),
+        staff.post(f"{LOADS}{load.pk}/cancel/"),
+        staff.post(f"{ADMIN}knox/authtoken/add/", {"user": User.objects.get().pk}),
+    ]
+
+    for response in refused:
+        page = response.content.decode()
+        assert response.status_code == 503, page
+        assert response["Retry-After"] == "60"
+        assert SAID in page
+        assert "cannot execute" not in page
+
+
+def test_what_reads_is_shown(staff: Client) -> None:
+    resource = Resource.objects.get()
+
+    for page in (
+        RESOURCES, f"{RESOURCES}{resource.pk}/change/", f"{RESOURCES}{resource.pk}/load/", LOADS,
+        f"{LOADS}{resource.loads.get().pk}/change/", f"{ADMIN}knox/authtoken/add/",
+    ):  # fmt: skip
+        assert staff.get(page).status_code == 200, page
+
+
+def test_another_fault_of_the_database_is_no_refusal(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    client.raise_request_exception = False
+    monkeypatch.setattr("datastore_search.admin.resources.storage.record_bytes", _nonsense)
+
+    assert client.get(RESOURCES).status_code == 500
+
+
+def _nonsense(*_arguments: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nonsense")

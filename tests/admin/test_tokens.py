@@ -1,0 +1,170 @@
+"""API tokens in the admin: whose they may be, and who sees them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+from knox.models import AuthToken
+
+from datastore_search.tokens import issue_token, user_of
+
+from ..builders import make_user
+
+TOKENS = "/en/admin/knox/authtoken/"
+ADD = f"{TOKENS}add/"
+
+
+@pytest.fixture
+def staff(client: Client, db: None) -> Client:
+    client.force_login(make_user("boss", is_staff=True, is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def clerk(db: None) -> Any:
+    """Staff who may add, see and delete tokens."""
+    user = make_user("clerk", is_staff=True)
+    user.user_permissions.add(*Permission.objects.filter(content_type__app_label="knox"))
+    return user
+
+
+@pytest.fixture
+def boss(db: None) -> Any:
+    return make_user("boss", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def office(client: Client, clerk: Any) -> Client:
+    client.force_login(clerk)
+    return client
+
+
+def told(response: Any) -> list[str]:
+    return [str(message) for message in response.context["messages"]]
+
+
+def shown(response: Any) -> str:
+    """Give the token that a page shows."""
+    (message,) = [text for text in told(response) if "datastore-token" in text]
+    return message.split('<code class="datastore-token">')[1].split("<")[0]
+
+
+def test_a_superuser_issues_anybodys_token_which_is_shown_once(staff: Client) -> None:
+    reader = make_user("reader")
+
+    token = shown(staff.post(ADD, {"user": reader.pk}, follow=True))
+
+    assert user_of(token) == reader
+    assert AuthToken.objects.get().expiry is None
+    assert token not in staff.get(TOKENS).content.decode()
+
+
+def test_a_token_may_expire(staff: Client) -> None:
+    until = timezone.now() + timedelta(days=2)
+
+    staff.post(
+        ADD,
+        {
+            "user": make_user("reader").pk,
+            "expiry_0": until.strftime("%Y-%m-%d"),
+            "expiry_1": until.strftime("%H:%M:%S"),
+        },
+    )
+
+    expiry = AuthToken.objects.get().expiry
+    assert abs(expiry - until) < timedelta(seconds=5)
+
+
+def test_a_token_is_revoked_by_deleting_it(staff: Client) -> None:
+    staff.post(ADD, {"user": make_user("reader").pk})
+    token = AuthToken.objects.get()
+
+    staff.post(f"{TOKENS}{token.pk}/delete/", {"post": "yes"})
+
+    assert not AuthToken.objects.exists()
+
+
+def test_staff_who_may_add_tokens_issue_their_own(office: Client, clerk: Any) -> None:
+    form = office.get(ADD).content.decode()
+
+    token = shown(office.post(ADD, {}, follow=True))
+
+    assert 'name="user"' not in form
+    assert 'name="expiry_0"' in form
+    assert user_of(token) == clerk
+
+
+def test_staff_may_say_that_the_token_is_theirs(office: Client, clerk: Any) -> None:
+    assert user_of(shown(office.post(ADD, {"user": str(clerk.pk)}, follow=True))) == clerk
+
+
+@pytest.mark.parametrize("asked", ["{boss}", "{reader}", "0", "boss", " {clerk}", "x" * 5_000])
+def test_staff_who_ask_for_somebody_elses_token_are_refused(
+    office: Client, clerk: Any, boss: Any, asked: str
+) -> None:
+    known = {"boss": boss.pk, "reader": make_user("reader").pk, "clerk": clerk.pk}
+
+    response = office.post(ADD, {"user": asked.format(**known)})
+
+    assert response.status_code == 403
+    assert not AuthToken.objects.exists()
+
+
+def test_staff_see_and_revoke_their_own_tokens_alone(office: Client, clerk: Any, boss: Any) -> None:
+    issue_token(clerk)
+    issue_token(boss)
+    own, other = (AuthToken.objects.get(user=user) for user in (clerk, boss))
+
+    listed = office.get(TOKENS).content.decode()
+    found = office.get(TOKENS, {"q": other.token_key}).content.decode()
+    for page in ("change/", "history/", "delete/"):
+        answer = office.get(f"{TOKENS}{other.pk}/{page}", follow=True).content.decode()
+        assert other.token_key not in answer
+        assert "boss" not in answer
+    deleted = office.post(f"{TOKENS}{other.pk}/delete/", {"post": "yes"}, follow=True)
+    chosen = {"action": "delete_selected", "_selected_action": [other.pk, own.pk], "post": "yes"}
+    office.post(TOKENS, chosen)
+
+    assert own.token_key in listed
+    assert other.token_key not in listed + deleted.content.decode()
+    assert other.pk not in found
+    assert "boss" not in listed + found
+    assert [*AuthToken.objects.all()] == [other]
+
+
+def test_staff_without_the_permission_neither_add_nor_see_tokens(client: Client, boss: Any) -> None:
+    client.force_login(make_user("clerk", is_staff=True))
+    issue_token(boss)
+
+    for address in (TOKENS, ADD, f"{TOKENS}{AuthToken.objects.get().pk}/change/"):
+        assert client.get(address).status_code == 403
+    assert client.post(ADD, {}).status_code == 403
+
+
+def test_nobody_changes_a_token(staff: Client, clerk: Any) -> None:
+    issue_token(clerk)
+    token = AuthToken.objects.get()
+
+    response = staff.post(f"{TOKENS}{token.pk}/change/", {"user": clerk.pk})
+
+    assert response.status_code == 403
+
+
+def test_the_command_issues_anybodys_token(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+    reader = make_user("reader")
+
+    call_command("create_api_token", "reader")
+
+    assert user_of(capsys.readouterr().out.strip()) == get_user_model().objects.get(pk=reader.pk)
+
+
+def test_a_superuser_chooses_among_users(staff: Client) -> None:
+    assert re.search(r'<select name="user"[^>]*', staff.get(ADD).content.decode())

@@ -1,0 +1,390 @@
+"""The API within a portal: its authentication classes, its REST framework, its database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.cache.backends.locmem import LocMemCache
+from django.db import connection
+from django.test import Client
+from rest_framework import exceptions as rest
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.metadata import SimpleMetadata
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import FileUploadParser
+from rest_framework.permissions import IsAdminUser
+from rest_framework.renderers import BrowsableAPIRenderer
+from rest_framework.throttling import AnonRateThrottle
+from rest_framework.versioning import (
+    AcceptHeaderVersioning,
+    HostNameVersioning,
+    NamespaceVersioning,
+    QueryParameterVersioning,
+    URLPathVersioning,
+)
+from rest_framework.views import APIView
+from rest_framework_simplejwt.tokens import AccessToken
+
+from datastore_search.models import Resource
+from datastore_search.tokens import issue_token
+
+from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
+
+OURS = "datastore_search.api.authentication.BareTokenAuthentication"
+SIMPLEJWT = "rest_framework_simplejwt.authentication.JWTAuthentication"
+AUTH = "Authorization Error"
+RAISING = "tests.api.test_portals.Raising"
+
+
+class Raising(BaseAuthentication):
+    """A portal's own class, which fails with what a test wants."""
+
+    error: Exception
+
+    def authenticate(self, request: Any) -> None:
+        raise self.error
+
+
+@pytest.fixture
+def let_fail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+    """Let the portal's class fail with an exception."""
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [RAISING]
+    return lambda error: monkeypatch.setattr(Raising, "error", error, raising=False)
+
+
+@pytest.fixture
+def hidden(db: None) -> Resource:
+    return make_resource(private=True)
+
+
+def find(client: Client, resource: Resource, token: str = "", **sent: Any) -> Any:
+    headers = {"Authorization": token} if token else {}
+    return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
+
+
+# Authentication classes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [[OURS, SIMPLEJWT], [SIMPLEJWT, OURS]])
+def test_a_bearer_token_is_left_to_the_class_that_knows_it(
+    client: Client, hidden: Resource, settings: Any, classes: list[str]
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = classes
+    reader = make_user(permissions=("view_resource",))
+
+    assert len(ids_of(find(client, hidden, f"Bearer {AccessToken.for_user(reader)}"))) == 6
+    assert len(ids_of(find(client, hidden, issue_token(reader)))) == 6
+
+
+@pytest.mark.parametrize("sent", ["Bearer x", "Token x y", "Basic eDp5", "Bearer\tx"])
+def test_another_scheme_that_no_class_knows_is_no_valid_token(
+    client: Client, hidden: Resource, sent: str
+) -> None:
+    error = error_of(find(client, hidden, sent), 403, "Authorization Error")
+
+    assert "the API token is not valid" in error["message"]
+
+
+def test_a_bare_token_that_is_not_valid_asks_no_other_class(
+    client: Client, hidden: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [OURS, RAISING]
+
+    error = error_of(find(client, hidden, "nonsense"), 403, "Authorization Error")
+
+    assert "the API token is not valid" in error["message"]
+
+
+def test_a_dump_is_read_by_session_where_the_header_is_of_another_scheme(
+    client: Client, hidden: Resource
+) -> None:
+    client.force_login(make_user(permissions=("view_resource",)))
+
+    response = client.get(f"/en/datastore/dump/{hidden.pk}", headers={"Authorization": "Basic x"})
+
+    assert response.status_code == 200
+
+
+def test_a_refusal_of_simplejwt_is_a_sentence(
+    client: Client, hidden: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [SIMPLEJWT]
+
+    for path in ("/en/api/action/datastore_search?resource_id=", "/en/datastore/dump/"):
+        response = client.get(f"{path}{hidden.pk}", headers={"Authorization": "Bearer nonsense"})
+        assert error_of(response, 403, "Authorization Error") == {
+            "message": "Given token not valid for any token type"
+        }
+
+
+class Teapot(rest.APIException):
+    """A failure that is an API's, with a status of its own."""
+
+    status_code = 418
+
+
+class Unauthorized(rest.APIException):
+    """As some portals have it, not derived from REST framework's."""
+
+    status_code = 401
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (
+            rest.AuthenticationFailed({"detail": "No.", "code": "token_not_valid"}),
+            (403, AUTH, "No."),
+        ),
+        (rest.NotAuthenticated(["Sign in.", "Sign in.", "Soon."]), (403, AUTH, "Sign in. Soon.")),
+        (
+            rest.PermissionDenied({"reason": {"message": "Blocked."}, "also": ["Ask."]}),
+            (403, AUTH, "Blocked. Ask."),
+        ),
+        (rest.ValidationError("Odd."), (409, "Validation Error", "Odd.")),
+        (rest.ValidationError(["Odd.", ["Even."]]), (409, "Validation Error", "Odd. Even.")),
+        (Unauthorized({}), (403, AUTH, "A server error occurred.")),
+        (Teapot({"detail": ["Short.", {"message": "Stout."}]}), (418, "Error", "Short. Stout.")),
+        (rest.APIException({"detail": "Down."}), (500, "Internal Server Error", "Down.")),
+        (
+            rest.Throttled(3),
+            (
+                429,
+                "Too Many Requests",
+                "Request was throttled. Expected available in 3 seconds.",
+            ),
+        ),
+    ],
+)
+def test_what_a_class_of_the_portal_raises_is_a_sentence_in_the_envelope(
+    client: Client,
+    hidden: Resource,
+    let_fail: Callable[[Exception], None],
+    error: Exception,
+    failure: tuple[int, str, str],
+) -> None:
+    status, kind, said = failure
+    let_fail(error)
+
+    assert error_of(find(client, hidden), status, kind) == {"message": said}
+
+
+def test_an_object_of_faults_stays_one_of_each_parameter(
+    client: Client, hidden: Resource, let_fail: Callable[[Exception], None]
+) -> None:
+    let_fail(rest.ValidationError({"site": ["Odd."]}))
+
+    assert error_of(find(client, hidden), 409, "Validation Error") == {"site": ["Odd."]}
+
+
+# REST framework's settings ------------------------------------------------------------------------
+
+VERSIONINGS = [
+    NamespaceVersioning,
+    URLPathVersioning,
+    AcceptHeaderVersioning,
+    HostNameVersioning,
+    QueryParameterVersioning,
+]
+
+#: What REST framework makes class attributes of, once, when it is imported.
+HOSTILE_CLASSES: dict[str, Any] = {
+    "renderer_classes": [BrowsableAPIRenderer],
+    "parser_classes": [FileUploadParser],
+    "permission_classes": [IsAdminUser],
+    "content_negotiation_class": DefaultContentNegotiation,
+    "metadata_class": SimpleMetadata,
+    "schema": None,
+}
+
+#: What it reads each time.
+HOSTILE_SETTINGS: dict[str, Any] = {
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": lambda: "nobody",
+    "EXCEPTION_HANDLER": "rest_framework.views.exception_handler",
+    "URL_FORMAT_OVERRIDE": "limit",
+    "FORMAT_SUFFIX_KWARG": "action",
+    "NON_FIELD_ERRORS_KEY": "hostile",
+    "COERCE_DECIMAL_TO_STRING": False,
+    "UNICODE_JSON": False,
+    "COMPACT_JSON": False,
+    "STRICT_JSON": False,
+    "ALLOWED_VERSIONS": ["9.9"],
+    "VERSION_PARAM": "action",
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
+    "PAGE_SIZE": 1,
+    "DEFAULT_FILTER_BACKENDS": ["rest_framework.filters.SearchFilter"],
+    "SEARCH_PARAM": "q",
+    "ORDERING_PARAM": "sort",
+}
+
+
+def answers(client: Client, public: Resource, private: Resource, token: str) -> list[Any]:
+    """Ask at all doors, and give what of the answers a client goes by."""
+    action = "/en/api/action/"
+    got = [
+        client.get(f"{action}datastore_search?resource_id={public.pk}&limit=1&q=river&sort=code"),
+        client.get(f"{action}datastore_search?resource_id={public.pk}&format=api&version=1"),
+        client.get(f"{action}datastore_search?resource_id=_table_metadata&sort=name"),
+        client.get(f"{action}datastore_search?resource_id={private.pk}"),
+        client.get(f"{action}datastore_info?id={private.pk}", headers={"Authorization": token}),
+        client.get(f"{action}datastore_search?resource_id={public.pk}&limit=x&nope=1"),
+        client.get(f"{action}nothing"),
+        client.get("/en/api/3", headers={"Accept": "text/html; version=1"}),
+        client.get(f"/en/datastore/dump/{public.pk}?format=json"),
+        client.get(f"/en/datastore/dump/{private.pk}"),
+        client.options(f"{action}datastore_search"),
+        ask(client, {"resource_id": str(public.pk), "limit": 1.5}),
+        ask(client, {"resource_id": str(private.pk)}, Authorization=token),
+        act(client, "datastore_create", {"resource": {"name": "new"}}),
+        act(client, "datastore_upsert", {"id": str(public.pk), "records": []}),
+        act(client, "datastore_delete", {"id": str(public.pk)}, "nonsense"),
+    ]
+    return [
+        (
+            each.status_code,
+            each.headers.get("Content-Type"),
+            each.getvalue(),
+            each.headers.get("Allow"),
+        )
+        for each in got
+    ]
+
+
+@pytest.mark.parametrize("versioning", VERSIONINGS)
+def test_the_portals_defaults_for_its_own_views_change_no_answer(
+    client: Client,
+    resource: Resource,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    versioning: type,
+) -> None:
+    private, token = make_resource(private=True), make_token()
+    before = answers(client, resource, private, token)
+
+    monkeypatch.setattr(APIView, "versioning_class", versioning)
+    for name, value in HOSTILE_CLASSES.items():
+        monkeypatch.setattr(APIView, name, value)
+    settings.REST_FRAMEWORK = HOSTILE_SETTINGS
+
+    assert answers(client, resource, private, token) == before
+    assert [status for status, *_rest in before] == [
+        200, 409, 200, 403, 200, 409, 400, 200, 200, 403, 200, 409, 200, 403, 403, 403,
+    ]  # fmt: skip
+
+
+def test_the_portals_throttles_hold(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OnceAnHour(AnonRateThrottle):
+        rate = "1/hour"
+        cache = LocMemCache("throttles", {})
+
+    monkeypatch.setattr(APIView, "throttle_classes", [OnceAnHour])
+
+    assert find(client, resource).status_code == 200
+    refused = find(client, resource)
+
+    error_of(refused, 429, "Too Many Requests")
+    assert 3_500 < int(refused["Retry-After"]) <= 3_600
+
+
+# A database that cannot be written to -------------------------------------------------------------
+
+READ_ONLY = "The database can only be read at the moment. Nothing was changed."
+UNPRIVILEGED = (
+    "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell those"
+    " who run the portal."
+)
+
+
+REFUSALS: dict[str, tuple[list[str], list[str]]] = {
+    # What a standby is, and a database that is set so.
+    READ_ONLY: (
+        ["SET default_transaction_read_only = on"],
+        ["SET default_transaction_read_only = off"],
+    ),
+    UNPRIVILEGED: (
+        [
+            "CREATE ROLE only_reading",
+            "GRANT SELECT ON ALL TABLES IN SCHEMA public TO only_reading",
+            "SET ROLE only_reading",
+        ],
+        ["RESET ROLE", "DROP OWNED BY only_reading", "DROP ROLE only_reading"],
+    ),
+}
+
+
+def run(statements: list[str]) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@pytest.fixture(params=REFUSALS, ids=["read-only", "unprivileged"])
+def refusal(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[str]:
+    """A database that does not let anybody write, and what is said then."""
+    made = make_resource()
+    make_user("writer", is_superuser=True)
+    begin, end = REFUSALS[request.param]
+    run(begin)
+    yield request.param
+    run(end)
+    made.delete()
+
+
+WRITES: list[tuple[str, dict[str, Any]]] = [
+    ("datastore_create", {"resource": {"name": "new"}, "fields": [{"id": "a"}]}),
+    ("datastore_create", {"fields": [{"id": "more", "type": "text"}]}),
+    ("datastore_create", {"aliases": ["other"]}),
+    ("datastore_create", {"private": True}),
+    ("datastore_upsert", {"method": "insert", "records": [{"code": "007"}]}),
+    ("datastore_records_delete", {"filters": {}}),
+    ("datastore_delete", {}),
+]
+
+
+def test_a_database_that_refuses_to_write_is_503_and_says_so(
+    client: Client, settings: Any, refusal: str
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = ["tests.api.test_portals.AlwaysTheWriter"]
+    resource = Resource.objects.get()
+
+    for action, sent in WRITES:
+        named = {} if "resource" in sent else {"id": str(resource.pk), "force": True}
+        refused = act(client, action, named | sent)
+        assert error_of(refused, 503, "Service Unavailable") == {"message": refusal}, sent
+        assert refused["Retry-After"] == "60"
+    assert len(ids_of(find(client, resource))) == 6
+    assert client.get(f"/en/datastore/{resource.pk}/").status_code == 200
+
+
+class AlwaysTheWriter(BaseAuthentication):
+    """Everybody is the user who may write."""
+
+    def authenticate(self, request: Any) -> tuple[Any, None]:
+        return get_user_model().objects.get(username="writer"), None
+
+
+@pytest.mark.parametrize("refusal", [UNPRIVILEGED], indirect=True)
+def test_what_may_not_even_be_read_is_503_for_programs_and_for_people(
+    client: Client, refusal: str
+) -> None:
+    resource = Resource.objects.get()
+    run([
+        "RESET ROLE",
+        "REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM only_reading",
+        "SET ROLE only_reading",
+    ])  # fmt: skip
+
+    error = error_of(find(client, resource), 503, "Service Unavailable")
+    page = client.get(f"/en/datastore/{resource.pk}/")
+    catalogue = client.get("/en/datastore/")
+
+    assert error == {"message": refusal}
+    assert (page.status_code, catalogue.status_code) == (503, 503)
+    assert refusal in page.content.decode()
+    assert "permission denied" not in page.content.decode()

@@ -1,0 +1,201 @@
+"""Which of many resources a user may read: the same as one by one, in fewer questions."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser, Group, User
+from django.test import Client
+from django.utils.functional import SimpleLazyObject
+
+from datastore_search import object_permissions
+from datastore_search.models import Alias, Resource
+from datastore_search.tokens import issue_token
+
+from .backends import AllOfThem
+from .builders import ask, grant, make_listed, make_user, result_of
+from .pages.reading import text_of
+
+PASSWORD = "django.contrib.auth.backends.ModelBackend"
+GUARDIAN = "guardian.backends.ObjectPermissionBackend"
+MINE = "tests.pages.backends.OnlyTheOneNamedMine"
+FINDING = "tests.backends.Finding"
+
+CATALOGUE = "/en/datastore/"
+
+
+def readable(user: Any) -> set[str]:
+    """Name the resources that are found to be readable, which must be those that are."""
+    found = Resource.objects.readable_by(user)
+    names = {each.name for each in Resource.objects.filter(found.condition)}
+    assert found.is_complete
+    assert names == {each.name for each in Resource.objects.all() if each.readable_by(user)}
+    return names
+
+
+def find_names(client: Client, user: Any = None, **sent: Any) -> dict[str, Any]:
+    headers = {"Authorization": issue_token(user)} if user else {}
+    return result_of(ask(client, {"resource_id": "_table_metadata", **sent}, **headers))
+
+
+@pytest.fixture
+def resources(db: None) -> dict[str, Resource]:
+    names = ("mine", "secret", "ann-1", "ann-secret", "bob-1")
+    made = {name: make_listed(name, private=True) for name in names}
+    return {**made, "open": make_listed("open")}
+
+
+@pytest.mark.parametrize(
+    ("backends", "expected"),
+    [
+        ([PASSWORD], set()),
+        (["tests.backends.PlainBackend", "tests.backends.OnlySigningIn"], set()),
+        ([PASSWORD, MINE], {"mine"}),
+        ([PASSWORD, FINDING], {"ann-1", "ann-secret"}),
+        ([FINDING, MINE], {"mine", "ann-1", "ann-secret"}),
+        ([PASSWORD, "tests.backends.Vetoing", FINDING, MINE], {"mine", "ann-1"}),
+        (["tests.backends.AllOfThem"], {"mine", "secret", "ann-1", "ann-secret", "bob-1"}),
+    ],
+)
+def test_many_are_found_as_one_by_one(
+    resources: dict[str, Resource], settings: Any, backends: list[str], expected: set[str]
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = backends
+    ann = make_user("ann")
+
+    assert readable(ann) == {"open", *expected}
+    assert readable(SimpleLazyObject(lambda: ann)) == {"open", *expected}
+
+
+def test_permissions_in_general_are_for_all(resources: dict[str, Resource]) -> None:
+    reader = make_user("reader", permissions=("view_resource",))
+    for user in (reader, make_user("boss", is_superuser=True)):
+        assert readable(user) == {*resources}
+        assert Resource.objects.readable_by(user).is_complete
+    assert readable(make_user("nobody")) == {"open"}
+    assert readable(make_user("gone", is_superuser=True, is_active=False)) == {"open"}
+    assert readable(AnonymousUser()) == {"open"}
+
+
+def test_guardian_finds_those_of_users_and_groups(
+    resources: dict[str, Resource], guardian: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, group = make_user("ann"), Group.objects.create(name="rivers")
+    ann.groups.add(group)
+    grant(ann, "view", resources["ann-1"])
+    grant(group, "view", resources["bob-1"])
+    grant(ann, "change", resources["mine"])
+    grant(make_user("bob"), "view", resources["secret"])
+
+    assert readable(ann) == {"open", "ann-1", "bob-1"}
+    assert readable(AnonymousUser()) == {"open"}
+    ann.is_active = False
+    assert readable(ann) == {"open"}
+
+    anybody = get_user_model().objects.create_user("AnonymousUser")
+    grant(anybody, "view", resources["mine"])
+    guardian_settings = import_module("guardian.conf").settings
+    monkeypatch.setattr(guardian_settings, "ANONYMOUS_USER_NAME", "AnonymousUser")
+    assert readable(AnonymousUser()) == {"open", "mine"}
+
+
+def test_a_user_that_decides_itself_is_asked(resources: dict[str, Resource]) -> None:
+    class Deciding(User):
+        class Meta:
+            proxy = True
+            app_label = "auth"
+
+        def has_perm(self, perm: str, obj: Any = None) -> bool:
+            return isinstance(obj, Resource) and obj.name == "secret"
+
+    assert readable(Deciding(username="x")) == {"open", "secret"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_known", [False, True])
+def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
+    client: Client, settings: Any, django_assert_max_num_queries: Any, is_known: bool
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.OnlySigningIn"]
+    for number in range(30):
+        made = make_listed(f"r{number}", private=True)
+        Alias.objects.create(resource=made, name=f"alias {number}")
+    make_listed("open")
+    user = make_user() if is_known else None
+    if user:
+        client.force_login(user, backend=PASSWORD)
+
+    with pytest.MonkeyPatch.context() as patch, django_assert_max_num_queries(20):
+        patch.setattr(Resource, "permits", None)
+        page = text_of(client.get(CATALOGUE))
+        result = find_names(client, user)
+
+    assert "1–1 of 1" in page
+    assert (result["total"], [each["name"] for each in result["records"]]) == (
+        1,
+        [str(Resource.objects.get(name="open").pk)],
+    )
+
+
+def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
+    client: Client, guardian: None, django_assert_max_num_queries: Any
+) -> None:
+    made = [make_listed(f"r{number}", private=True) for number in range(30)]
+    ann = make_user("ann")
+    for each in made[:2]:
+        grant(ann, "view", each)
+    Alias.objects.create(resource=made[0], name="alias")
+    Alias.objects.create(resource=made[9], name="hidden alias")
+    client.force_login(ann, backend=PASSWORD)
+
+    with django_assert_max_num_queries(30):
+        page = text_of(client.get(CATALOGUE))
+        result = find_names(client, ann, sort="name")
+
+    assert "1–2 of 2" in page
+    assert result["total"] == 3
+    assert {each["name"] for each in result["records"]} == {*(str(r.pk) for r in made[:2]), "alias"}
+    assert find_names(client)["total"] == 0
+
+
+def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_shown(
+    client: Client, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
+    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 4)
+    for number in range(6):
+        make_listed(f"r{number}", private=number > 0)
+    client.force_login(make_user("ann"), backend=PASSWORD)
+
+    AllOfThem.asked.clear()
+    page = client.get(CATALOGUE).content.decode()
+    assert AllOfThem.asked == {"datastore_search.view_resource": 4}
+    assert page.count("<h2>") == 5
+    assert "of 5" not in page
+    AllOfThem.asked.clear()
+    result = find_names(client, get_user_model().objects.get(username="ann"))
+    assert AllOfThem.asked == {"datastore_search.view_resource": 4}
+    assert "total" not in result
+    assert len(result["records"]) == 5
+
+    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 5)
+    assert "1–6 of 6" in text_of(client.get(CATALOGUE))
+
+
+def test_the_catalogue_pages_through_all_that_may_be_read(client: Client, guardian: None) -> None:
+    ann = make_user("ann")
+    for number in range(45):
+        made = make_listed(f"r{number:02}", title=f"River {number:02}", private=number % 2 == 0)
+        if number % 4 == 0:
+            grant(ann, "view", made)
+    client.force_login(ann, backend=PASSWORD)
+
+    pages = [text_of(client.get(CATALOGUE, {"page": str(page)})) for page in (1, 2)]
+
+    assert "1–20 of 34" in pages[0]
+    assert "21–34 of 34" in pages[1]
+    assert client.get(CATALOGUE, {"page": "3"}).status_code == 404
+    assert "River 02" not in "".join(pages)
