@@ -9,7 +9,7 @@ PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test browser lint bench docs messages clean
+.PHONY: help setup demo serve test browser lint bench abuse docs messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,13 +32,10 @@ serve: setup ## Serve the example portal, with a worker that runs its loads (POR
 test: setup browser ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
 
-# The admin is tested in a real browser, the API with the real curl and with node's fetch.
+# The admin is tested in a real browser, the API with the real curl and node's fetch, behind nginx.
+browser: export PATH := $(PATH):/usr/sbin
 browser:
-	@command -v chromium chromedriver curl node >/dev/null && test "$$(command -v chromium chromedriver curl node | wc -l)" = 4 \
-		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
-			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-				chromium chromium-driver curl nodejs >/dev/null; } \
-		|| { echo "The tests need chromium, chromedriver, curl and node (18 or newer). Install them, on Debian as root: apt-get install chromium chromium-driver curl nodejs" >&2; exit 1; }
+	@.ci/programs chromium chromedriver curl node nginx
 
 lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/ruff check
@@ -49,6 +46,9 @@ lint: setup ## Check style, types, layers, migrations
 
 bench: setup ## Time each kind of request beside PostgreSQL's own floor (BENCH_ROWS, BENCH_ARGS)
 	$(PY) -m benchmarks $(BENCH_ARGS)
+
+abuse: setup ## Ask the worst questions all at once, and see who else is answered (ABUSE_ROWS, ABUSE_ARGS)
+	$(PY) -m benchmarks.abuse $(ABUSE_ARGS)
 
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'
