@@ -125,7 +125,7 @@ class Echo(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_POST(self) -> None:  # noqa: N802 - the library's name for it
+    def do_POST(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
         body = {
             "path": self.path,
@@ -140,7 +140,7 @@ class Echo(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def do_GET(self) -> None:  # noqa: N802 - the library's name for it
+    def do_GET(self) -> None:
         self.do_POST()
 
     def log_message(self, *args: Any) -> None:
