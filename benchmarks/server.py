@@ -13,7 +13,7 @@ from example_project.management.commands.serve import web_server
 
 from .failures import BenchmarkError
 
-_PATIENCE_SECONDS = 30
+_PATIENCE_SECONDS = 60
 
 
 @contextmanager

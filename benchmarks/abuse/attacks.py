@@ -46,10 +46,10 @@ def worst_questions(rows: int) -> list[dict[str, Any]]:
     """List the parameters of the most expensive searches in a table of so many records."""
     prefixes = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
     terms = [f"{begin}{letter}:*" for letter in "ae" for begin in prefixes][:1_000]
-    slow = {"or": [{"Description": {"icontains": f"no such text {n}"}} for n in range(97)]}
+    texts = [{"Description": {"icontains": f"no such text {number}"}} for number in range(98)]
     return [
         {"q": " | ".join(terms), "plain": False},
-        {"filters": {f"${name}": parts for name, parts in slow.items()}},
+        {"filters": texts},
         {"q": dict.fromkeys(list(FIELDS)[:10], "a")},
         {"q": "the"},
         {"sort": "Description desc", "limit": 1_000},
@@ -79,14 +79,11 @@ def ask_and_wait(client: Client) -> str:
 # Slowness -----------------------------------------------------------------------------------------
 
 
-def dump_slowly(client: Client) -> str:
-    """Read a dump, a kilobyte a second."""
-    return client.read_slowly(f"/en/datastore/dump/{client.target.table}", _BYTES_A_SECOND)
-
-
-def page_slowly(client: Client) -> str:
-    """Read the largest page, a kilobyte a second."""
-    path = f"{_SEARCH}?resource_id={client.target.table}&limit=32000"
+def read_slowly(client: Client) -> str:
+    """Read a dump, or the largest page, a kilobyte a second."""
+    table = client.target.table
+    page = f"{_SEARCH}?resource_id={table}&limit=32000"
+    path = page if client.number % 2 else f"/en/datastore/dump/{table}"
     return client.read_slowly(path, _BYTES_A_SECOND)
 
 
@@ -149,8 +146,7 @@ ATTACKS = {
     for attack in (
         Attack("hang-ups", "the worst questions, each left alone at once", 16, ask_and_hang_up),
         Attack("questions", "the worst questions", 6, ask_and_wait),
-        Attack("slow-dumps", "dumps that are read slowly", 4, dump_slowly),
-        Attack("slow-pages", "pages of 32,000 records that are read slowly", 4, page_slowly),
+        Attack("slow-readers", "dumps and large pages that are read slowly", 8, read_slowly),
         Attack("slow-bodies", "bodies of which a byte a second comes", 8, send_slowly),
         Attack("fat-pages", "pages of 1,000 records of 110 kB", 8, ask_for_fat_records),
         Attack("long-ids", "ids of 10 MB", 60, ask_for_a_long_id, requests=1),
