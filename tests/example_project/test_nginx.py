@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,11 +51,11 @@ def large(transactional_db: None) -> Iterator[Resource]:
 
 
 def send(
-    server: str, method: str, path: str, body: bytes = b"", **headers: str
+    server: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> tuple[http.client.HTTPResponse, bytes]:
     called = http.client.HTTPConnection(server, timeout=60)
     try:
-        called.request(method, path, body or None, headers)
+        called.request(method, path, body or None, dict(headers or {}))
         answer = called.getresponse()
         return answer, answer.read()
     finally:
@@ -238,8 +238,9 @@ def test_the_portal_hears_who_asks_and_how_whatever_the_client_claims(server: st
         "X-Forwarded-For": "192.0.2.1",
         "X-Forwarded-Proto": "https",
         "X-Forwarded-Host": "evil.example",
+        "Authorization": "a token",
     }
-    _answer, body = send(server, "GET", ACTION, **claims, Authorization="a token")
+    _answer, body = send(server, "GET", ACTION, headers=claims)
     heard = json.loads(body)
 
     assert heard["X-Forwarded-For"] == "127.0.0.1"
@@ -250,8 +251,7 @@ def test_the_portal_hears_who_asks_and_how_whatever_the_client_claims(server: st
 
 
 def test_answers_are_compressed_for_who_takes_them_so(server: str) -> None:
-    headers = {"Accept-Encoding": "gzip"}
-    packed, body = send(server, "GET", ACTION, **headers)
+    packed, body = send(server, "GET", ACTION, headers={"Accept-Encoding": "gzip"})
     plain, text = send(server, "GET", ACTION)
 
     assert packed.getheader("Content-Encoding") == "gzip"
