@@ -9,7 +9,7 @@ PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test browser postgresql lint bench docs messages clean
+.PHONY: help setup demo serve test programs lint bench abuse docs messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -29,26 +29,12 @@ demo: setup ## Prepare the example portal with sample data and serve it
 serve: setup ## Serve the example portal, with a worker that runs its loads (PORT, WEB_CONCURRENCY)
 	@exec $(PY) manage.py serve --port $(PORT) --workers $(WEB_CONCURRENCY)
 
-test: setup browser postgresql ## Run the whole suite (PYTEST_ARGS)
+test: setup programs ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
 
-# The admin is tested in a real browser, the API with the real curl and with node's fetch.
-browser:
-	@command -v chromium chromedriver curl node >/dev/null && test "$$(command -v chromium chromedriver curl node | wc -l)" = 4 \
-		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
-			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-				chromium chromium-driver curl nodejs >/dev/null; } \
-		|| { echo "The tests need chromium, chromedriver, curl and node (18 or newer). Install them, on Debian as root: apt-get install chromium chromium-driver curl nodejs" >&2; exit 1; }
-
-# Dumps are restored with a PostgreSQL of the machine, beside that of the wheel; Debian's would start a
-# server of its own, which nothing needs.
-postgresql:
-	@ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb >/dev/null 2>&1 || command -v postgres >/dev/null \
-		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
-			&& mkdir -p /etc/postgresql-common/createcluster.d \
-			&& echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.d/datastore_search.conf \
-			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; } \
-		|| { echo "The tests need PostgreSQL 15 or newer with its programs. Install it, on Debian as root: apt-get install postgresql" >&2; exit 1; }
+# The tests use the real ones: browser, curl, node's fetch, proxy, pooler, and a second PostgreSQL.
+programs:
+	@.ci/programs
 
 lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/ruff check
@@ -59,6 +45,9 @@ lint: setup ## Check style, types, layers, migrations
 
 bench: setup ## Time each kind of request beside PostgreSQL's own floor (BENCH_ROWS, BENCH_ARGS)
 	$(PY) -m benchmarks $(BENCH_ARGS)
+
+abuse: setup ## Ask the worst questions all at once, and see who else is answered (ABUSE_ROWS, ABUSE_ARGS)
+	$(PY) -m benchmarks.abuse $(ABUSE_ARGS)
 
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'

@@ -14,7 +14,7 @@ from example_project.management.commands.serve import web_server
 
 from .failures import BenchmarkError
 
-_PATIENCE_SECONDS = 30
+_PATIENCE_SECONDS = 60
 
 
 @contextmanager
@@ -24,21 +24,32 @@ def serving(workers: int, threads: int) -> Iterator[str]:
 
     Raises: ``BenchmarkError`` when the server does not start.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     address = f"127.0.0.1:{port}"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.served_settings"}
     server = subprocess.Popen(web_server(port, workers, threads), env=environment)
     try:
-        _wait_for(address, server)
+        wait_for(address, server)
         yield address
     finally:
         server.terminate()
         server.wait()
 
 
-def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+def free_port() -> int:
+    """Give a port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    """
+    Wait until a server takes connections.
+
+    Raises: ``BenchmarkError`` when it ends, or takes too long.
+    """
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         connection = http.client.HTTPConnection(address, timeout=5)

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from io import StringIO
 from typing import Any, NoReturn
 
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 _LOOK_AGAIN = 0.5
 
@@ -20,12 +21,23 @@ _LOOK_AGAIN = 0.5
 #: readers do.
 THREADS = 4
 
+#: Memory of a worker of the web server, in MiB, above which another one takes its place.
+MAX_WORKER_RSS_MIB = 256
+
+#: A web server that ends sooner than this after its start would end again: its port is taken, or
+#: the project cannot be imported.
+_MIN_UPTIME_SECONDS = 10.0
+
 #: Seconds that a process gets for its end before it is killed: requests and loads are cut off.
 _PATIENCE = 10
 
 
 class Command(BaseCommand):
-    """Both end together: with this process, with the web server, or with who started them."""
+    """
+    Both are started again when they die; they end with this process, or with who started it.
+
+    A web server that dies as soon as it is started ends both.
+    """
 
     help = "Serve the example portal under granian, with a worker that runs its loads."
 
@@ -42,19 +54,59 @@ class Command(BaseCommand):
             signal.signal(number, _leave)
         call_command("migrate", verbosity=0)
         call_command("datastore_cleanup", stdout=StringIO())  # marks loads that were cut off
-        started: list[subprocess.Popen[bytes]] = []
+        web = _Program(web_server(options["port"], options["workers"], options["threads"]))
+        worker = _Program(_worker())
         try:
             with suppress(KeyboardInterrupt):
-                server = web_server(options["port"], options["workers"], options["threads"])
-                started += [subprocess.Popen(server)]
-                started += [subprocess.Popen(_worker())]
-                while started[0].poll() is None and os.getppid() == parent:
-                    if started[1].poll() is not None:  # its database was away, perhaps
-                        started[1] = subprocess.Popen(_worker())
+                web.start()
+                worker.start()
+                while os.getppid() == parent:
+                    if web.has_ended() and web.uptime_seconds() < _MIN_UPTIME_SECONDS:
+                        raise CommandError("The web server cannot be started.")
+                    for program in (web, worker):
+                        if program.has_ended():  # killed; or its database was away, perhaps
+                            program.start()
                     time.sleep(_LOOK_AGAIN)
         finally:
-            _end(started)
-        sys.exit(max(0, started[0].returncode) if started else 0)
+            _end((web, worker))
+
+
+class _Program:
+    """A program and all that it starts: a process group of their own."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = 0.0
+
+    def start(self) -> None:
+        """Start the program, and end what an earlier one has left: workers outlive granian."""
+        self.kill_group()
+        self._started_at = time.monotonic()
+        self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, process_group=0)
+
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
+    def uptime_seconds(self) -> float:
+        return time.monotonic() - self._started_at
+
+    def terminate(self) -> None:
+        if self._process:
+            self._process.terminate()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the end of the program, not of what it has started."""
+        if self._process:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+
+    def kill_group(self) -> None:
+        """Kill the program and what it has started, as far as they still run."""
+        if self._process:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
 
 
 def web_server(port: int, workers: int, threads: int) -> list[str]:
@@ -63,8 +115,11 @@ def web_server(port: int, workers: int, threads: int) -> list[str]:
         sys.executable, "-m", "granian", "example_project.wsgi:application",
         "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
         "--workers", str(workers), "--blocking-threads", str(threads),
+        "--respawn-failed-workers",  # or it ends with the first worker that dies
+        "--workers-max-rss", str(MAX_WORKER_RSS_MIB),
+        "--rss-sample-interval", "5", "--rss-samples", "2",
         "--workers-kill-timeout", "5",  # or it does not end while a connection is open
-        "--no-ws", "--log-level", "warning",
+        "--no-ws", "--log-level", "error",
     ]  # fmt: skip
 
 
@@ -76,20 +131,17 @@ def _leave(_number: int, _frame: object) -> NoReturn:
     sys.exit()
 
 
-def _end(processes: list[subprocess.Popen[bytes]]) -> None:
-    """End the processes, whatever they are doing; the first who asked has been heard."""
+def _end(programs: Sequence[_Program]) -> None:
+    """End the programs, whatever they are doing; the first who asked has been heard."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(1)
-    for process in processes:  # asked once more, a worker does not wait for the end of its load
-        process.terminate()
-    for process in processes:
-        try:
-            process.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    for program in programs:
+        program.terminate()
+    for program in programs:
+        program.wait(1)
+    for program in programs:  # asked once more, a worker does not wait for the end of its load
+        program.terminate()
+    for program in programs:
+        program.wait(_PATIENCE)
+    for program in programs:
+        program.kill_group()

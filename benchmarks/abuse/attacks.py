@@ -1,0 +1,157 @@
+"""The attacks: what a client of each does once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import product, repeat
+from string import ascii_lowercase
+from typing import Any
+
+from ..data import FIELDS
+from .clients import Client, Target
+
+_SEARCH = "/en/api/3/action/datastore_search"
+_JSON = {"Content-Type": "application/json"}
+
+#: A client stops after so many requests, however fast they are answered.
+MAX_REQUESTS = 10_000
+
+_HANG_UP_SECONDS = 0.2
+_BYTES_A_SECOND = 1024
+_UPLOAD_BYTES = 1_500 * 2**20
+_BLOCK = bytes(2**20)
+_LETTERS = b"x" * 10**6
+_BOUNDARY = "boundary"
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What ``clients`` do at once, ``requests`` times each at most; ``act`` tells the outcome."""
+
+    name: str
+    does: str
+    clients: int
+    act: Callable[[Client], str]
+    requests: int = MAX_REQUESTS
+
+
+# Questions that cost much -------------------------------------------------------------------------
+
+
+@cache
+def worst_questions(rows: int) -> list[dict[str, Any]]:
+    """List the parameters of the most expensive searches in a table of so many records."""
+    prefixes = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
+    terms = [f"{begin}{letter}:*" for letter in "ae" for begin in prefixes][:1_000]
+    texts = [{"Description": {"icontains": f"no such text {number}"}} for number in range(98)]
+    return [
+        {"q": " | ".join(terms), "plain": False},
+        {"filters": texts},
+        {"q": dict.fromkeys(list(FIELDS)[:10], "a")},
+        {"q": "the"},
+        {"sort": "Description desc", "limit": 1_000},
+        {"sort": "Homepage, Description", "offset": max(0, rows - 10)},
+    ]
+
+
+def _question(client: Client, turn: int) -> bytes:
+    questions = worst_questions(client.target.rows)
+    return _body(client.target.table, **questions[turn % len(questions)])
+
+
+def _body(table: str, **parameters: Any) -> bytes:
+    return json.dumps({"resource_id": table, **parameters}).encode()
+
+
+def ask_and_hang_up(client: Client) -> str:
+    """Ask the client's own of the worst questions, and do not wait for the answer."""
+    return client.ask_and_hang_up(_SEARCH, _question(client, client.number), _HANG_UP_SECONDS)
+
+
+def ask_and_wait(client: Client) -> str:
+    """Ask the client's own of the worst questions."""
+    return client.ask("POST", _SEARCH, _question(client, client.number), **_JSON)
+
+
+# Slowness -----------------------------------------------------------------------------------------
+
+
+def read_slowly(client: Client) -> str:
+    """Read a dump, or the largest page, a kilobyte a second."""
+    table = client.target.table
+    page = f"{_SEARCH}?resource_id={table}&limit=32000"
+    path = page if client.number % 2 else f"/en/datastore/dump/{table}"
+    return client.read_slowly(path, _BYTES_A_SECOND)
+
+
+def send_slowly(client: Client) -> str:
+    """Send a body, a byte a second."""
+    return client.send_slowly(_SEARCH, 100_000)
+
+
+# Size ---------------------------------------------------------------------------------------------
+
+
+def ask_for_fat_records(client: Client) -> str:
+    """Ask for 1,000 records of 110 kB."""
+    body = _body(client.target.fat_table, limit=1_000)
+    return client.ask("POST", _SEARCH, body, **_JSON)
+
+
+def ask_for_a_long_id(client: Client) -> str:
+    """Ask for a resource whose id has 10 MB."""
+    begin, end = f'{{"resource_id": "{client.number}'.encode(), b'"}'
+    blocks = (begin, *repeat(_LETTERS, 10), end)
+    size = len(begin) + 10 * len(_LETTERS) + len(end)
+    return client.send_blocks(_SEARCH, blocks, size, _JSON)
+
+
+def upload(client: Client) -> str:
+    """Send a file of 1.5 GB, as far as the server takes it."""
+    head = (
+        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    ).encode()
+    blocks = (head, *repeat(_BLOCK, _UPLOAD_BYTES // len(_BLOCK)))
+    headers = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}"}
+    return client.send_blocks(_SEARCH, blocks, len(head) + _UPLOAD_BYTES + 100, headers)
+
+
+def filter_by_many_values(client: Client) -> str:
+    """Filter by 800,000 values."""
+    return client.ask("POST", _SEARCH, _many_values(client.target), **_JSON)
+
+
+def sort_by_much(client: Client) -> str:
+    """Sort by a text of 9 MB."""
+    return client.ask("POST", _SEARCH, _long_sort(client.target), **_JSON)
+
+
+@cache
+def _many_values(target: Target) -> bytes:
+    return _body(target.table, filters={"Package": [f"p{number}" for number in range(800_000)]})
+
+
+@cache
+def _long_sort(target: Target) -> bytes:
+    key = "Package, "
+    return _body(target.table, sort=key * (9 * 10**6 // len(key)) + "Package")
+
+
+ATTACKS = {
+    attack.name: attack
+    for attack in (
+        Attack("hang-ups", "the worst questions, each left alone at once", 16, ask_and_hang_up),
+        Attack("questions", "the worst questions", 6, ask_and_wait),
+        Attack("slow-readers", "dumps and large pages that are read slowly", 8, read_slowly),
+        Attack("slow-bodies", "bodies of which a byte a second comes", 8, send_slowly),
+        Attack("fat-pages", "pages of 1,000 records of 110 kB", 8, ask_for_fat_records),
+        Attack("long-ids", "ids of 10 MB", 60, ask_for_a_long_id, requests=1),
+        Attack("upload", "a form of 1.5 GB", 1, upload, requests=1),
+        Attack("many-values", "filters of 800,000 values", 2, filter_by_many_values),
+        Attack("long-sort", "sort keys of 9 MB", 2, sort_by_much),
+    )
+}

@@ -1,0 +1,104 @@
+"""What a run is told by its command line and its environment."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from example_project.management.commands.serve import THREADS
+
+from .attacks import ATTACKS
+
+#: A run ends soon, whatever it is told.
+MAX_SECONDS = 300.0
+
+#: So many 110 kB are 2 GB of records.
+MAX_FAT_RECORDS = 20_000
+
+_DESCRIPTION = (
+    "Attack a portal that is started for it on this machine, in many ways at once, while an honest"
+    " client asks for five records again and again. The exit status is 1 if that client waits too"
+    " long, or the workers take too much memory."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """
+    What to do, and to what.
+
+    ``is_direct`` leaves nginx out; without ``only`` all attacks are made.
+    """
+
+    rows: int
+    fat_records: int
+    seconds: float
+    workers: int
+    threads: int
+    is_direct: bool
+    only: tuple[str, ...]
+
+    @property
+    def attacks(self) -> list[str]:
+        """The names of the attacks that are made."""
+        return [name for name in ATTACKS if not self.only or name in self.only]
+
+
+def read_options(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line."""
+    given = vars(_parser().parse_args(arguments))
+    return Options(**{**given, "only": tuple(given["only"])})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.abuse",
+        description=_DESCRIPTION,
+        epilog="The attacks: "
+        + "; ".join(
+            f"{attack.name} ({attack.clients}): {attack.does}" for attack in ATTACKS.values()
+        ),
+    )
+    rows = int(os.environ.get("ABUSE_ROWS", "100000"))
+    workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+    parser.add_argument("--rows", type=_natural(10**7), default=rows, help="records (%(default)s)")
+    parser.add_argument(
+        "--fat-records",
+        type=_natural(MAX_FAT_RECORDS),
+        default=1_000,
+        metavar="N",
+        help="records of 110 kB (%(default)s)",
+    )
+    parser.add_argument("--seconds", type=_seconds, default=30.0, help="(%(default)s)")
+    parser.add_argument("--workers", type=_natural(64), default=workers, help="(%(default)s)")
+    parser.add_argument(
+        "--threads", type=_natural(64), default=THREADS, help="of each worker (%(default)s)"
+    )
+    parser.add_argument(
+        "--direct", action="store_true", dest="is_direct", help="without nginx before the portal"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=(), metavar="NAME", choices=list(ATTACKS), help="these alone"
+    )
+    return parser
+
+
+def _natural(most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {most}")
+        return int(text)
+
+    return read
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
+    if not 1 <= seconds <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"must be a number from 1 to {MAX_SECONDS:.0f}")
+    return seconds

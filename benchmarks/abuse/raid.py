@@ -1,0 +1,104 @@
+"""The attackers: a process for each attack, a thread for each of its clients."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+
+from ..failures import BenchmarkError
+from .attacks import ATTACKS, Attack
+from .clients import CUT_OFF, REFUSED, Client, Target
+
+#: How often each outcome was, for each attack; None before it has ended.
+Outcomes = Mapping[str, Mapping[str, int]]
+
+#: What became of a request whose client still waited when the time was over.
+UNANSWERED = "unanswered"
+
+_START_SECONDS = 60
+_END_SECONDS = 3
+#: Before a client whose connection failed tries again.
+_PAUSE_SECONDS = 0.2
+
+
+@contextmanager
+def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[str, int]]]:
+    """
+    Attack for as long as the block; what became of the requests is in the mapping afterwards.
+
+    Raises: ``BenchmarkError`` when the attackers do not start.
+    """
+    context = multiprocessing.get_context("spawn")
+    begin, over = context.Event(), context.Event()
+    outcomes: dict[str, Mapping[str, int]] = {}
+    raids = {}
+    for place, name in enumerate(names):
+        ours, theirs = context.Pipe()
+        arguments = (name, f"127.1.{place}.", target, (begin, over), theirs)
+        process = context.Process(target=_raid, args=arguments, daemon=True)
+        process.start()
+        raids[name] = (process, ours)
+    try:
+        for name, (_process, pipe) in raids.items():
+            if not pipe.poll(_START_SECONDS) or pipe.recv() is None:
+                raise BenchmarkError(f"The attack {name} did not start.")
+        begin.set()
+        yield outcomes
+    finally:
+        over.set()
+        for name, (process, pipe) in raids.items():
+            if pipe.poll(_END_SECONDS * 5):
+                outcomes[name] = pipe.recv()
+            process.kill()
+            process.join()
+
+
+def _raid(
+    name: str, network: str, target: Target, events: tuple[Event, Event], pipe: Connection
+) -> None:
+    """Let the clients of one attack begin, and tell what became of their requests."""
+    begin, over = events
+    attack = ATTACKS[name]
+    tallies = [Counter[str]() for _ in range(attack.clients)]
+    threads = [
+        threading.Thread(
+            target=_attack,
+            args=(attack, _client(target, network, number, over), tally),
+            daemon=True,
+        )
+        for number, tally in enumerate(tallies)
+    ]
+    pipe.send(name)
+    begin.wait(_START_SECONDS)
+    for thread in threads:
+        thread.start()
+    over.wait()
+    deadline = time.monotonic() + _END_SECONDS
+    for thread in threads:
+        thread.join(max(0, deadline - time.monotonic()))
+    counted = sum(tallies, Counter[str]())
+    counted[UNANSWERED] = sum(thread.is_alive() for thread in threads)
+    pipe.send({outcome: times for outcome, times in counted.items() if times})
+    pipe.close()
+    os._exit(0)  # without the threads that still wait
+
+
+def _client(target: Target, network: str, number: int, over: Event) -> Client:
+    return Client(target, f"{network}{number + 1}", number, over)
+
+
+def _attack(attack: Attack, client: Client, tally: Counter[str]) -> None:
+    for _ in range(attack.requests):
+        if client.over.is_set():
+            return
+        outcome = attack.act(client)
+        tally[outcome] += 1
+        if outcome in {CUT_OFF, REFUSED}:
+            client.over.wait(_PAUSE_SECONDS)

@@ -1,0 +1,151 @@
+"""A run: serve the portal, attack it, ask it honestly, and judge."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psutil
+from django.core.management import call_command
+
+from ..nginx import proxying
+from ..report import Table, number
+from ..server import free_port, wait_for
+from .attacks import ATTACKS
+from .clients import Target
+from .honest import PROMPT_SECONDS, Honesty, ask_honestly
+from .options import Options
+from .raid import raiding
+from .tables import fat_table_of, table_of
+from .watching import Watched, counts, database, watching
+
+#: What a portal must hold out: so many of the honest client's requests are answered soon, and all
+#: workers together take so much memory at most.
+MIN_PROMPT_SHARE = 0.95
+MAX_WORKERS_RSS_BYTES = 600 * 2**20
+
+_MIB = 2**20
+#: The attack has begun when the honest client begins.
+_LEAD_SECONDS = 2.0
+#: What goes on in PostgreSQL so long after the attack is there to stay.
+_SETTLE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What became of everybody's requests, and of the server."""
+
+    honesty: Honesty
+    outcomes: Mapping[str, Mapping[str, int]]
+    watched: Watched
+    workers: int
+    statements_left: int
+
+    @property
+    def has_held_out(self) -> bool:
+        """Tell whether the portal held out."""
+        return (
+            self.honesty.prompt_share >= MIN_PROMPT_SHARE
+            and self.watched.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
+        )
+
+
+def run(options: Options) -> bool:
+    """
+    Attack, print what was found, and tell whether the portal held out.
+
+    Raises: ``BenchmarkError`` when there can be no attack.
+    """
+    call_command("migrate", verbosity=0)
+    table, fat_table = table_of(options.rows), fat_table_of(options.fat_records)
+    with ExitStack() as stack:
+        address, process = stack.enter_context(_portal(options))
+        server = address if options.is_direct else stack.enter_context(proxying(address))
+        found = _attack(options, Target(server, options.rows, table, fat_table), process)
+    for text in tell(options, found):
+        print(text, end="\n\n", flush=True)
+    return found.has_held_out
+
+
+def _attack(options: Options, target: Target, portal: psutil.Process) -> Findings:
+    ask_honestly(target, 0.1, requests=2 * options.workers)  # each worker has loaded the project
+    with watching(portal) as watched:
+        with raiding(target, options.attacks) as outcomes:
+            time.sleep(_LEAD_SECONDS)
+            honesty = ask_honestly(target, options.seconds)
+        time.sleep(_SETTLE_SECONDS)
+        with database() as connection:
+            _opened, left = counts(connection)
+    return Findings(honesty, outcomes, watched, options.workers, left)
+
+
+@contextmanager
+def _portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
+    """Run ``manage.py serve`` on a free port; give host and port, and the process."""
+    port = free_port()
+    server = subprocess.Popen(
+        [
+            *(sys.executable, "manage.py", "serve", "--port", str(port)),
+            *("--workers", str(options.workers), "--threads", str(options.threads)),
+        ]
+    )
+    try:
+        wait_for(f"127.0.0.1:{port}", server)
+        yield f"127.0.0.1:{port}", psutil.Process(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+# What was found -----------------------------------------------------------------------------------
+
+
+def tell(options: Options, found: Findings) -> list[str]:
+    """Say what was found, and the judgement."""
+    way = "without nginx" if options.is_direct else "behind nginx"
+    setting = (
+        f"{options.rows:,} records; {options.workers} workers of {options.threads} threads, {way};"
+        f" {options.seconds:g} s"
+    )
+    attacks = Table(
+        "# The attackers",
+        ("attack", "clients", "requests", "outcomes"),
+        [
+            (name, str(ATTACKS[name].clients), str(sum(outcomes.values())), _listed(outcomes))
+            for name, outcomes in found.outcomes.items()
+        ],
+    )
+    verdict = "The portal held out." if found.has_held_out else "The portal gave way."
+    return [setting, attacks.as_text(), _of_honesty(found.honesty), _of_server(found), verdict]
+
+
+def _of_honesty(honesty: Honesty) -> str:
+    times = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+    said = ", ".join(f"{name} {number(honesty.percentile(of))} s" for name, of in times.items())
+    return (
+        f"# The honest client\n\n{len(honesty.asked)} requests for 5 records:"
+        f" {honesty.prompt_share:.0%} answered within {PROMPT_SECONDS:g} s"
+        f" (at least {MIN_PROMPT_SHARE:.0%}); {said}; {_listed(honesty.outcomes)}"
+    )
+
+
+def _of_server(found: Findings) -> str:
+    seen = found.watched
+    return (
+        "# The server\n\n"
+        f"memory of all workers: {seen.workers_rss_bytes // _MIB} MiB at most"
+        f" ({MAX_WORKERS_RSS_BYTES // _MIB}), of one {seen.worker_rss_bytes // _MIB} MiB\n"
+        f"workers started again: {max(0, len(seen.workers) - found.workers)}\n"
+        f"connections to PostgreSQL: {seen.connections} at most\n"
+        f"statements in PostgreSQL: {seen.statements} at most at once,"
+        f" {found.statements_left} left {_SETTLE_SECONDS:g} s after the attack"
+    )
+
+
+def _listed(outcomes: Mapping[str, int]) -> str:
+    ordered = sorted(outcomes.items(), key=lambda each: -each[1])
+    return ", ".join(f"{outcome}: {times}" for outcome, times in ordered)

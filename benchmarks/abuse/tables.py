@@ -1,0 +1,46 @@
+"""The tables that are attacked: made once, then kept for the next run."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+from django.test import override_settings
+
+from datastore_search.loading import LoadOptions, load_file
+from datastore_search.models import Resource
+
+from ..data import Source
+from ..resources import loaded
+
+_FAT_BYTES = 110_000
+#: What a load takes by default is too little for texts of this size.
+_LOAD_MEMORY_BYTES = 4 * 2**30
+_WORDS = [f"{random.Random(number).getrandbits(40):010x}" for number in range(500)]
+_FIELDS = {"number": "int4", "text": "text"}
+
+
+def table_of(rows: int) -> str:
+    """Load a table of so many records, unless there is one; give its id."""
+    with tempfile.TemporaryDirectory() as folder:
+        return loaded(Source(Path(folder)), rows, reload=False).id
+
+
+def fat_table_of(records: int) -> str:
+    """Load a table of so many records of 110 kB, unless there is one; give its id."""
+    resource, _ = Resource.objects.get_or_create(name=f"abuse-fat-{records}")
+    if resource.current_load_id is None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "fat.csv"
+            with path.open("w", encoding="utf-8") as file:
+                file.write("number,text\n")
+                file.writelines(f"{number},{fat_text(number)}\n" for number in range(records))
+            with override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=_LOAD_MEMORY_BYTES):
+                load_file(resource, path, options=LoadOptions(types=_FIELDS, force=True))
+    return str(resource.pk)
+
+
+def fat_text(number: int) -> str:
+    """Make a text of 110 kB, of few words: many would take minutes to be indexed."""
+    return " ".join(random.Random(number).choices(_WORDS, k=_FAT_BYTES // 11))

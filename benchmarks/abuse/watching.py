@@ -1,0 +1,97 @@
+"""What the attacked server is like meanwhile: its memory, its connections, its statements."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import psutil
+import psycopg
+from django.db import connections, router
+
+from datastore_search.models import Load
+
+_EVERY_SECONDS = 0.25
+
+_COUNTS = """
+SELECT count(*), count(*) FILTER (WHERE state = 'active')
+FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+
+
+@dataclass(slots=True)
+class Watched:
+    """The most that was seen."""
+
+    workers_rss_bytes: int = 0
+    worker_rss_bytes: int = 0
+    connections: int = 0
+    statements: int = 0
+    workers: set[int] = field(default_factory=set)
+
+
+@contextmanager
+def watching(portal: psutil.Process) -> Iterator[Watched]:
+    """Look at the workers of a portal, and at its database, every now and then."""
+    seen, over = Watched(), threading.Event()
+    with database() as connection:
+
+        def watch() -> None:
+            while not over.wait(_EVERY_SECONDS):
+                _look(portal, connection, seen)
+
+        _look(portal, connection, seen)
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield seen
+        finally:
+            over.set()
+            thread.join()
+
+
+@contextmanager
+def database() -> Iterator[psycopg.Connection]:
+    """Connect to the portal's database beside Django."""
+    django = connections[router.db_for_read(Load)]
+    known = {**django.get_connection_params(), "cursor_factory": psycopg.Cursor, "context": None}
+    with psycopg.connect(**known, autocommit=True) as connection:
+        yield connection
+
+
+def counts(connection: psycopg.Connection) -> tuple[int, int]:
+    """Count the other connections to the database, and the statements that they run."""
+    row = connection.execute(_COUNTS).fetchone()
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def _look(portal: psutil.Process, connection: psycopg.Connection, seen: Watched) -> None:
+    memory = [each for each in map(_rss_bytes, workers_of(portal)) if each]
+    seen.workers |= {worker.pid for worker in workers_of(portal)}
+    seen.workers_rss_bytes = max(seen.workers_rss_bytes, sum(memory))
+    seen.worker_rss_bytes = max(seen.worker_rss_bytes, *memory, 0)
+    opened, running = counts(connection)
+    seen.connections = max(seen.connections, opened)
+    seen.statements = max(seen.statements, running)
+
+
+def workers_of(portal: psutil.Process) -> list[psutil.Process]:
+    """Find the workers of the web server."""
+    with suppress(psutil.NoSuchProcess):
+        return [
+            worker
+            for server in portal.children()
+            if "granian" in server.cmdline()
+            for worker in server.children()
+        ]
+    return []
+
+
+def _rss_bytes(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0

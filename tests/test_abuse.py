@@ -1,0 +1,244 @@
+"""The attacks are made as they are meant, on this machine alone; what a portal holds out is not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+
+from benchmarks.abuse import run
+from benchmarks.abuse.attacks import ATTACKS, worst_questions
+from benchmarks.abuse.clients import Client, Target
+from benchmarks.abuse.honest import Asked, Honesty, ask_honestly
+from benchmarks.abuse.options import _parser, read_options
+from benchmarks.abuse.raid import raiding
+from benchmarks.abuse.tables import fat_text
+from benchmarks.abuse.watching import Watched
+from benchmarks.data import FIELDS
+from benchmarks.failures import BenchmarkError
+
+from .builders import ask, make_resource
+from .loading.workers import database_url
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "abuse.md").read_text(encoding="utf-8")
+
+
+class Door(BaseHTTPRequestHandler):
+    """Takes a megabyte at most, and answers with ten."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length", 0))
+        self.close_connection = True
+        if length > 10**6:
+            self.send_response(413)
+            self.end_headers()
+            return
+        self.rfile.read(length)
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(bytes(10**7))
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+class Doors(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *args: Any) -> None:
+        """Say nothing of clients that hang up."""
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    with Doors(("127.0.0.1", 0), Door) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield Target(f"127.0.0.1:{server.server_address[1]}", 1_000, "table", "fat")
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("hang-ups", "hung up"),
+        ("questions", "200"),
+        ("slow-readers", "held to the end"),
+        ("slow-bodies", "held to the end"),
+        ("fat-pages", "200"),
+        ("long-ids", r"(413|cut off), \d+ MB sent"),
+        ("upload", r"(413|cut off), \d+ MB sent"),
+        ("many-values", "413|cut off"),
+        ("long-sort", "413|cut off"),
+    ],
+)
+def test_every_attack_does_what_it_says_and_ends_in_time(
+    target: Target, name: str, outcome: str
+) -> None:
+    over = threading.Event()
+    timer = threading.Timer(1, over.set)
+    timer.start()
+
+    found = ATTACKS[name].act(Client(target, "127.1.0.1", 1, over))  # type: ignore[arg-type]
+
+    assert re.fullmatch(outcome, found)
+    timer.cancel()
+
+
+def test_every_attack_is_tried() -> None:
+    (tried,) = [
+        mark.args[1]
+        for mark in test_every_attack_does_what_it_says_and_ends_in_time.pytestmark  # type: ignore[attr-defined]
+    ]
+    assert [name for name, _outcome in tried] == list(ATTACKS)
+
+
+def test_the_attackers_of_all_attacks_begin_and_end_together(target: Target) -> None:
+    with raiding(target, ["questions", "slow-bodies"]) as outcomes:
+        honesty = ask_honestly(target, 0.5, requests=5)
+
+    assert honesty.outcomes == {"200": 5}
+    assert outcomes["questions"]["200"] > 0
+    assert outcomes["slow-bodies"] == {"held to the end": 8}
+
+
+@pytest.mark.parametrize(
+    "server", ["192.0.2.1:80", "portal.example.org:80", "127.0.0.1.evil.org:80"]
+)
+def test_no_other_machine_is_attacked(server: str) -> None:
+    with pytest.raises(BenchmarkError, match="is not this machine"):
+        Target(server, 1, "table", "fat")
+
+
+@pytest.mark.django_db
+def test_the_worst_questions_are_such_as_the_portal_answers(client: Any) -> None:
+    row = ",".join("1" if type_ != "timestamp" else "2020-01-01" for type_ in FIELDS.values())
+    resource = make_resource(f"{','.join(FIELDS)}\n{row}\n", types=FIELDS)
+    asked = [{"resource_id": str(resource.pk), **question} for question in worst_questions(1)]
+
+    assert [ask(client, parameters).status_code for parameters in asked] == [200] * 6
+
+
+def test_a_fat_record_has_110_kilobytes_and_no_two_are_the_same() -> None:
+    assert [len(fat_text(number)) for number in range(3)] == [109_999] * 3
+    assert len({fat_text(number) for number in range(3)}) == 3
+
+
+# The judgement ------------------------------------------------------------------------------------
+
+
+def honesty(prompt: int, *others: Asked) -> Honesty:
+    return Honesty([*[Asked("200", 0.1)] * prompt, *others])
+
+
+def test_an_answer_counts_if_it_is_one_and_comes_within_a_second() -> None:
+    found = honesty(
+        6, Asked("503", 0.1), Asked("200", 1.5), Asked("timed out", 20), Asked("200", 1)
+    )
+
+    assert found.prompt_share == 0.7
+    assert found.outcomes == {"200": 8, "503": 1, "timed out": 1}
+    assert [found.percentile(share) for share in (0.5, 0.9, 1.0)] == [0.1, 1.5, 20]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mebibytes", "held_out"),
+    [(95, 600, True), (94, 600, False), (95, 601, False), (100, 100, True)],
+)
+def test_a_portal_holds_out_that_answers_in_time_within_its_memory(
+    prompt: int, mebibytes: int, held_out: bool
+) -> None:
+    watched = Watched(workers_rss_bytes=mebibytes * 2**20, worker_rss_bytes=1, workers={1, 2, 3})
+    asked = honesty(prompt, *[Asked("timed out", 20)] * (100 - prompt))
+    found = run.Findings(asked, {"upload": {"413": 1}}, watched, 2, 0)
+    told = "\n".join(run.tell(read_options([]), found))
+
+    assert found.has_held_out == held_out
+    assert f"The portal {'held out' if held_out else 'gave way'}." in told
+    assert f"{prompt}% answered within 1 s" in told
+    assert f"memory of all workers: {mebibytes} MiB at most (600)" in told
+    assert "workers started again: 1" in told
+
+
+# The options and the page -------------------------------------------------------------------------
+
+
+def test_all_attacks_are_made_unless_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ABUSE_ROWS", "500")
+
+    assert read_options([]).attacks == list(ATTACKS)
+    assert read_options([]).rows == 500
+    assert read_options(["--only", "upload", "hang-ups"]).attacks == ["hang-ups", "upload"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["--seconds", value] for value in ("0", "301", "nan", "long")),
+        *(["--rows", value] for value in ("0", "10000001", "many")),
+        ["--fat-records", "20001"],
+        ["--only", "nothing"],
+        ["--server", "http://192.0.2.1"],
+    ],
+)
+def test_options_that_cannot_be_followed_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_options(arguments)
+
+
+def test_the_page_names_every_attack_and_every_option() -> None:
+    options = {option for action in _parser()._actions for option in action.option_strings}
+
+    assert re.findall(r"^\| `([\w-]+)` \| (\d+) \|", PAGE, re.MULTILINE) == [
+        (attack.name, str(attack.clients)) for attack in ATTACKS.values()
+    ]
+    assert set(re.findall(r"^\| `(--[a-z-]+)` \|", PAGE, re.MULTILINE)) == options - {
+        "-h",
+        "--help",
+    }
+
+
+# The whole ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("transactional_db")
+def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "benchmarks.abuse", "--rows", "200", "--fat-records", "2"),
+            *("--seconds", "2", "--only", "slow-bodies", "long-ids"),
+        ],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database_url()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == ("The portal gave way." in done.stdout), done.stderr
+    assert "; 200: 100\n" in done.stdout
+    assert "200 records; 2 workers of 4 threads, behind nginx; 2 s" in done.stdout
+    assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", done.stdout, re.MULTILINE)
+    assert re.search(r"^long-ids +60 +60 +413, ", done.stdout, re.MULTILINE)
+    with psycopg.connect(database_url(), autocommit=True) as left:
+        others = left.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid NOT IN (pg_backend_pid(), %s)",
+            [connection.connection.info.backend_pid],
+        )
+        assert others.fetchone() == (0,)
