@@ -7,6 +7,8 @@ from typing import Any
 import knox.admin  # noqa: F401 - registers knox's own page for tokens, which ours replaces
 from django import forms
 from django.contrib import admin, messages
+from django.db import router
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -42,6 +44,10 @@ class TokenAdmin(admin.ModelAdmin):
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        """Read the tokens where they are issued."""
+        return super().get_queryset(request).using(router.db_for_write(AuthToken))
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Tokens are issued and revoked, never changed."""
         return False
@@ -49,7 +55,8 @@ class TokenAdmin(admin.ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Issue the token and show it."""
         token = issue_token(obj.user, until=form.cleaned_data["expiry"])
-        obj.__dict__.update(AuthToken.objects.get(digest=hash_token(token)).__dict__)
+        issued = self.get_queryset(request).get(digest=hash_token(token))
+        obj.__dict__.update(issued.__dict__)
         messages.warning(
             request,
             format_html(

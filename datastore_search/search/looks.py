@@ -159,14 +159,15 @@ def answer_from(
     Raises: ``UnknownResource``; ``UnsteadyResource``; ``QueryTooSlow``; whatever ``answer`` raises.
     """
     for look in range(_LOOKS):
-        place = _place_of(_connection().alias, str(name))
+        connection = _connection()  # once, for a router may choose among several replicas
+        place = _place_of(connection.alias, str(name))
         try:
             if as_snapshot or look == _LOOKS - 1:
-                with at_one_moment() as session:
+                with _snapshot(connection) as session:
                     found = _look_at(str(name), place, session)
                     found.verify()
                     return answer(found)
-            with anticipated(), storage.reading(_connection(), *_limits()) as session:
+            with anticipated(), storage.reading(connection, *_limits()) as session:
                 found = _look_at(str(name), place, session)
                 answered = answer(found)
                 found.verify()
@@ -175,7 +176,7 @@ def answer_from(
             place.description = None
         except Exception:
             # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(str(name), place):
+            if not _is_outdated(connection, str(name), place):
                 raise
             place.description = None
     raise UnsteadyResource
@@ -190,14 +191,14 @@ def _look_at(name: str, place: _Place, session: storage.Session) -> Look:
     return Look(session, resource, _version_of(name), relation)
 
 
-def _is_outdated(name: str, place: _Place) -> bool:
+def _is_outdated(connection: BaseDatabaseWrapper, name: str, place: _Place) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
     description = place.description
     if description is None:
         return False
     resource, _relation = description
     try:
-        with storage.reading(_connection(), *_limits()) as session:
+        with storage.reading(connection, *_limits()) as session:
             Look(session, resource, _version_of(name)).verify()
     except Outdated:
         return True
@@ -239,7 +240,13 @@ def at_one_moment() -> Iterator[storage.Session]:
 
     Raises: ``QueryTooSlow``; ``Outdated`` when a resource must be read again.
     """
-    with anticipated(), storage.snapshot(_connection(), *_limits()) as session:
+    with _snapshot(_connection()) as session:
+        yield session
+
+
+@contextmanager
+def _snapshot(connection: BaseDatabaseWrapper) -> Iterator[storage.Session]:
+    with anticipated(), storage.snapshot(connection, *_limits()) as session:
         yield session
 
 
@@ -269,14 +276,23 @@ def steadily(look: Callable[[], Answer]) -> Answer:
 # What PostgreSQL may say --------------------------------------------------------------------------
 
 
+#: Another look may well succeed: the table was replaced, or a standby had to follow its primary.
+_PASSING = (errors.UndefinedTable, errors.SerializationFailure, errors.DeadlockDetected)
+
+
 @contextmanager
 def anticipated(*, plain: bool = True) -> Iterator[None]:
-    """Turn what PostgreSQL may say into our own failures."""
+    """
+    Turn what PostgreSQL may say into our own failures.
+
+    Source: PostgreSQL's hot standby, which ends a statement that keeps it from following its
+    primary with the errors of a transaction that cannot be serialized, or of a deadlock.
+    """
     try:
         yield
     except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
-        if isinstance(cause, errors.UndefinedTable):
+        if isinstance(cause, _PASSING):
             raise Outdated from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error

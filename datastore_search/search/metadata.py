@@ -18,9 +18,9 @@ NAME = "_table_metadata"
 _NAMES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def relation_of_names(user: Reader) -> Relation:
-    """Give the relation of all ids and aliases that a user may read."""
-    readable = Resource.objects.filter(current_load__isnull=False).readable_by(user)
+def relation_of_names(user: Reader, *, using: str) -> Relation:
+    """Give the relation of all ids and aliases that a user may read, as a database has them."""
+    readable = Resource.objects.using(using).filter(current_load__isnull=False).readable_by(user)
     readable_ids = list(readable.values_list("pk", flat=True))
     return Relation(
         source=Clause(

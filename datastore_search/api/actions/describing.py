@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import storage
-from ...models import Field, IndexKind, Load, Profiles, Resource, kept_profiles
+from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
 from ...search import Look, answer_from
 from ...validators import Validators
 from ..parameters import InfoParameters
@@ -30,14 +29,14 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         check_may_read(request, resource)
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
-        profiles = kept_profiles(resource.current_load_id)
+        profiles = kept_profiles(resource.current_load_id, using=look.connection.alias)
         fields = [_described(field) for field in resource.schema]
         if given.get("include_fields_schema", True):
             stored = (_stored(field, resource, profiles) for field in resource.schema)
             fields = [each | more for each, more in zip(fields, stored, strict=True)]
         result: dict[str, Any] = {"fields": fields}
         if given.get("include_meta", True):
-            result["meta"] = _meta(resource, profiles)
+            result["meta"] = _meta(look, profiles)
         return Answer(result, validators=validators)
 
     return answer_from(InfoParameters.name_in(given), answer)
@@ -73,12 +72,13 @@ def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict
     return {"schema": schema, **({"profile": profile} if profile else {})}
 
 
-def _meta(resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
+def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
+    resource, connection = look.resource, look.connection
     load = resource.current_load
     if load is None:
         return {}
-    connection = connections[router.db_for_read(Load)]
     sizes = storage.record_sizes(connection, load.pk)
+    aliases = resource.aliases.using(connection.alias)
     return {
         "id": str(resource.pk),
         "count": load.rows,
@@ -86,7 +86,7 @@ def _meta(resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
         "size": sizes.records_bytes,
         "idx_size": sizes.indexes_bytes,
         "db_size": sizes.database_bytes,
-        "aliases": list(resource.aliases.values_list("name", flat=True)),
+        "aliases": list(aliases.values_list("name", flat=True)),
         **({"profiled": _profiled(profiles)} if profiles else {}),
     }
 

@@ -24,6 +24,7 @@ from ...search import (
     at_one_moment,
     read_page,
     search,
+    steadily,
 )
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import relation_of_names
@@ -64,8 +65,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
-        with at_one_moment() as session:
-            page = read_page(Look(session, None), relation_of_names(request.user), asked.query)
+        page = steadily(lambda: _names(request, asked.query))
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not request.user.is_authenticated)
 
@@ -80,6 +80,12 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
 
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
     return answer_from(asked.name, answer, as_snapshot=as_snapshot)
+
+
+def _names(request: Request, query: Query) -> Page:
+    with at_one_moment() as session:
+        names = relation_of_names(request.user, using=session.connection.alias)
+        return read_page(Look(session, None), names, query)
 
 
 datastore_search = Action(

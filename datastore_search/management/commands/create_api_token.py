@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import router
 from django.utils.translation import gettext as _
 
 from datastore_search.tokens import issue_token
@@ -24,7 +25,9 @@ class Command(BaseCommand):
         """Issue the token."""
         users = get_user_model()
         try:
-            user = users.objects.get_by_natural_key(options["username"])
+            # Where the token is issued, for a replica may not know the user yet.
+            known = users.objects.db_manager(router.db_for_write(users))
+            user = known.get_by_natural_key(options["username"])
         except users.DoesNotExist:
             raise CommandError(
                 _("There is no user “%(name)s”.") % {"name": options["username"]}
