@@ -9,7 +9,7 @@ PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test browser lint bench docs messages clean
+.PHONY: help setup demo serve test browser pgbouncer lint bench docs messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -29,7 +29,7 @@ demo: setup ## Prepare the example portal with sample data and serve it
 serve: setup ## Serve the example portal, with a worker that runs its loads (PORT, WEB_CONCURRENCY)
 	@exec $(PY) manage.py serve --port $(PORT) --workers $(WEB_CONCURRENCY)
 
-test: setup browser ## Run the whole suite (PYTEST_ARGS)
+test: setup browser pgbouncer ## Run the whole suite (PYTEST_ARGS)
 	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 # The admin is tested in a real browser, the API with the real curl and with node's fetch.
@@ -39,6 +39,15 @@ browser:
 			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 				chromium chromium-driver curl nodejs >/dev/null; } \
 		|| { echo "The tests need chromium, chromedriver, curl and node (18 or newer). Install them, on Debian as root: apt-get install chromium chromium-driver curl nodejs" >&2; exit 1; }
+
+# Loads are tested behind a real PgBouncer.  Debian starts one on installation, which is ended.
+pgbouncer:
+	@PATH="$$PATH:/usr/sbin" command -v pgbouncer >/dev/null \
+		|| { command -v apt-get >/dev/null && test "$$(id -u)" = 0 && apt-get update -qq \
+			&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+				pgbouncer >/dev/null \
+			&& { service pgbouncer stop >/dev/null 2>&1 || true; }; } \
+		|| { echo "The tests need pgbouncer. Install it, on Debian as root: apt-get install pgbouncer" >&2; exit 1; }
 
 lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/ruff check

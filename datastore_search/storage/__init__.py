@@ -16,12 +16,12 @@ from .indexes import (
     take_statistics,
 )
 from .locks import (
-    another_session,
+    LoadLock,
     cancel_statements,
     is_at_work,
     load_at_work,
     lock_aliases,
-    resource_at_work,
+    working,
 )
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
@@ -40,12 +40,12 @@ from .tables import (
 __all__ = [
     "FIELDS_MOST",
     "Indexes",
+    "LoadLock",
     "Session",
     "Sizes",
     "Texts",
     "add_orders",
     "add_rows",
-    "another_session",
     "cancel_statements",
     "cast_texts",
     "change_records",
@@ -66,7 +66,6 @@ __all__ = [
     "record_sizes",
     "record_table",
     "remove_fields",
-    "resource_at_work",
     "search_languages",
     "set_key",
     "snapshot",
@@ -75,4 +74,5 @@ __all__ = [
     "stored_sql",
     "take_statistics",
     "taken_lines",
+    "working",
 ]
