@@ -81,6 +81,8 @@ def brief(load: Load) -> str:
     """Say how far a load is and how long the rest takes, as far as it is known."""
     if load.cancelling and not load.is_finished:
         return gettext("is being cancelled")
+    if load.state == LoadState.QUEUED and load.began:
+        return gettext("waits for another load of the resource")
     said = []
     if load.percentage is not None:
         said.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
