@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
@@ -93,6 +93,28 @@ def check_private_hosts(
             "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is no list of servers.",
             hint='Name each as "files.example.internal" or "10.0.0.5:8080".',
             id="datastore_search.E005",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_tasks_database(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Ask for a router that lets a worker read its tasks where it takes them."""
+    try:
+        tasks = apps.get_model("django_tasks_database", "DBTaskResult")
+    except LookupError:
+        return []
+    if router.db_for_read(tasks) == router.db_for_write(tasks):
+        return []
+    return [
+        Warning(
+            "The router reads the tasks of django_tasks_db from another database than they are"
+            " written to, so no worker can take one.",
+            hint="Let db_for_read of DATABASE_ROUTERS give the primary for the app"
+            " django_tasks_database.",
+            id="datastore_search.W010",
         )
     ]
 

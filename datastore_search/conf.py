@@ -133,6 +133,13 @@ class Settings:
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_CONNECTIONS", 2))
 
     @property
+    def LOAD_WAIT_TIMEOUT(self) -> timedelta:
+        """How long a load waits for another load of its resource."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_LOAD_WAIT_TIMEOUT", timedelta(hours=2))
+        )
+
+    @property
     def UPLOAD_MAX_BYTES(self) -> int:
         """Size of an uploaded file at most."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))

@@ -34,6 +34,7 @@ from .exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
 from .exceptions.loads import BadRow, LoadFailed, Remark
 from .field_types import field_types
 from .object_permissions import Permitted, permitted
+from .routing import PrimaryManager
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -52,7 +53,7 @@ def validate_language(language: str) -> None:
 
     Raises: ``ValidationError``.
     """
-    connection = connections[router.db_for_read(Resource)]
+    connection = connections[router.db_for_write(Resource)]
     if language not in storage.search_languages(connection):
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
 
@@ -144,7 +145,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         Raises: ``WriteBlocked``.
         """
         with storage.write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
-            loads = list(Load.objects.filter(resource__in=self))
+            loads = list(Load.objects.using(self.db).filter(resource__in=self))
             deleted = super().delete()
             forget_on_commit(loads, using=self.db)
         return deleted
@@ -287,13 +288,14 @@ class Resource(Published):
     created = models.DateTimeField(_("created"), auto_now_add=True)
     modified = models.DateTimeField(_("modified"), auto_now=True)
 
-    objects = ResourceQuerySet.as_manager()
+    objects = PrimaryManager.from_queryset(ResourceQuerySet)()
 
     #: The fields in order and the version of all this, when ``described`` has read them.
     schema: tuple[Field, ...]
     version: str
 
     class Meta:
+        base_manager_name = "objects"
         verbose_name = _("resource")
         verbose_name_plural = _("resources")
         ordering = ("name",)
@@ -309,7 +311,7 @@ class Resource(Published):
         """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
         with storage.write_transaction(connections[using], conf.LOCK_TIMEOUT):
-            loads = list(self.loads.all())
+            loads = list(self.loads.using(using))
             deleted = super().delete(*args, **kwargs)
             forget_on_commit(loads, using=using)
         return deleted
@@ -402,7 +404,10 @@ class Alias(models.Model):
         _("name"), max_length=MAX_ALIAS_LENGTH, unique=True, validators=[validate_alias]
     )
 
+    objects = PrimaryManager()
+
     class Meta:
+        base_manager_name = "objects"
         verbose_name = _("alias")
         verbose_name_plural = _("aliases")
         ordering = ("name",)
@@ -436,7 +441,10 @@ class Field(Published):
     #: What else a client has said about the field.
     more = models.JSONField(default=dict, blank=True, editable=False)
 
+    objects = PrimaryManager()
+
     class Meta:
+        base_manager_name = "objects"
         verbose_name = _("field")
         verbose_name_plural = _("fields")
         ordering = ("position",)
@@ -594,7 +602,10 @@ class Load(Published):
     started = models.DateTimeField(_("started"), auto_now_add=True)
     finished = models.DateTimeField(_("finished"), null=True, blank=True)
 
+    objects = PrimaryManager()
+
     class Meta:
+        base_manager_name = "objects"
         verbose_name = _("load")
         verbose_name_plural = _("loads")
         ordering = ("-started", "-pk")
@@ -687,12 +698,13 @@ class Profiles:
     is_current: bool
 
 
-def kept_profiles(load_id: int | None) -> Profiles | None:
-    """Read the profiles of a load's table, which nothing that searches needs."""
+def kept_profiles(load_id: int | None, *, using: str) -> Profiles | None:
+    """Read the profiles of a load's table, which nothing that searches needs, from a database."""
     if load_id is None:
         return None
-    wanted = Load.objects.filter(pk=load_id).values_list("profiles", "fingerprint", "rows")
-    profiles, fingerprint, rows = wanted.first() or ({}, "", 0)
+    wanted = Load.objects.using(using).filter(pk=load_id)
+    found = wanted.values_list("profiles", "fingerprint", "rows").first()
+    profiles, fingerprint, rows = found or ({}, "", 0)
     if not profiles:
         return None
     return Profiles(
@@ -713,7 +725,10 @@ class BadRowReport(models.Model):
     #: A kept ``BadRow``.
     kept = models.JSONField()
 
+    objects = PrimaryManager()
+
     class Meta:
+        base_manager_name = "objects"
         verbose_name = _("bad row")
         verbose_name_plural = _("bad rows")
         ordering = ("load", "line", "pk")

@@ -70,7 +70,7 @@ def permitted(
     ``max_asked`` is about how many objects a backend is asked that cannot find them by a query:
     ``MAX_OBJECTS_ASKED``, if it is not given.
     """
-    if not isinstance(user, PermissionsMixin | AnonymousUser):
+    if not hasattr(user, "has_perm"):
         return Permitted(_NOTHING)
     if any(user.has_perm(permission) for permission in permissions):
         return Permitted(_EVERYTHING)
@@ -82,7 +82,7 @@ def permitted(
     return _asked(user, permissions, objects, MAX_OBJECTS_ASKED if max_asked is None else max_asked)
 
 
-def _is_asked_as_usual(user: PermissionsMixin | AnonymousUser) -> bool:
+def _is_asked_as_usual(user: Any) -> bool:
     """
     Tell whether nobody but the backends decides, as Django’s users have it.
 

@@ -6,7 +6,7 @@ import logging
 
 from .conf import conf
 from .exceptions.loads import LoadFailed
-from .loading import drafts, jobs
+from .loading import drafts, jobs, mark_interrupted
 from .models import Load, LoadState
 from .task_framework import task
 
@@ -30,6 +30,7 @@ def run_load(load_id: int) -> str:
 @task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
 def look_at_draft(load_id: int) -> str:
     """Find out what is in the file of a draft that is too large to be read while somebody waits."""
+    mark_interrupted(Load.objects.all())
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None or load.state != LoadState.DRAFT:
         return "gone"

@@ -7,6 +7,7 @@ from functools import cache
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import router
 from django.utils import timezone
 from knox.crypto import hash_token
 from knox.models import get_token_model
@@ -35,7 +36,9 @@ def user_of(token: str) -> AbstractBaseUser | None:
     have it written by a QuerySet each time takes longer than PostgreSQL does.
     """
     users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
-    found = users.raw(_user_of(), [hash_token(token), timezone.now()])
+    # Where tokens are issued and revoked: a replica knows the new ones late, and the others longer.
+    alias = router.db_for_write(get_token_model())
+    found = users.raw(_user_of(), [hash_token(token), timezone.now()], using=alias)
     user: AbstractBaseUser | None = next(iter(found), None)
     return user if user is not None and user.is_active else None
 

@@ -51,6 +51,14 @@ def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.Monkey
     assert ids(databases=["default"]) == {"datastore_search.W002"}
 
 
+def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
+    settings.DATABASE_ROUTERS = ["tests.deployment.routers.ReplicaRouter"]
+    assert ids() == set()
+
+    settings.DATABASE_ROUTERS = ["tests.deployment.routers.CarelessRouter"]
+    assert ids() == {"datastore_search.W010"}
+
+
 def test_an_unknown_index_is_e003(settings: Any) -> None:
     settings.DATASTORE_SEARCH_INDEXES = ("words", "colours")
 

@@ -69,7 +69,7 @@ class ResourceForm(forms.ModelForm):
         """Offer the languages that PostgreSQL knows."""
         super().__init__(*args, **kwargs)
         if "language" in self.fields:
-            languages = storage.search_languages(connections[router.db_for_read(Resource)])
+            languages = storage.search_languages(connections[router.db_for_write(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
         if "indexes" in self.fields:
             asked = self.fields["indexes"]

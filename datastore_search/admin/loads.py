@@ -149,6 +149,11 @@ class LoadAdmin(RefusalAwareAdmin):
             )
         return [*added, *super().get_urls()]
 
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Find the loads first whose process is gone."""
+        mark_interrupted(Load.objects.all())
+        return super().get_changelist_instance(request)
+
     # Columns ------------------------------------------------------------------------------------
 
     @admin.display(description=_("state"), ordering="state")

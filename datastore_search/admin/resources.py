@@ -20,6 +20,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
+from ..loading import mark_interrupted
 from ..models import Alias, Field, Load, Resource
 from .access import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
 from .drafting import upload_page
@@ -163,7 +164,8 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
             return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Measure the tables of all shown resources in one query."""
+        """Measure the tables of all shown resources in one query; find interrupted loads first."""
+        mark_interrupted(Load.objects.all())
         if not viewable(request).is_complete:
             messages.warning(
                 request,
@@ -175,7 +177,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
         loads = [r.current_load_id for r in resources if r.current_load_id]
-        sizes = storage.record_bytes(connections[router.db_for_read(Load)], loads)
+        sizes = storage.record_bytes(connections[router.db_for_write(Load)], loads)
         for resource in resources:
             resource.table_bytes = sizes.get(resource.current_load_id or 0)  # type: ignore[attr-defined] # only here
         return changelist
@@ -253,6 +255,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         """Show the last loads, too."""
         resource = self.get_object(request, object_id)
         loads = Load.objects.defer(*UNSHOWN).filter(resource=resource)
+        mark_interrupted(loads)
         return super().change_view(
             request,
             object_id,

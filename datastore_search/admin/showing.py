@@ -101,6 +101,8 @@ def brief(load: Load) -> str:
     """Say how far a load is and how long the rest takes, as far as it is known."""
     if load.cancelling and not load.is_finished:
         return gettext("is being cancelled")
+    if load.state == LoadState.QUEUED and load.began:
+        return gettext("waits for another load of the resource")
     if load.state == LoadState.QUEUED and untaken(load):
         return gettext("waits for a worker")
     said = []

@@ -14,6 +14,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
+from django.db import router
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
@@ -77,8 +78,8 @@ class TokenAdmin(RefusalAwareAdmin):
         return super().has_delete_permission(request, obj) and _may_handle(request, obj)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """List one's own tokens, and to superusers those of everybody."""
-        tokens = super().get_queryset(request)
+        """List one's own tokens, and to superusers those of everybody, where they are issued."""
+        tokens = super().get_queryset(request).using(router.db_for_write(AuthToken))
         return tokens if _is_superuser(request) else tokens.filter(user=request.user)
 
     def get_form(
@@ -105,7 +106,8 @@ class TokenAdmin(RefusalAwareAdmin):
         """Issue the token and show it."""
         owner: Any = obj.user if _is_superuser(request) else request.user
         token = issue_token(owner, until=form.cleaned_data["expiry"])
-        obj.__dict__.update(AuthToken.objects.get(digest=hash_token(token)).__dict__)
+        issued = self.get_queryset(request).get(digest=hash_token(token))
+        obj.__dict__.update(issued.__dict__)
         messages.warning(
             request,
             format_html(

@@ -106,6 +106,13 @@ class FileGone(LoadFailed):
     message = _("The file is not there any more, or not where the load can read it.")
 
 
+class TurnNotReached(LoadFailed):
+    message = _(
+        "Another load of this resource did not end within %(minutes)s minutes. If none is running, "
+        "the sessions %(sessions)s of PostgreSQL hold its lock: end them, and retry."
+    )
+
+
 class NotQueued(LoadFailed):
     message = _("The load could not be queued; the server's log says more.")
 

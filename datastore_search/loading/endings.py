@@ -9,7 +9,14 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from django.db import InterfaceError, OperationalError, connections, router, transaction
+from django.db import (
+    Error,
+    InterfaceError,
+    OperationalError,
+    connections,
+    router,
+    transaction,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -94,11 +101,12 @@ def end(load: Load, failure: LoadFailed) -> bool:
 
 
 def mark_interrupted(loads: QuerySet[Load]) -> None:
-    """Mark those loads as failed whose process is gone."""
+    """Mark those loads as failed whose process is gone, and drop what they were filling."""
     connection = connections[router.db_for_write(Load)]
     for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
-        if not storage.is_at_work(connection, load.pk):
-            end(load, LoadInterrupted())
+        if not storage.is_at_work(connection, load.pk) and end(load, LoadInterrupted()):
+            with suppress(Error):  # a clean-up drops it, then
+                storage.drop_records(connection, load.pk)
 
 
 def cleanup(resource: Resource | None = None) -> int:

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from django.core.files import File
-from django.db import InterfaceError, OperationalError, connections, router, transaction
+from django.db import (
+    Error,
+    InterfaceError,
+    OperationalError,
+    connections,
+    router,
+    transaction,
+)
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 from django.utils.module_loading import import_string
@@ -193,24 +200,39 @@ def run(load: Load, path: Path | None = None, *, progress: Progress | None = Non
     connection = connections[router.db_for_write(Load)]
     watch = Watch(load, progress)
     try:
-        with storage.load_at_work(connection, load.pk):
-            _run_alone(connection, load, path, watch)
+        mark_interrupted(Load.objects.all())  # of a worker that was killed, perhaps this one's own
+        with storage.load_at_work(connection, load.pk) as lock:
+            if lock:
+                _run_alone(connection, load, path, watch, lock)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
         if not is_gone(error):
             raise
         # Before the load was marked as running, or while it was told that it had failed.
+        _give_up(load)
         raise DatabaseGone from error
 
 
+def _give_up(load: Load) -> None:
+    """Let a load that could not be begun not wait for ever, if the database listens at all."""
+    with suppress(Error):
+        if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, began=None).exists():
+            end(load, DatabaseGone())
+
+
 def _run_alone(
-    connection: BaseDatabaseWrapper, load: Load, path: Path | None, watch: Watch
+    connection: BaseDatabaseWrapper,
+    load: Load,
+    path: Path | None,
+    watch: Watch,
+    lock: storage.LoadLock,
 ) -> None:
     try:
         if not _begin(load):
             return
-        with watch.watching(connection), storage.resource_at_work(connection, load.resource_id):
+        with watch.watching(connection, lock):
+            lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
             watch.heed()
             cleanup(load.resource)
             _load(connection, load, path, watch)

@@ -171,7 +171,7 @@ def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> 
     watch.enters(LoadState.INDEXING)
     _forget_orders(connection, plan)
     is_refused = False
-    with transaction.atomic(using=connection.alias):
+    with storage.working(connection, plan.load.pk):
         resource = _locked(plan)
         if finds_more(plan):
             _note_taken(connection, plan, resource)
@@ -210,7 +210,7 @@ def _forget_orders(connection: BaseDatabaseWrapper, plan: Plan) -> None:
     long = [name for name, length in lengths.items() if length > _ORDERED_BYTES]
     if not long:
         return
-    with transaction.atomic(using=connection.alias):
+    with storage.working(connection, plan.load.pk):
         resource = _locked(plan)
         fields = resource.fields.filter(name__in=long, ordered=True)
         storage.drop_orders(connection, _target(resource), [field.name for field in fields])

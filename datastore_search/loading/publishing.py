@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
@@ -104,7 +104,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: Plan) -> None:
     if not plan.key:
         return
     try:
-        with transaction.atomic(using=connection.alias):
+        with storage.working(connection, plan.load.pk):
             storage.set_key(connection, plan.load.pk, plan.key)
     except IntegrityError as error:
         raise KeyRepeated(fields=shown_names(plan.key)) from error
@@ -127,7 +127,7 @@ def _publish(
 ) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     load = plan.load
-    with transaction.atomic(using=connection.alias):
+    with storage.working(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise ResourceGone

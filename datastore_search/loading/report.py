@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
 
+from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -105,12 +105,21 @@ def write_report(load: Load, language: str) -> Iterator[str]:
         header = [_("Line"), _("Field"), _("Value"), _("Reason")]
         first = "\ufeff" + _written([header])
     yield first
-    rows = load.bad_rows.all().iterator(chunk_size=_ROWS_AT_ONCE)
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+    batch: Sequence[BadRowReport] = ()
+    # Not by a cursor of the server: a pooler may give each batch another session.
+    while batch := _rows_after(load, batch[-1] if batch else None):
         # Between two pieces the language is that of whoever reads them.
         with translation.override(language):
             piece = _written([row.line, row.field, row.value, row.reason] for row in batch)
         yield piece
+
+
+def _rows_after(load: Load, last: BadRowReport | None) -> Sequence[BadRowReport]:
+    """Read the next bad rows of a load, after one or from the first."""
+    rows = load.bad_rows.order_by("line", "pk")
+    if last is not None:
+        rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
+    return list(rows[:_ROWS_AT_ONCE])
 
 
 def _written(rows: Iterable[list[str] | list[object]]) -> str:

@@ -20,7 +20,13 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from .. import storage
-from ..exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted, ResourceGone
+from ..exceptions.loads import (
+    DatabaseGone,
+    LoadCancelled,
+    LoadFailed,
+    LoadInterrupted,
+    ResourceGone,
+)
 from ..models import FINISHED, RUNNING, Load, LoadState
 
 logger = logging.getLogger(__name__)
@@ -143,7 +149,7 @@ class Watch:
     # The thread -----------------------------------------------------------------------------------
 
     @contextmanager
-    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+    def watching(self, connection: BaseDatabaseWrapper, lock: storage.LoadLock) -> Iterator[None]:
         """
         Watch the load during this block.
 
@@ -151,7 +157,8 @@ class Watch:
         """
         before = _current.set(self)
         over = Event()
-        thread = Thread(target=self._look_until, args=[over, connection.alias], daemon=True)
+        given = [over, connection.alias, lock]
+        thread = Thread(target=self._look_until, args=given, daemon=True)
         if not connection.in_atomic_block:
             thread.start()
         try:
@@ -162,9 +169,10 @@ class Watch:
             if thread.ident:
                 thread.join()
 
-    def _look_until(self, over: Event, alias: str) -> None:
+    def _look_until(self, over: Event, alias: str, lock: storage.LoadLock) -> None:
         try:
             while not over.wait(_LOOK_AGAIN):
+                self._check(lock)
                 try:
                     self._look(connections[alias])
                 except Error:  # the load itself will meet it, too
@@ -172,6 +180,13 @@ class Watch:
                     connections[alias].close()
         finally:
             connections[alias].close()
+
+    def _check(self, lock: storage.LoadLock) -> None:
+        """End the load when it has lost its locks: it is taken for interrupted by then."""
+        try:
+            lock.verify()
+        except Error:
+            self.ending = self.ending or DatabaseGone()
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         self.ending = self.ending or self._reason()

@@ -68,10 +68,10 @@ class FieldNotes:
     made: datetime | None = None
 
 
-def field_notes(resource: Resource) -> FieldNotes:
-    """Describe the fields of a described resource."""
+def field_notes(resource: Resource, *, using: str) -> FieldNotes:
+    """Describe the fields of a resource as it was described by a database."""
     columns = columns_of(resource)
-    profiles = kept_profiles(resource.current_load_id)
+    profiles = kept_profiles(resource.current_load_id, using=using)
     if profiles is None:
         return FieldNotes(tuple(map(FieldNote, columns)))
     notes = tuple(

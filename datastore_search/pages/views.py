@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core.paginator import EmptyPage, Paginator
+from django.db import router
 from django.db.models import CharField, Count, F, QuerySet, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
@@ -225,7 +226,8 @@ def catalogue_of(readable: Permitted) -> QuerySet[Resource]:
     """Read the loaded resources among those that a user may read, in the order of their titles."""
     title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
     return (
-        Resource.objects.filter(readable.condition, current_load__isnull=False)
+        Resource.objects.using(router.db_for_read(Resource))
+        .filter(readable.condition, current_load__isnull=False)
         .select_related("current_load")
         .annotate(field_count=Count("fields"))
         .order_by(Lower(title), "pk")
@@ -260,7 +262,7 @@ class ResourceView(PageView):
             "resource": resource,
             "load": resource.current_load,
             "columns": columns_of(resource),
-            "field_notes": field_notes(resource),
+            "field_notes": field_notes(resource, using=look.connection.alias),
             "filters": filters,
             "filtered": any(name.startswith(PREFIX) for name, _value in parameters),
             "asked": bool(parameters),

@@ -9,7 +9,7 @@ it on the way to the client.
 
 from __future__ import annotations
 
-from .looks import Look, answer_from, at_one_moment
+from .looks import Look, answer_from, at_one_moment, steadily
 from .pages import read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
 from .relations import Relation, relation_of
@@ -30,6 +30,7 @@ __all__ = [
     "read_page",
     "relation_of",
     "search",
+    "steadily",
 ]
 
 

@@ -200,21 +200,22 @@ def _answer_from(
 ) -> Answer:
     found: Look | None = None
     for look in range(_LOOKS):
-        key = _connection().alias, name
+        connection = _connection()  # once, for a router may choose among several replicas
+        key = connection.alias, name
         try:
             if as_snapshot or look == _LOOKS - 1:
-                with _snapshot(terms) as session:
+                with _snapshot(connection, terms) as session:
                     found = _look_at(key, session, terms.limit)
                     found.verify()
                     return answer(found)
-            with anticipated(), storage.reading(_connection(), *terms.limits) as session:
+            with anticipated(), storage.reading(connection, *terms.limits) as session:
                 found = _look_at(key, session, terms.limit)
                 answered = answer(found)
                 found.verify()
                 return answered
         except MissingTable as error:
             if found:
-                raise_if_current(name, found.resource, error, terms.client)
+                raise_if_current(connection, name, found.resource, error, terms.client)
             _descriptions.remove(key)
         except Outdated:
             _descriptions.remove(key)
@@ -222,7 +223,7 @@ def _answer_from(
             raise
         except Exception:
             # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(key, terms):
+            if not _is_outdated(connection, name, terms):
                 raise
             _descriptions.remove(key)
     raise UnsteadyResource
@@ -239,21 +240,23 @@ def _look_at(key: Key, session: storage.Session, limit: timedelta) -> Look:
     return Look(session, description.resource, description.version, description.relation)
 
 
-def _is_outdated(key: Key, terms: _Terms) -> bool:
+def _is_outdated(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
-    description = _descriptions.get(key)
+    description = _descriptions.get((connection.alias, name))
     if description is None:
         return False
     try:
-        return not _is_current(key[1], description.resource, terms)
+        return not _is_current(connection, name, description.resource, terms)
     except (DatabaseError, TemporarilyUnavailable):  # the caller must see what went wrong before
         return False
 
 
-def _is_current(name: str, resource: Resource, terms: _Terms) -> bool:
+def _is_current(
+    connection: BaseDatabaseWrapper, name: str, resource: Resource, terms: _Terms
+) -> bool:
     """Tell whether a resource still has the version of a description."""
     try:
-        with storage.reading(_connection(), *terms.limits) as session:
+        with storage.reading(connection, *terms.limits) as session:
             Look(session, resource, _version_of(name)).verify()
     except Outdated:
         return False
@@ -261,7 +264,11 @@ def _is_current(name: str, resource: Resource, terms: _Terms) -> bool:
 
 
 def raise_if_current(
-    name: str, resource: Resource, error: MissingTable, client: Client | None = None
+    connection: BaseDatabaseWrapper,
+    name: str,
+    resource: Resource,
+    error: MissingTable,
+    client: Client | None = None,
 ) -> None:
     """
     Say that the table of a resource is lost, unless the resource was changed meanwhile.
@@ -270,7 +277,8 @@ def raise_if_current(
 
     Raises: ``RecordsMissing``.
     """
-    if _is_current(name, resource, _Terms(client, conf.ANONYMOUS_STATEMENT_TIMEOUT)):
+    terms = _Terms(client, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    if _is_current(connection, name, resource, terms):
         raise RecordsMissing(resource=name) from error
 
 
@@ -296,13 +304,13 @@ def at_one_moment(client: Client | None = None) -> Iterator[storage.Session]:
     Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when a resource
     must be read again.
     """
-    with _snapshot(_Terms(client, time_of(client))) as session:
+    with _snapshot(_connection(), _Terms(client, time_of(client))) as session:
         yield session
 
 
 @contextmanager
-def _snapshot(terms: _Terms) -> Iterator[storage.Session]:
-    with anticipated(), storage.snapshot(_connection(), *terms.limits) as session:
+def _snapshot(connection: BaseDatabaseWrapper, terms: _Terms) -> Iterator[storage.Session]:
+    with anticipated(), storage.snapshot(connection, *terms.limits) as session:
         yield session
 
 
@@ -381,15 +389,26 @@ def within_time_of(
 # What PostgreSQL may say --------------------------------------------------------------------------
 
 
+#: Another look may well succeed: a standby had to follow its primary.
+_PASSING = (errors.SerializationFailure, errors.DeadlockDetected)
+
+
 @contextmanager
 def anticipated(*, plain: bool = True) -> Iterator[None]:
-    """Turn what PostgreSQL may say into our own failures."""
+    """
+    Turn what PostgreSQL may say into our own failures.
+
+    Source: PostgreSQL's hot standby, which ends a statement that keeps it from following its
+    primary with the errors of a transaction that cannot be serialized, or of a deadlock.
+    """
     try:
         yield
     except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.UndefinedTable):
             raise MissingTable from error
+        if isinstance(cause, _PASSING):
+            raise Outdated from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
         if isinstance(cause, errors.LockNotAvailable):

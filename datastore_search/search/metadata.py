@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import LiteralString, cast
 
-from django.db import router
 from psycopg import sql
 
 from ..filters import Clause
-from ..models import Alias, Load, Reader, Resource, ResourceQuerySet
+from ..models import Alias, Reader, Resource, ResourceQuerySet
 from ..object_permissions import Permitted
 from .relations import Relation
 
@@ -22,16 +21,16 @@ NAME = "_table_metadata"
 _NAMES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def readable_names(user: Reader) -> Permitted:
-    """Find the loaded resources that a user may read."""
-    return _loaded().readable_by(user)
+def readable_names(user: Reader, *, using: str) -> Permitted:
+    """Find the loaded resources that a user may read, as a database has them."""
+    return _loaded(using).readable_by(user)
 
 
-def relation_of_names(readable: Permitted) -> Relation:
-    """Give the relation of the ids and aliases of some loaded resources."""
-    named = _loaded().filter(readable.condition).order_by().values_list("id", "current_load_id")
-    # Written for the database that the records are read from, which decides how names are quoted.
-    text, parameters = named.query.get_compiler(router.db_for_read(Load)).as_sql()
+def relation_of_names(readable: Permitted, *, using: str) -> Relation:
+    """Give the relation of the ids and aliases of some loaded resources, as a database has them."""
+    found = _loaded(using).filter(readable.condition).order_by()
+    named = found.values_list("id", "current_load_id")
+    text, parameters = named.query.get_compiler(using).as_sql()
     return Relation(
         source=Clause(
             sql.SQL(_SOURCE).format(
@@ -47,8 +46,8 @@ def relation_of_names(readable: Permitted) -> Relation:
     )
 
 
-def _loaded() -> ResourceQuerySet:
-    return Resource.objects.filter(current_load__isnull=False)
+def _loaded(using: str) -> ResourceQuerySet:
+    return Resource.objects.using(using).filter(current_load__isnull=False)
 
 
 _SOURCE = """(

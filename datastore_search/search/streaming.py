@@ -146,7 +146,7 @@ class Stream(Iterator[bytes]):
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
-        steps = _steps(name, begin)
+        steps = _steps(self._alias, name, begin)
         if client is not None:
             steps = _watched(steps, self._own or shared, client, limit)
         self._steps = steps if self._own else _spooled(steps)
@@ -218,20 +218,20 @@ class Stream(Iterator[bytes]):
 
 
 def _steps(
-    name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]
+    alias: str, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]
 ) -> Generator[tuple[Resource, bytes]]:
-    connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
+    connection: BaseDatabaseWrapper = connections[alias]
     timeout, memory = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     resource: Resource | None = None
     try:
         with anticipated(), storage.snapshot(connection, timeout, memory) as session:
-            resource = Resource.objects.described(name)
+            resource = Resource.objects.using(alias).described(name)
             with closing(begin(Look(session, resource))) as blocks:
                 for block in blocks:
                     yield resource, block
     except MissingTable as error:
         if resource:
-            raise_if_current(str(name), resource, error)
+            raise_if_current(connection, str(name), resource, error)
         raise
 
 

@@ -16,12 +16,12 @@ from .indexes import (
     take_statistics,
 )
 from .locks import (
-    another_session,
+    LoadLock,
     cancel_statements,
     is_at_work,
     load_at_work,
     lock_aliases,
-    resource_at_work,
+    working,
 )
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .refusals import refusal_of
@@ -47,6 +47,7 @@ from .writes import Row, refuse_if_blocked, write_transaction
 __all__ = [
     "FIELDS_MOST",
     "Indexes",
+    "LoadLock",
     "Row",
     "Session",
     "Sizes",
@@ -54,7 +55,6 @@ __all__ = [
     "Watched",
     "add_orders",
     "add_rows",
-    "another_session",
     "cancel_statements",
     "cast_texts",
     "change_records",
@@ -81,7 +81,6 @@ __all__ = [
     "refusal_of",
     "refuse_if_blocked",
     "remove_fields",
-    "resource_at_work",
     "search_languages",
     "set_key",
     "snapshot",
@@ -91,5 +90,6 @@ __all__ = [
     "take_statistics",
     "taken_lines",
     "unserved_since",
+    "working",
     "write_transaction",
 ]

@@ -13,12 +13,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Full, Queue
 
 import psycopg
-from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
-from .locks import another_session
+from .locks import another_connection, working
 from .tables import create_table, record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
@@ -50,11 +49,13 @@ def create_records(
     Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
     """
     if streams > 1 and not connection.in_atomic_block:
-        create_table(connection, load_id, language=language)
+        with working(connection, load_id):
+            create_table(connection, load_id, language=language)
         count = _fill_by_several(connection.alias, load_id, batches, streams)
+        with working(connection, load_id):
+            _number_from(connection, load_id, count + 1)
     else:
         count = _fill_alone(connection, load_id, language, batches)
-    _number_from(connection, load_id, count + 1)
     return count
 
 
@@ -68,12 +69,13 @@ def _fill_alone(
     """
     count = 0
     try:
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        with working(connection, load_id), connection.cursor() as cursor:
             create_table(connection, load_id, language=language)
             with cursor.copy(_copy(load_id, freeze=True)) as lines:
                 for batch in batches:
                     lines.write(_lines(count + 1, batch))
                     count += len(batch)
+            _number_from(connection, load_id, count + 1)
     # COPY goes past Django, which would wrap its errors.
     except (psycopg.DataError, errors.StatementTooComplex) as error:
         raise UnstorableRecord(row=row_of(error) or "?") from error
@@ -114,7 +116,8 @@ def _stream(alias: str, load_id: int, work: Queue[Work]) -> None:
     firsts: list[tuple[int, int]] = []
     try:
         with (
-            another_session(alias, load_id) as connection,
+            another_connection(alias) as connection,
+            working(connection, load_id),
             connection.cursor() as cursor,
             cursor.copy(_copy(load_id, freeze=False)) as lines,
         ):

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db import transaction
+from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import sql
+from psycopg import errors, sql
 
-from .locks import another_session
-from .sessions import milliseconds, setting
+from .locks import another_connection, comment_of, working
+from .sessions import milliseconds, setting, unlimited
 from .tables import PATIENCE, record_table, table_name
 
 #: How fine the planner's knowledge of values is.  With 500 a filter takes twice as long, with 100 a
@@ -54,18 +54,19 @@ def index_records(
     ``memory_bytes`` is the memory of the server for each of the ``streams`` connections; within a
     transaction of the caller there is only that one.
     """
-    table = record_table(load_id)
+    key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(record_table(load_id))
+    others = _statements(load_id, indexes)
     alone = streams < 2 or connection.in_atomic_block  # noqa: PLR2004 - one is no several
-    _run(connection, memory_bytes, sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(table))
     if alone:
-        for statement in _statements(load_id, indexes):
-            _run(connection, memory_bytes, statement)
+        _run(connection, load_id, memory_bytes, key, *others)
     else:
+        _run(connection, load_id, memory_bytes, key)
         with ThreadPoolExecutor(streams) as pool:
             run = partial(_run_apart, connection.alias, load_id, memory_bytes)
-            list(pool.map(run, _statements(load_id, indexes)))
-    take_statistics(connection, load_id)
-    if not connection.in_atomic_block and not alone:
+            list(pool.map(run, others))
+    with working(connection, load_id):
+        take_statistics(connection, load_id)
+    if not alone:
         _settle(connection, load_id)
 
 
@@ -101,22 +102,21 @@ def _order_name(load_id: int, name: str) -> str:
     return f"{table_name(load_id)}_by_{digest}"
 
 
-def _run(connection: BaseDatabaseWrapper, memory_bytes: int, statement: sql.Composable) -> None:
+def _run(
+    connection: BaseDatabaseWrapper, load_id: int, memory_bytes: int, *statements: sql.Composable
+) -> None:
     with (
-        transaction.atomic(using=connection.alias),
+        working(connection, load_id),
         connection.cursor() as cursor,
         setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
     ):
-        cursor.execute(statement, [])
+        for statement in statements:
+            cursor.execute(statement, [])
 
 
 def _run_apart(alias: str, load_id: int, memory_bytes: int, statement: sql.Composable) -> None:
-    with another_session(alias, load_id) as connection, connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('maintenance_work_mem', %s, false)",
-            [f"{memory_bytes // 1024}kB"],
-        )
-        cursor.execute(statement, [])
+    with another_connection(alias) as connection:
+        _run(connection, load_id, memory_bytes, statement)
 
 
 def take_statistics(connection: BaseDatabaseWrapper, load_id: int) -> None:
@@ -144,7 +144,7 @@ def count_common(
     """
     table = record_table(load_id)
     found = {}
-    with connection.cursor() as cursor:
+    with working(connection, load_id), connection.cursor() as cursor:
         for name in names:
             cursor.execute(
                 "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
@@ -162,13 +162,21 @@ def count_common(
 
 
 def _settle(connection: BaseDatabaseWrapper, load_id: int) -> None:
-    """Mark all records as visible to everybody, for good: the index alone then counts keys."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
-                record_table(load_id)
-            )
-        )
+    """
+    Mark all records as visible to everybody, for good: the index alone then counts keys.
+
+    What is not done now PostgreSQL does later by itself.
+    """
+    vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
+        sql.SQL(comment_of(load_id)), record_table(load_id)
+    )
+    try:
+        with unlimited(connection), connection.cursor() as cursor:
+            cursor.execute(vacuum)
+    except OperationalError as error:
+        # A limit of the portal's own has ended it, or whoever cancels the load, which it will see.
+        if not isinstance(error.__cause__, errors.QueryCanceled):
+            raise
 
 
 # Changing them ------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """
-Who is at work: advisory locks, and the sessions that work for a load.
+Who is at work: the locks of a load, and the statements that work for it.
 
-A lock of a session, and the session's name, end with its process, however that ends.
+A pooler in transaction mode gives a client another session of PostgreSQL for each transaction.
+What belongs to a session, a lock or a setting, would be left behind there, and met by others.  So
+everything here belongs to a transaction, and ends with it or with its connection.
 """
 
 from __future__ import annotations
@@ -9,10 +11,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Lock
 
-from django.db import DatabaseError, connections
+from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from psycopg import sql
+from psycopg import errors
+
+from ..exceptions.loads import TurnNotReached
+from .sessions import milliseconds, setting
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
@@ -20,83 +27,147 @@ _LOAD_LOCK = 0x64735F6C
 #: The first number of those that let only one load of a resource run; the second is made of its id.
 _RESOURCE_LOCK = 0x64735F72
 
-#: What a portal may limit for its requests, and no load should meet.
-_UNLIMITED = {"statement_timeout": "0", "lock_timeout": "0"}
-
-#: How often a server that works for a load looks whether the load's process is still there.
-_CLIENT_LOOKED_FOR = "client_connection_check_interval"
-_LOOK_FOR_CLIENT = "2s"
-
 #: The advisory lock of whoever changes aliases.
 _ALIAS_LOCK = 0x64735F616C696173
 
+#: What a portal may limit for its requests, and no load should meet; those that a PostgreSQL has.
+_LIMITS = (
+    "statement_timeout",
+    "lock_timeout",
+    "idle_in_transaction_session_timeout",
+    "transaction_timeout",
+)
+
+#: Who has the lock of an advisory lock of two numbers.
+_HOLDERS = (
+    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    " AND classid = %s::bigint::oid AND objid = %s::bigint::oid AND objsubid = 2"
+)
+
+#: Loads that run within a transaction of their caller, by the alias of the database.
+_within_transactions: set[tuple[str, int]] = set()
+
+
+class LoadLock:
+    """
+    The locks of a running load, held by a transaction that stays open meanwhile.
+
+    Nothing is read or written in it, so it keeps no vacuum from its work.
+    """
+
+    def __init__(self, connection: BaseDatabaseWrapper) -> None:
+        """Hold locks by a connection that is in a transaction."""
+        self._connection = connection
+        self._is_free = Lock()
+
+    def wait_for_turn(self, resource_id: uuid.UUID | str, timeout: timedelta) -> None:
+        """
+        Let only one load of a resource run at a time: wait until it is this one's turn.
+
+        PostgreSQL lets those who wait in by the order in which they came.
+
+        Raises: ``TurnNotReached`` after ``timeout``.
+        """
+        numbers = [_RESOURCE_LOCK, uuid.UUID(str(resource_id)).int % 2**31]  # may be a text
+        with self._is_free, self._connection.cursor() as cursor:
+            try:
+                with (
+                    self._connection.connection.transaction(),  # a savepoint: the other lock stays
+                    setting(cursor, "lock_timeout", milliseconds(timeout)),
+                ):
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", numbers)
+            except OperationalError as error:
+                if not isinstance(error.__cause__, errors.LockNotAvailable):
+                    raise
+                cursor.execute(_HOLDERS, numbers)
+                sessions = ", ".join(str(pid) for (pid,) in cursor.fetchall())
+                minutes = max(1, timeout // timedelta(minutes=1))
+                raise TurnNotReached(minutes=minutes, sessions=sessions or "–") from error
+
+    def verify(self) -> None:
+        """
+        Make sure that the locks are still held; that also keeps the connection in use.
+
+        Raises: Django's ``OperationalError`` or ``InterfaceError`` when the connection is gone.
+        """
+        if not self._is_free.acquire(blocking=False):  # the load is waiting for its turn
+            return
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        finally:
+            self._is_free.release()
+
 
 @contextmanager
-def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
-    """Mark a load as running for as long as this block, and this connection, live."""
-    with _named(connection, load_id), _locked(connection, _LOAD_LOCK, _lock_number(load_id)):
-        yield
-
-
-@contextmanager
-def resource_at_work(
-    connection: BaseDatabaseWrapper, resource_id: uuid.UUID | str
-) -> Iterator[None]:
+def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[LoadLock | None]:
     """
-    Let only one load of a resource run at a time: wait until it is this one's turn.
+    Mark a load as running for the time of the block; None when another process is running it.
 
-    PostgreSQL lets those who wait in by the order in which they came.  Within a transaction of the
-    caller the resource is locked until its end.
+    The mark ends with the process, too.  Within a transaction of the caller only this process needs
+    to know it, for nobody else sees what the load does.
     """
-    number = uuid.UUID(str(resource_id)).int % 2**31  # new objects may have a text
     if connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_RESOURCE_LOCK, number])
-        yield
+        mark = (connection.alias, load_id)
+        _within_transactions.add(mark)
+        try:
+            yield LoadLock(connection)
+        finally:
+            _within_transactions.discard(mark)
         return
-    with _locked(connection, _RESOURCE_LOCK, number):
-        yield
-
-
-@contextmanager
-def _locked(connection: BaseDatabaseWrapper, kind: int, number: int) -> Iterator[None]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [kind, number])
+    own = connections.create_connection(connection.alias)
+    own.inc_thread_sharing()  # whoever watches the load asks for its locks
     try:
-        yield
+        own.set_autocommit(False)
+        _prepare(own, load_id)
+        with own.cursor() as cursor:
+            numbers = [_LOAD_LOCK, _lock_number(load_id)]
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
+            (is_held,) = cursor.fetchone()
+        yield LoadLock(own) if is_held else None
     finally:
-        if connection.is_usable():  # one that is gone has no lock either
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [kind, number])
+        with suppress(Error):  # a connection that is gone has no lock either
+            own.rollback()
+        own.close()
 
 
 def is_at_work(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Tell whether some process is running this load."""
+    if (connection.alias, load_id) in _within_transactions:
+        return True
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted"
-            " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            " AND classid = %s::bigint::oid AND objid = %s::bigint::oid AND objsubid = 2)",
-            [_LOAD_LOCK, _lock_number(load_id)],
-        )
-        (found,) = cursor.fetchone()
-    return bool(found)
+        cursor.execute(_HOLDERS, [_LOAD_LOCK, _lock_number(load_id)])
+        return cursor.fetchone() is not None
 
 
 def _lock_number(load_id: int) -> int:
     return load_id % 2**31
 
 
-# The sessions of a load ---------------------------------------------------------------------------
+# The statements of a load -------------------------------------------------------------------------
 
 
 @contextmanager
-def another_session(alias: str, load_id: int) -> Iterator[BaseDatabaseWrapper]:
-    """Open one more connection that works for a load; it is closed in the end."""
-    connection = connections.create_connection(alias)
+def working(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
+    """
+    Do something for a load in one transaction, which has all the time and is named after it.
+
+    Within a transaction of the caller it is a part of that, and changes none of its settings.
+    """
+    is_ours = not connection.in_atomic_block
+    with transaction.atomic(using=connection.alias):
+        if is_ours:
+            _prepare(connection, load_id)
+        yield
+
+
+@contextmanager
+def another_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
+    """Use the connection of this thread, which is not the load's own; it is closed in the end."""
+    connection: BaseDatabaseWrapper = connections[alias]
     try:
-        with _named(connection, load_id):
-            yield connection
+        yield connection
     finally:
         connection.close()
 
@@ -107,43 +178,37 @@ def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
         cursor.execute(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND usename = current_user"
-            " AND application_name = %s AND state = 'active' AND pid <> pg_backend_pid()",
-            [_session_name(load_id)],
+            " AND (application_name = %s OR starts_with(query, %s))"
+            " AND state = 'active' AND pid <> pg_backend_pid()",
+            [_name(load_id), comment_of(load_id)],
         )
 
 
-@contextmanager
-def _named(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
-    """Name the session after its load; within a transaction of the caller nobody looks for it."""
-    if connection.in_atomic_block:
-        yield
-        return
-    _name(connection, load_id)
-    try:
-        yield
-    finally:
-        if connection.is_usable():  # and may be somebody else's next
-            with connection.cursor() as cursor:
-                for setting in (
-                    "application_name",
-                    "client_connection_check_interval",
-                    *_UNLIMITED,
-                ):
-                    cursor.execute(sql.SQL("RESET {}").format(sql.Identifier(setting)))
+def comment_of(load_id: int) -> str:
+    """Give the comment by which a statement belongs to a load that cannot be in a transaction."""
+    return f"/* {_name(load_id)} */"
 
 
-def _name(connection: BaseDatabaseWrapper, load_id: int) -> None:
-    with connection.cursor() as cursor:
-        for setting, value in {"application_name": _session_name(load_id), **_UNLIMITED}.items():
-            cursor.execute("SELECT set_config(%s, %s, false)", [setting, value])
-    # Else an index would be made to its end, and its locks held, for a process that was killed.
-    # Not every operating system can tell PostgreSQL that a client is gone.
-    with suppress(DatabaseError), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config(%s, %s, false)", [_CLIENT_LOOKED_FOR, _LOOK_FOR_CLIENT])
-
-
-def _session_name(load_id: int) -> str:
+def _name(load_id: int) -> str:
     return f"datastore_search load {load_id}"
+
+
+def _prepare(connection: BaseDatabaseWrapper, load_id: int) -> None:
+    """
+    Name the transaction after its load, and let nothing but the load itself end it.
+
+    The server looks whether the load's process is still there: else an index would be made to its
+    end, and its locks held, for one that was killed.  Not every operating system can tell it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name"
+            " WHERE current_setting(name, true) IS NOT NULL"
+            " UNION ALL SELECT set_config('application_name', %s, true)"
+            " UNION ALL SELECT set_config('client_connection_check_interval',"
+            " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
+            [list(_LIMITS), _name(load_id)],
+        )
 
 
 # Aliases ------------------------------------------------------------------------------------------

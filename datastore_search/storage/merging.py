@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 import psycopg
-from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
 from .filling import row_of
 from .indexes import key_value
+from .locks import working
 from .tables import record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
@@ -38,7 +38,7 @@ def stage_rows(
     """
     table = record_table(load_id)
     try:
-        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+        with working(connection, load_id), connection.cursor() as cursor:
             # What a crash of the server takes away is the file of a load that has failed.
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)

@@ -267,6 +267,41 @@ def setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
     cursor.execute(_SET, [name, before])
 
 
+@contextmanager
+def unlimited(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """
+    Let a statement take its time that cannot be in a transaction, if the session is ours alone.
+
+    Of a pooler in transaction mode it is not: the settings would stay for whoever comes next.
+    """
+    if not _has_own_session(connection):
+        yield
+        return
+    names = ("statement_timeout", "lock_timeout")
+    with connection.cursor() as cursor:
+        for name in names:
+            cursor.execute("SELECT set_config(%s, '0', false)", [name])
+    try:
+        yield
+    finally:
+        if connection.is_usable():
+            with connection.cursor() as cursor:
+                for name in names:
+                    cursor.execute(sql.SQL("RESET {}").format(sql.Identifier(name)))
+
+
+def _has_own_session(connection: BaseDatabaseWrapper) -> bool:
+    """
+    Tell whether all statements of a connection run in one session of PostgreSQL.
+
+    Source: PgBouncer, which tells its clients a number of a process that is none of the server's.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    return bool(pid == connection.connection.info.backend_pid)
+
+
 def milliseconds(duration: timedelta) -> str:
     """Write a duration as PostgreSQL reads it."""
     return str(duration // timedelta(milliseconds=1))

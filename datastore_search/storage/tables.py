@@ -89,6 +89,7 @@ def drop_records(
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
+            setting(cursor, "statement_timeout", "0"),  # or waiting for a reader would be an error
             setting(cursor, "lock_timeout", milliseconds(patience)),
         ):
             cursor.execute(

@@ -18,6 +18,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from datastore_search import storage
@@ -492,6 +493,34 @@ def running(db: None) -> Iterator[Running]:
             return load
 
         yield made
+
+
+@pytest.mark.parametrize(
+    "page", ["datastore_search_load_changelist", "datastore_search_resource_changelist"]
+)
+def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
+    staff: Client, empty: Resource, page: str
+) -> None:
+    load = Load.objects.create(
+        resource=empty, source="x.csv", language="english", state=LoadState.COPYING
+    )
+    storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+
+    shown = staff.get(reverse(f"admin:{page}")).content.decode()
+
+    load.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert "interrupted" in load.error
+    assert "datastore-badge-bad" in shown
+    assert load.pk not in storage.stored_loads(connection)
+
+
+def test_a_load_that_waits_for_another_says_so(
+    staff: Client, empty: Resource, running: Running
+) -> None:
+    load = running(empty, state=LoadState.QUEUED, began=timezone.now())
+
+    assert progress(staff, load)["text"] == "waits for another load of the resource"
 
 
 def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource, running: Running) -> None:

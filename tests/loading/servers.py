@@ -22,7 +22,7 @@ class OwnServer:
         self._folder = folder
         self.url = embedded_postgres.database_url(folder)
         known = self._process()
-        self._command, self._user = known.cmdline(), known.username()
+        self._command, self.user = known.cmdline(), known.username()
         self._started: subprocess.Popen[Any] | None = None
 
     def stop_immediately(self) -> None:
@@ -44,7 +44,7 @@ class OwnServer:
         for _attempt in range(5):  # what is left of the old one may still be in its way
             with path.open("wb") as log:
                 started = subprocess.Popen(
-                    self._command, user=self._user, cwd=self._folder, stdout=log, stderr=log
+                    self._command, user=self.user, cwd=self._folder, stdout=log, stderr=log
                 )
             self._started = started
             while started.poll() is None:

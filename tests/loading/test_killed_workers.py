@@ -123,6 +123,25 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     assert not list(uploads.rglob("*.csv"))
 
 
+def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
+    served: Resource, uploads: Path
+) -> None:
+    before = served.current_load_id
+    load = queued(served)
+    with held(load, "copying", uploads) as worker:
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+    other = queued(Resource.objects.create(name="other"))
+
+    work_off(database_url(), uploads)
+
+    load.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.FAILED, str(LoadInterrupted()))
+    assert load.can_be_retried
+    assert storage.stored_loads(connection) == {before, other.pk}
+
+
 @pytest.mark.parametrize("moment", ["copying", "indexing", "publishing"])
 def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str

@@ -253,7 +253,7 @@ def table(db: None) -> Table:
 
 
 def current(table: Table) -> tuple[int, bool]:
-    found = kept_profiles(table.resource.current_load_id)
+    found = kept_profiles(table.resource.current_load_id, using="default")
     assert found is not None
     return found.records, found.is_current
 

@@ -32,7 +32,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         check_may_read(request, resource, name)
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
-        profiles = kept_profiles(resource.current_load_id)
+        profiles = kept_profiles(resource.current_load_id, using=look.connection.alias)
         fields = [_described(field) for field in resource.schema]
         if given.get("include_fields_schema", True):
             stored = (_stored(field, resource, profiles) for field in resource.schema)
@@ -83,6 +83,7 @@ def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
     sizes = storage.record_sizes(look.session, load.pk)
     if load.rows and not sizes.rows_bytes:
         raise RecordsIncomplete
+    aliases = resource.aliases.using(look.connection.alias)
     return {
         "id": str(resource.pk),
         "count": load.rows,
@@ -90,7 +91,7 @@ def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
         "size": sizes.records_bytes,
         "idx_size": sizes.indexes_bytes,
         "db_size": sizes.database_bytes,
-        "aliases": list(resource.aliases.values_list("name", flat=True)),
+        "aliases": list(aliases.values_list("name", flat=True)),
         **({"profiled": _profiled(profiles)} if profiles else {}),
     }
 

@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from ...clients import Client
 from ...field_types import as_sent
+from ...models import Reader
 from ...search import (
     Look,
     Page,
@@ -25,6 +26,7 @@ from ...search import (
     at_one_moment,
     read_page,
     search,
+    steadily,
 )
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import readable_names, relation_of_names
@@ -66,11 +68,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
         reader = reader_of(request)
-        with at_one_moment(Client.of(request)) as session:
-            readable = readable_names(reader)
-            page = read_page(Look(session, None), relation_of_names(readable), asked.query)
-        if not readable.is_complete:  # a total would be wrong
-            page = replace(page, total=None)
+        page = steadily(lambda: _names(request, reader, asked.query))
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not reader.is_authenticated)
 
@@ -86,6 +84,15 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
     client = Client.of(request)
     return answer_from(asked.name, answer, client=client, as_snapshot=as_snapshot)
+
+
+def _names(request: Request, reader: Reader, query: Query) -> Page:
+    with at_one_moment(Client.of(request)) as session:
+        using = session.connection.alias
+        readable = readable_names(reader, using=using)
+        names = relation_of_names(readable, using=using)
+        page = read_page(Look(session, None), names, query)
+    return page if readable.is_complete else replace(page, total=None)  # which would be wrong
 
 
 datastore_search = Action(

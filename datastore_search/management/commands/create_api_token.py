@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import router
 from django.utils.translation import gettext as _
 
 from datastore_search.tokens import issue_token
@@ -43,6 +44,8 @@ def _user_named(name: str) -> AbstractBaseUser:
     """
     users = get_user_model()
     manager = users._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
+    # Where the token is issued, for a replica may not know the user yet.
+    manager = manager.db_manager(router.db_for_write(users))
     by_natural_key = getattr(manager, "get_by_natural_key", None)
     user: AbstractBaseUser = (
         by_natural_key(name) if by_natural_key else manager.get(**{users.USERNAME_FIELD: name})

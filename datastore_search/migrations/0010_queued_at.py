@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add a column that may be null, which takes no time; it is unknown for loads so far."""
 
-    dependencies = [("datastore_search", "0007_question")]
+    dependencies = [("datastore_search", "0009_primary_managers")]
 
     operations = [
         migrations.AddField(

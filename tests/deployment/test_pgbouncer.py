@@ -1,0 +1,324 @@
+"""A portal behind PgBouncer in transaction mode, whose clients share the sessions of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from django.test import Client
+
+from datastore_search import storage
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading import LoadOptions, cancel, cleanup, load_file
+from datastore_search.loading.jobs import new_load, run
+from datastore_search.loading.report import write_report
+from datastore_search.models import Load, LoadState, Mode, Resource
+from datastore_search.tokens import issue_token
+
+from ..builders import act, ask, make_user, result_of
+from ..loading.servers import OwnServer
+from ..readers import ReaderThreads
+from .portals import empty, migrate, portal_on
+from .servers import own_server, pgbouncer_before, wait
+
+_POOL_SIZE = 6
+
+#: More than are copied over a single connection.
+_ROWS = 12_000
+
+#: The first numbers of the locks.
+_LOAD_LOCK, _RESOURCE_LOCK = 0x64735F6C, 0x64735F72
+
+#: What a session of the server holds or has set that is not as it was at its start.
+_LEFT = """
+SELECT name || ' = ' || setting FROM pg_settings WHERE source = 'session'
+AND name NOT IN ('client_encoding', 'application_name', 'DateStyle', 'TimeZone')
+UNION ALL
+SELECT 'lock ' || classid || ' ' || objid FROM pg_locks WHERE locktype = 'advisory'
+AND pid = pg_backend_pid()
+UNION ALL SELECT 'prepared ' || name FROM pg_prepared_statements
+UNION ALL SELECT 'cursor ' || name FROM pg_cursors WHERE name <> ''
+"""
+
+
+@pytest.fixture(scope="module")
+def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+    with own_server() as server, django_db_blocker.unblock():
+        with portal_on({"default": server.url}):
+            migrate()
+        yield server
+
+
+@pytest.fixture
+def address(server: OwnServer, django_db_blocker: Any) -> Iterator[str]:
+    """A portal that knows PgBouncer alone."""
+    with (
+        django_db_blocker.unblock(),
+        pgbouncer_before(server, pool_size=_POOL_SIZE) as url,
+        portal_on({"default": url}),
+    ):
+        try:
+            yield url
+        finally:
+            empty()
+
+
+class Searchers(ReaderThreads):
+    """Search all the time, so that the sessions of the server change hands."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__(count=3)
+        self.found = 0
+        self._resource = resource
+
+    def look(self) -> None:
+        answer = ask(Client(), {"resource_id": str(self._resource.pk), "limit": 5})
+        if answer.status_code != 200:
+            self.faults.append(answer.json())
+        self.found += 1
+
+
+@pytest.fixture
+def searched(address: str, load: Callable[..., Load]) -> Iterator[Resource]:
+    resource = Resource.objects.create(name="searched")
+    load(resource, csv(0, 10))
+    with Searchers(resource) as searchers:
+        yield resource
+    assert searchers.faults == []
+    assert searchers.found
+
+
+def csv(version: int, rows: int, start: int = 0) -> str:
+    return "key,version,text\n" + "".join(
+        f"{key},{version},river {key % 7}\n" for key in range(start, start + rows)
+    )
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., Load]:
+    """Loads a text into a resource, in a mode."""
+
+    def load(resource: Resource, text: str, mode: Mode = Mode.REPLACE, **options: Any) -> Load:
+        path = tmp_path / "file.csv"
+        path.write_text(text)
+        return load_file(resource, path, options=LoadOptions(mode=mode.value, **options))
+
+    return load
+
+
+def left_in_pool(url: str) -> set[str]:
+    """Say what is left behind in the sessions of the pool, all of them."""
+    with ExitStack() as stack:
+        sessions = [stack.enter_context(psycopg.connect(url)) for _number in range(_POOL_SIZE)]
+        found = [row for session in sessions for row in session.execute(_LEFT).fetchall()]
+        return {left for (left,) in found}
+
+
+def advisory_locks(server: OwnServer) -> int:
+    with psycopg.connect(server.url) as connection:
+        found = connection.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        ).fetchone()
+    assert found
+    return int(found[0])
+
+
+def test_every_kind_of_load_leaves_nothing_behind(
+    server: OwnServer, address: str, searched: Resource, load: Callable[..., Load]
+) -> None:
+    resource = Resource.objects.create(name="loaded")
+
+    load(resource, csv(1, _ROWS), key=("key",))
+    load(resource, csv(2, _ROWS))
+    load(resource, csv(3, 100, _ROWS), Mode.APPEND)
+    last = load(resource, csv(4, 200, _ROWS), Mode.UPSERT)
+
+    assert last.state == LoadState.READY
+    assert cleanup() == 0
+    found = result_of(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
+    assert found["total"] == 200
+    dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
+    assert len(b"".join(dump.streaming_content).splitlines()) == 1 + _ROWS + 200
+    assert advisory_locks(server) == 0
+    assert left_in_pool(address) == set()
+
+
+def test_a_load_that_fails_leaves_nothing_behind(
+    server: OwnServer, address: str, searched: Resource, load: Callable[..., Load]
+) -> None:
+    resource = Resource.objects.create(name="loaded")
+    load(resource, csv(1, 10), key=("key",))
+
+    with pytest.raises(LoadFailed):
+        load(resource, csv(2, 3_000, 5), Mode.APPEND)
+
+    failed = resource.loads.filter(state=LoadState.FAILED).get()
+    report = "".join(write_report(failed, "en")).splitlines()
+    assert len(report) == 1 + 5
+    assert storage.stored_loads(connections["default"]) == set(
+        Load.objects.filter(state=LoadState.READY).values_list("pk", flat=True)
+    )
+    assert advisory_locks(server) == 0
+    assert left_in_pool(address) == set()
+
+
+@contextmanager
+def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadFailed]]]:
+    """Let a load come so far that it waits for its resource, until the block ends."""
+    resource = Resource.objects.create(name="waited-for")
+    path.write_text(csv(1, _ROWS))
+    job = new_load(resource, LoadOptions(), source="file.csv")
+    failures: list[LoadFailed] = []
+
+    def work() -> None:
+        try:
+            run(Load.objects.get(pk=job.pk), path)
+        except LoadFailed as failure:
+            failures.append(failure)
+        finally:
+            connections["default"].close()
+
+    with psycopg.connect(server.url) as holder:
+        holder.execute("SELECT FROM datastore_search_resource WHERE name = 'waited-for' FOR UPDATE")
+        thread = Thread(target=work)
+        thread.start()
+        wait(lambda: waits(server, "UPDATE"))
+        assert storage.is_at_work(connections["default"], job.pk)
+        yield job, failures
+        thread.join()
+    job.refresh_from_db()
+    assert not storage.is_at_work(connections["default"], job.pk)
+    assert job.pk not in storage.stored_loads(connections["default"])
+    assert Resource.objects.get(pk=resource.pk).current_load_id is None
+
+
+def test_a_load_is_cancelled_while_the_server_works(
+    server: OwnServer, address: str, searched: Resource, tmp_path: Path
+) -> None:
+    with publishing(server, tmp_path / "file.csv") as (job, failures):
+        assert cancel(job)
+
+    assert [type(failure).__name__ for failure in failures] == ["LoadCancelled"]
+    assert job.state == LoadState.CANCELLED
+    assert advisory_locks(server) == 0
+    assert left_in_pool(address) == set()
+
+
+def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
+    server: OwnServer, address: str, tmp_path: Path
+) -> None:
+    with (
+        publishing(server, tmp_path / "file.csv") as (job, _failures),
+        psycopg.connect(server.url, autocommit=True) as connection,
+    ):
+
+        def holder() -> tuple[Any, ...] | None:
+            """Find the session of the locks, while it is not just being asked for them."""
+            return connection.execute(
+                "SELECT backend_xid, backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid)"
+                " WHERE locktype = 'advisory' AND classid = %s::bigint::oid"
+                " AND state = 'idle in transaction'",
+                [_LOAD_LOCK],
+            ).fetchone()
+
+        wait(holder)
+        seen = holder() or holder()
+        cancel(job)
+
+    assert seen == (None, None)
+
+
+def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
+    server: OwnServer, address: str, tmp_path: Path
+) -> None:
+    with (
+        publishing(server, tmp_path / "file.csv") as (job, failures),
+        psycopg.connect(server.url) as connection,
+    ):
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
+            " WHERE locktype = 'advisory' AND classid = %s::bigint::oid",
+            [_LOAD_LOCK],
+        )
+
+    assert [type(failure).__name__ for failure in failures] == ["DatabaseGone"]
+    assert job.state == LoadState.FAILED
+
+
+def waits(server: OwnServer, statement: str) -> bool:
+    with psycopg.connect(server.url) as connection:
+        found = connection.execute(
+            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s",
+            [f"%{statement}%"],
+        ).fetchone()
+    return found is not None
+
+
+def test_loads_of_one_resource_run_one_after_the_other(
+    server: OwnServer, address: str, searched: Resource, tmp_path: Path
+) -> None:
+    resource = Resource.objects.create(name="shared")
+    jobs = []
+    for number in range(4):
+        path = tmp_path / f"{number}.csv"
+        path.write_text(csv(number, 50, number * 50))
+        options = LoadOptions(mode=Mode.APPEND.value)
+        jobs.append((new_load(resource, options, source=path.name), path))
+
+    def work(job: Load, path: Path) -> None:
+        run(Load.objects.get(pk=job.pk), path)
+        connections["default"].close()
+
+    threads = [Thread(target=work, args=job) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    resource.refresh_from_db()
+    assert resource.current_load is not None
+    assert resource.current_load.rows == 200
+    assert {load.state for load in resource.loads.all()} == {LoadState.READY}
+    assert advisory_locks(server) == 0
+
+
+def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
+    server: OwnServer, address: str, settings: Any, load: Callable[..., Load]
+) -> None:
+    settings.DATASTORE_SEARCH_LOAD_WAIT_TIMEOUT = timedelta(seconds=1)
+    resource = Resource.objects.create(name="locked")
+    with psycopg.connect(server.url) as holder:
+        number = resource.pk.int % 2**31
+        holder.execute("SELECT pg_advisory_lock(%s, %s)", [_RESOURCE_LOCK, number])
+
+        with pytest.raises(LoadFailed) as caught:
+            load(resource, csv(1, 10))
+
+        assert str(holder.info.backend_pid) in str(caught.value)
+    failed = resource.loads.get()
+    assert (failed.state, failed.error) == (LoadState.FAILED, str(caught.value))
+    assert load(resource, csv(1, 10)).state == LoadState.READY
+
+
+def test_writes_and_searches_leave_nothing_behind(
+    server: OwnServer, address: str, searched: Resource
+) -> None:
+    token = issue_token(make_user("writer", is_superuser=True))
+    table = {"resource": {"name": "written"}, "primary_key": ["k"], "records": [{"k": 1}]}
+    created = act(Client(), "datastore_create", table, token).json()["result"]
+    known = {"resource_id": created["resource_id"]}
+    changes = {**known, "records": [{"k": 2}], "include_records": True}
+    assert act(Client(), "datastore_upsert", changes, token).status_code == 200
+    for more in ({}, {"q": "1"}, {"records_format": "csv"}, {"limit": 2_000}, {"distinct": True}):
+        assert ask(Client(), {**known, **more}).status_code == 200
+    call_command("datastore_cleanup", verbosity=0)
+
+    assert left_in_pool(address) == set()

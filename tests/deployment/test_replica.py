@@ -1,0 +1,372 @@
+"""A portal that reads from a replica, which lags behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import call_command
+from django.db import connections
+from django.test import Client
+from django.urls import reverse
+
+from datastore_search import storage
+from datastore_search.exceptions.loads import BadRows
+from datastore_search.loading import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.models import Load, LoadState, Mode, Resource
+from datastore_search.tokens import issue_token
+
+from ..builders import act, ask, error_of, make_user, result_of
+from ..loading.servers import OwnServer
+from ..loading.workers import DATABASE, PROJECT, worker_command
+from .portals import empty, migrate, portal_on
+from .routers import ChangingRouter, ReplicaRouter
+from .servers import Standby, own_server, standby_of, wait
+
+
+@pytest.fixture(scope="module")
+def servers(django_db_blocker: Any) -> Iterator[tuple[OwnServer, Standby]]:
+    with own_server() as primary, django_db_blocker.unblock():
+        with portal_on({"default": primary.url}):
+            migrate()
+        # Nobody who reads from the standby keeps it from following.
+        with standby_of(primary, max_standby_streaming_delay="0") as standby:
+            yield primary, standby
+
+
+@pytest.fixture
+def catch_up(
+    servers: tuple[OwnServer, Standby], django_db_blocker: Any
+) -> Iterator[Callable[[], None]]:
+    """A portal that reads from the standby; what it gives lets that have all that there is."""
+    primary, standby = servers
+    aliases = {"default": primary.url, "replica": standby.url}
+    with django_db_blocker.unblock(), portal_on(aliases, router=ReplicaRouter):
+        try:
+            yield lambda: standby.catch_up(primary)
+        finally:
+            empty()
+
+
+@pytest.fixture
+def standby(servers: tuple[OwnServer, Standby], catch_up: Callable[[], None]) -> Standby:
+    return servers[1]
+
+
+def csv(version: int, rows: int = 20) -> str:
+    return "version,text\n" + "".join(f"{version},river {row}\n" for row in range(rows))
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., Load]:
+    """Loads a text into a resource, in a mode."""
+
+    def load(resource: Resource, text: str, mode: Mode = Mode.REPLACE, **options: Any) -> Load:
+        path = tmp_path / "file.csv"
+        path.write_text(text)
+        return load_file(resource, path, options=LoadOptions(mode=mode.value, **options))
+
+    return load
+
+
+def versions(resource: Resource) -> tuple[set[int], int]:
+    """Search as anybody does; give the versions of the records, and how many there are."""
+    found = result_of(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))
+    return {record["version"] for record in found["records"]}, found["total"]
+
+
+def tables() -> set[int]:
+    return storage.stored_loads(connections["default"])
+
+
+# Loading ------------------------------------------------------------------------------------------
+
+
+def test_a_table_that_was_just_published_stays(
+    standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
+) -> None:
+    resource = Resource.objects.create(name="replaced")
+    load(resource, csv(1))
+    catch_up()
+
+    with standby.paused():
+        second = load(resource, csv(2))
+        dropped = cleanup()
+        call_command("datastore_cleanup", verbosity=0)
+        assert (dropped, tables()) == (0, {second.pk})
+        assert Resource.objects.get().current_load_id == second.pk
+
+    catch_up()
+    assert versions(resource) == ({2}, 20)
+
+
+def test_every_kind_of_load_sees_what_the_one_before_has_left(
+    standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
+) -> None:
+    with standby.paused():
+        resource = Resource.objects.create(name="new")
+        load(resource, "key,version\n1,1\n2,1\n", key=("key",))
+        load(resource, "key,version\n3,2\n", Mode.APPEND)
+        last = load(resource, "key,version\n2,3\n4,3\n", Mode.UPSERT)
+        same = load(resource, "key,version\n2,3\n4,3\n", Mode.UPSERT)
+        with pytest.raises(BadRows):
+            load(resource, "key,version\n1,9\n", Mode.APPEND)
+
+    catch_up()
+    assert (last.state, same.state) == (LoadState.READY, LoadState.UNCHANGED)
+    found = result_of(ask(Client(), {"resource_id": str(resource.pk)}))
+    assert [(record["key"], record["version"]) for record in found["records"]] == [
+        (1, 1), (2, 3), (3, 2), (4, 3),
+    ]  # fmt: skip
+
+
+def test_the_command_makes_a_resource_and_loads_it_again(
+    standby: Standby, catch_up: Callable[[], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "file.csv"
+    with standby.paused():
+        for version in (1, 2):
+            path.write_text(csv(version))
+            call_command("load_resource", str(path), name="by-command", verbosity=0)
+
+    catch_up()
+    assert versions(Resource.objects.get(name="by-command")) == ({2}, 20)
+
+
+def test_a_load_is_cancelled_and_retried(standby: Standby, settings: Any, uploads: Path) -> None:
+    settings.TASKS = DATABASE
+    with standby.paused():
+        resource = Resource.objects.create(name="queued")
+        first = submit(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
+        assert cancel(first)
+        assert first.state == LoadState.CANCELLED
+        second = retry(first)
+        assert (second.state, bool(first.file), bool(second.file)) == ("queued", False, True)
+        assert not cancel(first)
+
+
+def test_a_worker_runs_what_the_replica_does_not_know_yet(
+    servers: tuple[OwnServer, Standby], standby: Standby, settings: Any, uploads: Path
+) -> None:
+    settings.TASKS = DATABASE
+    with standby.paused():
+        resource = Resource.objects.create(name="queued")
+        load = submit(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
+        done = subprocess.run(
+            worker_command("--batch"), cwd=PROJECT, check=False, capture_output=True,
+            env={
+                **os.environ,
+                "DJANGO_SETTINGS_MODULE": "tests.deployment.replica_settings",
+                "DATABASE_URL": servers[0].url,
+                "REPLICA_URL": standby.url,
+                "MEDIA_ROOT": str(uploads),
+            },
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr.decode()[-3000:]
+        load.refresh_from_db()
+        resource.refresh_from_db()
+        assert (load.state, load.error, load.rows) == (LoadState.READY, "", 20)
+        assert resource.current_load_id == load.pk
+        assert tables() == {load.pk}
+
+
+# The admin ----------------------------------------------------------------------------------------
+
+
+def test_staff_load_a_file_and_see_at_once_what_came_of_it(
+    standby: Standby, catch_up: Callable[[], None]
+) -> None:
+    client = Client()
+    make_user("staff", is_staff=True, is_superuser=True).delete()
+    client.force_login(make_user("staff", is_staff=True, is_superuser=True))
+    catch_up()
+
+    with standby.paused():
+        made = client.post(
+            reverse("admin:datastore_search_resource_add"),
+            {
+                "title": "Rivers", "name": "rivers", "description": "", "language": "english",
+                "aliases-TOTAL_FORMS": "1", "aliases-INITIAL_FORMS": "0",
+                "aliases-0-name": "flowing", "_load": "1",
+            },
+        )  # fmt: skip
+        assert made.status_code == 302, made.context["errors"]
+        file = ContentFile(csv(1).encode(), name="file.csv")
+        choices = {"mode": "replace", "bad_rows": "refuse"}
+        drafted = client.post(made["Location"], {"file": file, **choices})
+        assert drafted.status_code == 302, drafted.context["form"].errors
+        preview = client.get(drafted["Location"])
+        seen = preview.context["found"].mark
+        begun = client.post(
+            drafted["Location"],
+            {"load": "1", "bad_rows": "refuse", "seen": seen, "type_0": "", "type_1": ""},
+        )
+        page = client.get(begun["Location"])
+        assert page.status_code == 200
+        assert page.context["load"].state == LoadState.READY
+        pk = page.context["load"].pk
+        progress = client.get(reverse("admin:datastore_search_load_progress"), {"load": pk})
+        assert progress.json()["loads"][str(pk)]["state"] == "ready"
+        shown = client.get(reverse("admin:datastore_search_resource_changelist"))
+        assert "rivers" in shown.content.decode()
+
+    catch_up()
+    found = result_of(ask(Client(), {"resource_id": "flowing"}))
+    assert found["total"] == 20
+
+
+def test_a_token_is_shown_when_it_is_issued_and_revoked_at_once(
+    standby: Standby, catch_up: Callable[[], None]
+) -> None:
+    client = Client()
+    user = make_user("issuer", is_staff=True, is_superuser=True)
+    client.force_login(user)
+    resource = Resource.objects.create(name="private", private=True)
+    catch_up()
+
+    with standby.paused():
+        issued = client.post(reverse("admin:knox_authtoken_add"), {"user": user.pk})
+        assert issued.status_code == 302
+        listed = client.get(issued["Location"])
+        (token,) = listed.context["cl"].result_list
+        bare = issue_token(user)
+        fields = {"resource_id": str(resource.pk), "fields": [{"id": "a"}], "force": True}
+        assert act(Client(), "datastore_create", fields, bare).status_code == 200
+        user.auth_token_set.using("default").exclude(pk=token.pk).delete()
+        refused = act(Client(), "datastore_create", fields, bare)
+        assert refused.status_code == 403
+
+
+def test_a_token_of_a_user_who_was_just_made_is_issued(
+    standby: Standby, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with standby.paused():
+        make_user("just-made")
+        call_command("create_api_token", "just-made")
+    assert capsys.readouterr().out.strip()
+
+
+# Writing and reading ------------------------------------------------------------------------------
+
+
+def test_an_answer_holds_what_its_own_call_has_written(
+    standby: Standby, catch_up: Callable[[], None]
+) -> None:
+    token = issue_token(make_user("writer", is_superuser=True))
+    catch_up()
+    client = Client()
+
+    with standby.paused():
+        table = {
+            "resource": {"name": "written"},
+            "primary_key": ["k"],
+            "aliases": ["w"],
+            "records": [{"k": 1, "v": "a"}],
+        }
+        created = act(client, "datastore_create", table, token).json()["result"]
+        known = {"resource_id": created["resource_id"], "force": True}
+        changes = {"records": [{"k": 1, "v": "b"}, {"k": 2}], "include_records": True}
+        written = act(client, "datastore_upsert", known | changes, token).json()["result"]
+        assert [(r["_id"], r["k"], r["v"]) for r in written["records"]] == [
+            (1, 1, "b"), (2, 2, None),
+        ]  # fmt: skip
+        which = {"filters": {"k": 1}, "include_deleted_records": True}
+        deleted = act(client, "datastore_records_delete", known | which, token).json()["result"]
+        assert [record["v"] for record in deleted["deleted_records"]] == ["b"]
+        known.pop("force")
+        error_of(ask(client, known), 404, "Not Found Error")  # the replica has none of it
+
+    catch_up()
+    assert result_of(ask(client, known))["total"] == 1
+    assert result_of(ask(client, {"resource_id": "w"}))["total"] == 1
+
+
+def test_a_search_sees_what_the_replica_has_wholly(
+    standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
+) -> None:
+    resource = Resource.objects.create(name="searched")
+    load(resource, csv(1, 20))
+    catch_up()
+    assert versions(resource) == ({1}, 20)
+
+    with standby.paused():
+        load(resource, csv(2, 30))
+        load(resource, csv(2, 5), Mode.APPEND)
+        assert versions(resource) == ({1}, 20)
+
+    catch_up()
+    assert versions(resource) == ({2}, 35)
+
+
+def test_a_dump_reads_all_from_one_database(
+    servers: tuple[OwnServer, Standby],
+    standby: Standby,
+    catch_up: Callable[[], None],
+    load: Callable[..., Load],
+) -> None:
+    resource = Resource.objects.create(name="dumped")
+    load(resource, csv(1, 40_000))
+    catch_up()
+    aliases = {"default": servers[0].url, "replica": standby.url}
+
+    with standby.paused():
+        load(resource, csv(2, 50_000))
+        with portal_on(aliases, router=ChangingRouter):
+            for _time in range(8):
+                dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
+                assert not any(connections[alias].in_atomic_block for alias in aliases)
+                text = b"".join(dump.streaming_content).decode()
+                lines = [line.split(",")[1] for line in text.splitlines()[1:]]
+                assert lines in (["1"] * 40_000, ["2"] * 50_000)
+                assert versions(resource) in (({1}, 40_000), ({2}, 50_000))
+
+
+def test_a_search_that_the_standby_ends_is_made_again(
+    servers: tuple[OwnServer, Standby],
+    standby: Standby,
+    catch_up: Callable[[], None],
+    load: Callable[..., Load],
+) -> None:
+    resource = Resource.objects.create(name="in-the-way")
+    table = f"datastore_search_record_{load(resource, csv(1)).pk}"
+    with psycopg.connect(servers[0].url) as primary:
+        primary.execute(f"ALTER TABLE {table} RENAME TO slow")
+        primary.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(2)")
+    catch_up()
+    answers: list[Any] = []
+
+    def search() -> None:
+        answers.append(ask(Client(), {"resource_id": str(resource.pk), "q": "river"}))
+        for alias in ("default", "replica"):
+            connections[alias].close()
+
+    try:
+        thread = Thread(target=search)
+        thread.start()
+        wait(
+            lambda: standby.run(
+                "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'slow'::regclass"
+            )
+        )
+        with psycopg.connect(servers[0].url) as primary:
+            primary.execute("LOCK TABLE slow IN ACCESS EXCLUSIVE MODE")
+            primary.execute("SELECT pg_current_xact_id()")
+        thread.join()
+    finally:
+        with psycopg.connect(servers[0].url) as primary:
+            primary.execute(f"DROP VIEW {table}")
+            primary.execute("DROP TABLE slow")
+
+    conflicts = standby.run(
+        "SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = current_database()"
+    )
+    assert conflicts == 1
+    (answer,) = answers
+    assert result_of(answer)["total"] == 20
