@@ -4,6 +4,7 @@ What lies in PostgreSQL: tables, sessions, locks and the server itself.
 This package knows tables and connections, no models.
 """
 
+from ..table_shape import FIELDS_MOST
 from .filling import create_records
 from .indexes import (
     Indexes,
@@ -27,7 +28,6 @@ from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lin
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
 from .sessions import Session, Texts, reading, snapshot
 from .tables import (
-    FIELDS_MOST,
     Sizes,
     drop_records,
     record_bytes,

@@ -29,12 +29,12 @@ from ...exceptions.loads import (
     TooManyFields,
     UnknownDialect,
 )
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
 from ..headers import unique_names
-from ..options import LoadOptions
 from ..table import FAULTS, STAGED, Stage, Table, literal
 from .dialects import Layout, find_layout
 from .encodings import as_utf8
+from .options import ReadOptions
 from .scanning import Row, rows
 
 _BLOCK_BYTES = 2**20
@@ -44,9 +44,11 @@ _ROW_BYTES_USUAL = 4 * 2**20
 _IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
 #: Terms of a sum in DuckDB's SQL, which goes only so deep.
 _TERMS_MOST = 50
+#: Numbers of cells whose fault is kept as it is written.
+_WIDTHS_KEPT = 1_000
 
 
-def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a file of delimited cells.
 
@@ -171,8 +173,8 @@ class _Lines:
 
     @classmethod
     def of(cls, path: Path, quote: bytes) -> _Lines:
-        feeds = returns = both = 0
-        have_quotes, end = False, b""
+        feeds = returns = both = blank = 0
+        have_quotes = False
         with path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
                 if block.endswith(b"\r"):
@@ -182,14 +184,19 @@ class _Lines:
                 both += block.count(b"\r\n")
                 have_quotes = have_quotes or quote in block
                 content = block.rstrip(b"\r\n")
-                end = block[len(content) :] if content else end + block
+                ends = _line_ends(block[len(content) :])
+                blank = ends if content else blank + ends
         return cls(
-            count=feeds + returns - both - len(end.splitlines()) + 1,
+            count=feeds + returns - both - blank + 1,
             ending="chr(10)" if feeds else "chr(13)",
             are_mixed=bool(feeds) and returns > both,
-            are_blank_at_end=len(end.splitlines()) > 1,
+            are_blank_at_end=blank > 1,
             have_quotes=have_quotes,
         )
+
+
+def _line_ends(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 # Row by row ---------------------------------------------------------------------------------------
@@ -202,8 +209,10 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
     Raises: ``UnknownDialect``.
     """
     copy = _Copy(place.folder, layout)
+    # In a file of one field a blank line is a record without a value.
+    with_blank = len(layout.header) == 1
     with path.open("rb") as file, copy.opened():
-        for row in rows(file, layout.dialect, layout.start):
+        for row in rows(file, layout.dialect, layout.start, with_blank=with_blank):
             if row.line > layout.line:
                 copy.take(row)
     columns = ["'line': 'BIGINT'", *(f"'f{at}': 'VARCHAR'" for at in range(len(layout.header)))]
@@ -238,6 +247,7 @@ class _Copy:
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
         self._blanks = 0
+        self._ragged: dict[int, str] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -270,10 +280,20 @@ class _Copy:
         if rest and row.text.endswith(rest):
             self._write(row.line, row.text.removesuffix(rest))
         else:
-            self._note(row, RaggedRow(cells=row.cells, header=self._width))
+            self._note_ragged(row)
 
     def _note(self, row: Row, fault: BadRow) -> None:
         self._faults.writerow([row.line, json.dumps(fault.kept(), ensure_ascii=False)])
+
+    def _note_ragged(self, row: Row) -> None:
+        """Note that a row has too many cells or too few; there may be millions of such rows."""
+        kept = self._ragged.get(row.cells)
+        if kept is None:
+            fault = RaggedRow(cells=row.cells, header=self._width)
+            kept = json.dumps(fault.kept(), ensure_ascii=False)
+            if len(self._ragged) < _WIDTHS_KEPT:
+                self._ragged[row.cells] = kept
+        self._faults.writerow([row.line, kept])
 
     def _write(self, line: int, text: bytes) -> None:
         written = b"%d%b%b\n" % (line, self._delimiter, text)

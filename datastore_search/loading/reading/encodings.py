@@ -28,8 +28,8 @@ from ...exceptions.loads import (
     UnknownEncoding,
     UnknownEncodingName,
 )
-from ..options import LoadOptions
 from ..table import Stage
+from .options import ReadOptions
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -66,7 +66,7 @@ class Text:
     remarks: tuple[Remark, ...] = ()
 
 
-def as_utf8(path: Path, options: LoadOptions, place: Stage) -> Text:
+def as_utf8(path: Path, options: ReadOptions, place: Stage) -> Text:
     """
     Give a file in UTF-8: itself, or a copy in the stage's folder.
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
 from ..table import FAULTS, STAGED, Stage, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
@@ -46,6 +46,8 @@ class Rows:
         self._connection = place.connection
         self._path = place.folder / "rows.csv"
         self._faults: list[tuple[int, str, str, str]] = []
+        self._allowance = place.allowance
+        self._bytes = 0
         self._batch = _Batch(self._path)
         self._connection.execute(f"CREATE TABLE {STAGED} (line BIGINT)")
         self.widen(width)
@@ -132,7 +134,10 @@ class Rows:
                 self.fault(line, why, position, cell)
 
     def _flush(self) -> None:
-        if self._batch.close():
+        size = self._batch.close()
+        self._bytes += size
+        self._allowance.check_unpacked(self._bytes)
+        if size:
             columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
             typed = ", ".join("'{}': '{}'".format(*column.split()) for column in columns)
             self._connection.execute(
