@@ -10,7 +10,6 @@ is noted, and DuckDB reads the others from a copy that has each row's line.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +45,8 @@ _IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
 _TERMS_MOST = 50
 #: Numbers of cells whose fault is kept as it is written.
 _WIDTHS_KEPT = 1_000
+#: So many rows may be faulty, and any number as long as more are good.
+_FAULTY_MOST = 1_000_000
 
 
 def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
@@ -236,6 +237,11 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
     copy.rows.unlink()
 
 
+def _written(fault: BadRow) -> bytes:
+    """Write what is wrong with a row as a cell of CSV."""
+    return b'"%b"' % json.dumps(fault.kept(), ensure_ascii=False).replace('"', '""').encode()
+
+
 class _Copy:
     """The good rows of a file, each behind its line, and what is wrong with the others."""
 
@@ -247,16 +253,13 @@ class _Copy:
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
         self._blanks = 0
-        self._ragged: dict[int, str] = {}
+        self._faulty = 0
+        self._ragged: dict[int, bytes] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Open the files to write to."""
-        with (
-            self.rows.open("wb") as self._rows,
-            self.faults.open("w", encoding="utf-8", newline="") as faults,
-        ):
-            self._faults = csv.writer(faults, lineterminator="\n")
+        with self.rows.open("wb") as self._rows, self.faults.open("wb") as self._faults:
             yield
 
     def take(self, row: Row) -> None:
@@ -283,17 +286,22 @@ class _Copy:
             self._note_ragged(row)
 
     def _note(self, row: Row, fault: BadRow) -> None:
-        self._faults.writerow([row.line, json.dumps(fault.kept(), ensure_ascii=False)])
+        self._note_written(row, _written(fault))
 
     def _note_ragged(self, row: Row) -> None:
         """Note that a row has too many cells or too few; there may be millions of such rows."""
-        kept = self._ragged.get(row.cells)
-        if kept is None:
-            fault = RaggedRow(cells=row.cells, header=self._width)
-            kept = json.dumps(fault.kept(), ensure_ascii=False)
+        written = self._ragged.get(row.cells)
+        if written is None:
+            written = _written(RaggedRow(cells=row.cells, header=self._width))
             if len(self._ragged) < _WIDTHS_KEPT:
-                self._ragged[row.cells] = kept
-        self._faults.writerow([row.line, kept])
+                self._ragged[row.cells] = written
+        self._note_written(row, written)
+
+    def _note_written(self, row: Row, written: bytes) -> None:
+        self._faults.write(b"%d,%b\n" % (row.line, written))
+        self._faulty += 1
+        if self._faulty > _FAULTY_MOST and self._faulty > self.count:
+            raise UnknownDialect
 
     def _write(self, line: int, text: bytes) -> None:
         written = b"%d%b%b\n" % (line, self._delimiter, text)

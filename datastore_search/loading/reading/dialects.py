@@ -80,7 +80,7 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     if readings:
         return max(readings, key=lambda reading: reading.merit).layout()
     if not sample.start.offset:
-        raise EmptyFile if not sample.text.strip() else UnknownDialect
+        raise EmptyFile if sample.whole and not sample.text.strip() else UnknownDialect
     raise NothingBelow(count=options.skip or 1)
 
 

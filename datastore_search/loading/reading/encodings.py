@@ -52,6 +52,8 @@ _LEGACY = (
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
 )
 
+_LINE_END = re.compile(rb"[\r\n]")
+
 #: Characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
 #: Python's own codecs that write no text file.
@@ -159,8 +161,9 @@ def _sample(path: Path) -> bytes:
     found = bytearray()
     for block in _blocks(path):
         if len(found) < _SAMPLE_BYTES:
-            for line in re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", block):
-                found += line[:_SAMPLE_BYTES] + b"\n"
+            for line in _LINE_END.split(block):
+                if not line.isascii():
+                    found += line[:_SAMPLE_BYTES] + b"\n"
     return bytes(found[:_SAMPLE_BYTES])
 
 

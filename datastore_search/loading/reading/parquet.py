@@ -163,7 +163,8 @@ def _check_size(
     name = literal(str(source))
     rows, size = connection.execute(
         f"SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({name})),"
-        f" (SELECT greatest(sum(total_uncompressed_size), sum(num_values)) FROM parquet_metadata({name}))"
+        " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+        f" FROM parquet_metadata({name}))"
     ).fetchone() or (0, 0)
     allowance.check_unpacked(max((rows or 0) * width, size or 0))
     allowance.add_time(int(size or 0))

@@ -102,7 +102,7 @@ def _read(path: Path, options: ReadOptions, name: str, folder: Path) -> dict[str
     with log.open("wb") as said, _started(said) as process:
         answer = _answer_of(process, json.dumps(asked).encode() + b"\n")
         process.wait()
-    if not answer:
+    if process.returncode or not answer:
         raise _reason(process.returncode, log)
     found: dict[str, Any] = json.loads(answer)
     if "failure" in found:
