@@ -14,10 +14,15 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _TOO_LARGE = frozenset({errno.EFBIG})
 
+#: What DuckDB says of memory that the system refuses, in whatever it was doing.
+_NO_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
+
 
 def shortage_of_machine(error: BaseException) -> LoadFailed | None:
     """Say what there is too little of on this machine, if that is what is wrong."""
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+        return NoMemory()
+    if isinstance(error, duckdb.Error) and any(words in str(error) for words in _NO_MEMORY):
         return NoMemory()
     if _is_of_system(error, _FULL):
         return NoRoom()

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import chardet
-
 from ...exceptions.loads import (
     BinaryFile,
     BrokenUtf8,
@@ -173,6 +171,8 @@ def _guessed(sample: bytes, line: int) -> str:
 
     Raises: ``BinaryFile``, ``BrokenUtf8``, ``UnknownEncoding``.
     """
+    import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
+
     if _CONTROLS.search(sample.decode("latin-1")):
         raise BinaryFile
     if _is_mostly_utf8(sample):
