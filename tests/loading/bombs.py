@@ -150,27 +150,27 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         "[{" + ",".join(f'"a{n}":1' for n in range(1_600)) + "}" + ",{}" * 2 * _MB + "]"
     ),
     # Far too much comes of them.
-    "rows.parquet": lambda: parquet("SELECT 1 AS a FROM range(100_000_000)"),
+    "rows.parquet": lambda: parquet("SELECT 1 AS a FROM range(70_000_000)"),
     "texts.parquet": lambda: parquet("SELECT repeat('x', 1_000_000) AS a FROM range(4_000)"),
     "short_texts.parquet": lambda: parquet("SELECT repeat('x', 1_000) AS a FROM range(2_000_000)"),
     "lists.parquet": lambda: parquet("SELECT range(50_000) AS a FROM range(2_000)"),
     "wide.parquet": lambda: parquet(
         "SELECT " + ", ".join(f"1 AS a{n}" for n in range(1_600)) + " FROM range(100_000)"
     ),
-    "large_part.xlsx": lambda: xlsx(_cells(' <c r="A2"/>', 300 * _MB)),
+    "large_part.xlsx": lambda: xlsx(_cells(' <c r="A2"/>', 100 * _MB)),
     "large_texts.xlsx": lambda: xlsx(
-        _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 40 * _MB + "</sst>"
+        _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 20 * _MB + "</sst>"
     ),
     "texts_of_nothing.xlsx": lambda: xlsx(
         _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 12 * _MB + "</sst>"
     ),
     "lying_texts.xlsx": lambda: lying(
-        xlsx(_HEAD + _ROW + _TAIL, sharedStrings="<sst>" + "<si/>" * 40 * _MB + "</sst>"),
+        xlsx(_HEAD + _ROW + _TAIL, sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
         "xl/sharedStrings.xml",
         100,
     ),
     "lying_sheet.xlsx": lambda: lying(
-        xlsx(_cells(' <c r="A2"/>', 300 * _MB)), "xl/worksheets/sheet0.xml", 100
+        xlsx(_cells(' <c r="A2"/>', 100 * _MB)), "xl/worksheets/sheet0.xml", 100
     ),
     "far_corner.xlsx": lambda: xlsx(
         _HEAD + _ROW + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>' + _TAIL
@@ -181,7 +181,7 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "claimed.xlsx": lambda: xlsx(
         f'<worksheet {_MAIN}><dimension ref="A1:XFD1048576"/><sheetData>{_ROW}{_TAIL}'
     ),
-    "many_sheets.xlsx": lambda: xlsx(_HEAD + _TAIL, sheets=3_000),
+    "many_sheets.xlsx": lambda: xlsx(_HEAD + _TAIL, sheets=1_000),
     "many_columns.xlsx": lambda: xlsx(
         _HEAD + '<row r="1">' + "<c><v>1</v></c>" * 16_384 + "</row>" + _TAIL
     ),
@@ -190,11 +190,11 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
         '<table:table-cell office:value-type="float" office:value="1"'
         ' table:number-columns-repeated="16000"/></table:table-row></table:table>'
     ),
-    "gzip.csv.gz": lambda: gzipped(b"0" * 100 * _MB, 20),
-    "rows.csv.gz": lambda: gzipped(b"a,b\n" * 25 * _MB, 4),
+    "gzip.csv.gz": lambda: gzipped(b"0" * 100 * _MB, 5),
+    "rows.csv.gz": lambda: gzipped(b"a,b\n" * 25 * _MB, 1),
     "gzip.json.gz": lambda: gzipped(b"[" + b" " * 100 * _MB, 1),
     "twice.csv.gz": lambda: gzip.compress(gzipped(b"0" * 100 * _MB, 10)),
-    "zip.zip": lambda: zipped({"a.csv": b"0" * 200 * _MB}),
+    "zip.zip": lambda: zipped({"a.csv": b"0" * 100 * _MB}),
     "many_members.zip": lambda: zipped({f"{n}.csv": b"" for n in range(40_000)}),
     # Strange, and harmless.
     "columns.csv": lambda: b"a," * _MB + b"\n" + b"1," * _MB + b"\n",

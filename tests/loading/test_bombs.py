@@ -10,11 +10,12 @@ import psutil
 import pytest
 
 from datastore_search.exceptions.loads import (
+    BinaryFile,
     DamagedWorkbook,
     LoadFailed,
     NestedArchive,
+    NestedTooDeep,
     NoMemory,
-    ReadingTooLong,
     SheetTooLarge,
     SuspiciousArchive,
     TooManyFields,
@@ -60,48 +61,52 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Used:
     return found
 
 
+#: What must be said of those whose fault is known; others may be read, or refused in another way.
+_REFUSALS: dict[str, type[LoadFailed]] = {
+    "open_cells.xlsx": DamagedWorkbook,
+    "laughs.xlsx": DamagedWorkbook,
+    "laughs.ods": DamagedWorkbook,
+    "lying_texts.xlsx": DamagedWorkbook,
+    "lying_sheet.xlsx": DamagedWorkbook,
+    "large_part.xlsx": SuspiciousArchive,
+    "large_texts.xlsx": SuspiciousArchive,
+    "texts_of_nothing.xlsx": NoMemory,
+    "far_corner.xlsx": SheetTooLarge,
+    "last_row.xlsx": NoMemory,
+    "many_columns.xlsx": TooManyFields,
+    "rows.parquet": SuspiciousArchive,
+    "short_texts.parquet": SuspiciousArchive,
+    "lists.parquet": SuspiciousArchive,
+    "wide.parquet": SuspiciousArchive,
+    "gzip.csv.gz": SuspiciousArchive,
+    "zip.zip": SuspiciousArchive,
+    "twice.csv.gz": NestedArchive,
+    "deep.json": NestedTooDeep,
+    "many_members.json": TooManyFields,
+    "columns.csv": UnknownDialect,
+    "open_quote_over_lines.csv": UnknownDialect,
+    "nuls.csv": BinaryFile,
+}
+
+
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_ends_and_harms_nobody(name: str, tmp_path: Path, used: Used) -> None:
     path = tmp_path / name
     content = BOMBS[name]()
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    with suppress(LoadFailed), open_table(path, LoadOptions()) as table:
-        table.count()
+    if refusal := _REFUSALS.get(name):
+        with pytest.raises(refusal):
+            read(path)
+    else:
+        with suppress(LoadFailed):
+            read(path)
 
     allowed = _SECONDS + _SECONDS_PER_MB * path.stat().st_size / _MB
     assert 0 < used.seconds < allowed
     assert 0 < used.peak_bytes < _MEMORY_BYTES
 
 
-@pytest.mark.parametrize(
-    ("name", "refusal"),
-    [
-        ("open_cells.xlsx", DamagedWorkbook),
-        ("laughs.xlsx", DamagedWorkbook),
-        ("lying_texts.xlsx", DamagedWorkbook),
-        ("lying_sheet.xlsx", DamagedWorkbook),
-        ("large_part.xlsx", SuspiciousArchive),
-        ("large_texts.xlsx", SuspiciousArchive),
-        ("far_corner.xlsx", SheetTooLarge),
-        ("many_columns.xlsx", TooManyFields),
-        ("rows.parquet", SuspiciousArchive),
-        ("texts.parquet", SuspiciousArchive),
-        ("short_texts.parquet", SuspiciousArchive),
-        ("wide.parquet", SuspiciousArchive),
-        ("gzip.csv.gz", SuspiciousArchive),
-        ("twice.csv.gz", NestedArchive),
-        ("open_quote_over_lines.csv", UnknownDialect),
-        ("empty_objects_of_many_fields.json", ReadingTooLong),
-        ("last_row.xlsx", NoMemory),
-    ],
-)
-def test_the_refusal_says_what_is_wrong(
-    name: str, refusal: type[LoadFailed], tmp_path: Path
-) -> None:
-    path = tmp_path / name
-    content = BOMBS[name]()
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-    with pytest.raises(refusal), open_table(path, LoadOptions()):
-        pass
+def read(path: Path) -> None:
+    with open_table(path, LoadOptions()) as table:
+        table.count()

@@ -53,6 +53,9 @@ _ANSWER_BYTES_MOST = 64 * 2**20
 _SAID_BYTES_MOST = 10_000
 _BLOCK_BYTES = 2**16
 
+#: How long a process may take to end when it has said everything.
+_END_SECONDS_MOST = 10
+
 #: What a process says that Rust or C++ has ended for want of memory.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
@@ -80,7 +83,7 @@ def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[
                 names=tuple(found["names"]),
                 labels=tuple(found["labels"]),
                 tells=tuple(found["tells"]),
-                remarks=tuple(Remark.revived(kept) for kept in found["remarks"]),
+                remarks=tuple(cast(Remark, Remark.revived(kept)) for kept in found["remarks"]),
             )
 
 
@@ -101,7 +104,8 @@ def _read(path: Path, options: ReadOptions, name: str, folder: Path) -> dict[str
     log = folder / "said"
     with log.open("wb") as said, _started(said) as process:
         answer = _answer_of(process, json.dumps(asked).encode() + b"\n")
-        process.wait()
+        with suppress(subprocess.TimeoutExpired):  # what does not end is killed
+            process.wait(_END_SECONDS_MOST)
     if process.returncode or not answer:
         raise _reason(process.returncode, log)
     found: dict[str, Any] = json.loads(answer)
@@ -168,7 +172,9 @@ def _answer_of(process: subprocess.Popen[bytes], asked: bytes) -> bytes:
             if selector.select(_LOOK_AGAIN):
                 block = os.read(stdout.fileno(), _BLOCK_BYTES)
                 answer += block
-                if not block or len(answer) > _ANSWER_BYTES_MOST:
+                if len(answer) > _ANSWER_BYTES_MOST:
+                    raise ReaderBroken
+                if not block:
                     return bytes(answer)
 
 
