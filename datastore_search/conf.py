@@ -184,6 +184,29 @@ class Settings:
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_RATIO_MAX", 200))
 
     @property
+    def READ_MEMORY_BYTES(self) -> int:
+        """Memory that the process may take that reads a file; a workbook gets more by its size."""
+        most = self.LOAD_MEMORY_BYTES + 256 * 2**20
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_READ_MEMORY_BYTES", most))
+
+    @property
+    def READ_CPU_SECONDS(self) -> float:
+        """Processor time that reading any file may take, however small."""
+        return cast(float, getattr(settings, "DATASTORE_SEARCH_READ_CPU_SECONDS", 8))
+
+    @property
+    def READ_CPU_SECONDS_PER_MB(self) -> float:
+        """Processor time more for each MB (2^20 bytes) that the file has when it is unpacked."""
+        return cast(float, getattr(settings, "DATASTORE_SEARCH_READ_CPU_SECONDS_PER_MB", 0.25))
+
+    @property
+    def READ_TIMEOUT(self) -> timedelta:
+        """How long reading a file may take in all, whatever it waits for."""
+        return cast(
+            timedelta, getattr(settings, "DATASTORE_SEARCH_READ_TIMEOUT", timedelta(hours=1))
+        )
+
+    @property
     def FETCH_MAX_BYTES(self) -> int:
         """Size of a file fetched from a URL at most."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))

@@ -256,6 +256,20 @@ class NoMemory(LoadFailed):
     message = _("The file needs more memory than a load may take.")
 
 
+class ReadingTooLong(LoadFailed):
+    message = _(
+        "Reading the file takes too long. Save it in a simpler form, such as CSV, or in several"
+        " files."
+    )
+
+
+class ReaderBroken(LoadFailed):
+    message = _(
+        "The file cannot be read: the program that reads such files broke down. The file may be"
+        " damaged; save it anew, or as CSV."
+    )
+
+
 # Archives ---------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files import File
-from django.db import router, transaction
+from django.db import connections, router, transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -27,6 +27,7 @@ from .folders import working_folder
 from .options import LoadOptions
 from .preview import Preview, PreviewedFault, PreviewedField, preview
 from .sources import bring
+from .watching import DraftWatch
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +158,9 @@ def _looked(load: Load, folder: Path) -> dict[str, Any]:
     if not load.file:
         _store(load, source.path, source.name)
     options = LoadOptions.revived(load.options)
-    return _as_json(preview(load.resource, source.path, options, name=load.source))
+    connection = connections[router.db_for_write(Load)]
+    with DraftWatch(load).watching(connection):
+        return _as_json(preview(load.resource, source.path, options, name=load.source))
 
 
 def _store(load: Load, path: Path, name: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 
 import duckdb
 import psycopg
@@ -16,19 +14,16 @@ from ..exceptions.loads import (
     LoadBroken,
     LoadFailed,
     LoadInterrupted,
-    NoMemory,
     NoRoom,
     ResourceGone,
 )
 from ..models import Load
+from .shortages import shortage_of_machine
 
 logger = logging.getLogger(__name__)
 
 #: Somebody has ended the process, or what it was doing.
 _ENDED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
-
-#: The disk is full, or what one user may have of it.
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def failure_of(error: BaseException, load: Load) -> LoadFailed:
@@ -44,13 +39,9 @@ def failure_of(error: BaseException, load: Load) -> LoadFailed:
 
 def shortage_of(error: BaseException) -> LoadFailed | None:
     """Say what a load has too little of, here or in the database, if that is what is wrong."""
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return NoRoom()
     if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
         return NoRoom()
-    if isinstance(error, duckdb.Error) and os.strerror(errno.ENOSPC) in str(error):
-        return NoRoom()
-    return NoMemory() if isinstance(error, duckdb.OutOfMemoryException | MemoryError) else None
+    return shortage_of_machine(error)
 
 
 def _unforeseen(error: BaseException, load: Load) -> LoadFailed:

@@ -231,7 +231,7 @@ def _run_alone(
     try:
         if not _begin(load):
             return
-        with watch.watching(connection, lock):
+        with watch.watching_with(connection, lock):
             lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
             watch.heed()
             cleanup(load.resource)

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ..exceptions.loads import UnknownChoice, UnknownEncodingName
 from ..models import Mode, Resource
 from .forms import chosen_form
+from .reading.options import ReadOptions
 from .tableschema import schema_of
 
 
@@ -22,18 +23,16 @@ class BadRowsChoice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadOptions(ReadOptions):
     """
     The choices.  What is empty is found out from the file, or is the default.
 
     ``types`` gives fields, by name, a type and its notation (``text``, ``date``, ``date:dmy``);
     ``usual_types`` are those that are kept, passed over where the file lacks the field; ``key``
-    names the fields that no two records share (None: as the resource has it); ``nulls`` are texts
-    that mean nothing, such as ``NA``; ``skip`` counts lines or rows above the header;
-    ``sheet`` is a sheet's name or number from 1, ``member`` a file's name within an archive;
-    ``date_order`` is ``dmy`` or ``mdy``, for fields that leave it open; ``schema`` is a
-    Frictionless Table Schema; ``may_drop`` lets fields of the resource disappear, ``force`` loads
-    a file that is the same as the last; ``anew`` forgets what the resource keeps.
+    names the fields that no two records share (None: as the resource has it); ``date_order`` is
+    ``dmy`` or ``mdy``, for fields that leave it open; ``schema`` is a Frictionless Table Schema;
+    ``may_drop`` lets fields of the resource disappear, ``force`` loads a file that is the same as
+    the last; ``anew`` forgets what the resource keeps.
     """
 
     mode: str = Mode.REPLACE.value
@@ -41,12 +40,6 @@ class LoadOptions:
     usual_types: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] | None = None
     bad_rows: str = BadRowsChoice.REFUSE.value
-    nulls: tuple[str, ...] = ()
-    encoding: str = ""
-    delimiter: str = ""
-    skip: int | None = None
-    sheet: str = ""
-    member: str = ""
     date_order: str = ""
     schema: Mapping[str, Any] | None = None
     may_drop: bool = False

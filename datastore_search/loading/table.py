@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
 
 from ..conf import conf
 from ..exceptions.loads import Remark
+from .allowance import Allowance
 from .folders import working_folder
-from .watching import interruptible
+from .interrupts import interruptible
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
 STAGED = "stage.staged"
@@ -29,6 +30,8 @@ _WIDE_BLOCK_BYTES = 2**14
 _WIDE_FIELD_BYTES = 320 * 2**10
 
 _DATABASE = "stage"
+#: Its files, for tables of any width and for wide ones.
+_NARROW, _WIDE_NAME = "narrow", "wide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +41,48 @@ class Stage:
 
     The database has the table ``faults (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)``;
     ``kept`` is the JSON text of a kept ``BadRow``, ``field`` and ``value`` are empty where the
-    whole row is at fault.
+    whole row is at fault.  ``allowance`` is what reading the file may take.
     """
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
+    allowance: Allowance = field(default_factory=Allowance)
 
     def make_room(self, width: int) -> None:
         """Get ready for a table of so many fields, before anything is staged."""
-        if width <= _WIDE:
-            return
-        most = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
-        self.connection.execute(f"USE memory; DETACH {_DATABASE}")
-        self.connection.execute(f"SET threads = 1; SET memory_limit = '{most}B'")
-        self.attach("wide", f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS}, BLOCK_SIZE {_WIDE_BLOCK_BYTES})")
+        if width > _WIDE:
+            self.connection.execute(f"USE memory; DETACH {_DATABASE}")
+            self._attach_wide(width)
+            self._make_faults()
 
-    def attach(self, name: str, options: str = "") -> None:
-        """Open an empty database in the folder."""
-        path = literal(str(self.folder / f"{name}.duckdb"))
+    def make(self) -> None:
+        """Make the database."""
+        self._attach(_NARROW)
+        self._make_faults()
+
+    def close(self) -> None:
+        """Write everything to the database's file."""
+        self.connection.execute(f"CHECKPOINT {_DATABASE}; USE memory; DETACH {_DATABASE}")
+
+    def open_again(self, width: int) -> None:
+        """Open a database that another process has closed; ``width`` counts the fields."""
+        if _file(self.folder, _WIDE_NAME).exists():
+            self._attach_wide(width)
+        else:
+            self._attach(_NARROW)
+
+    def _attach_wide(self, width: int) -> None:
+        most = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
+        self.allowance.add_memory(most - conf.LOAD_MEMORY_BYTES)
+        self.connection.execute(f"SET threads = 1; SET memory_limit = '{most}B'")
+        options = f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS}, BLOCK_SIZE {_WIDE_BLOCK_BYTES})"
+        self._attach(_WIDE_NAME, options)
+
+    def _attach(self, name: str, options: str = "") -> None:
+        path = literal(str(_file(self.folder, name)))
         self.connection.execute(f"ATTACH {path} AS {_DATABASE} {options}; USE {_DATABASE}")
+
+    def _make_faults(self) -> None:
         self.connection.execute(
             f"CREATE TABLE {FAULTS} (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)"
         )
@@ -106,13 +132,21 @@ class Table:
 @contextmanager
 def stage() -> Iterator[Stage]:
     """Make a place to stage a file in, gone at the end; DuckDB's memory is the setting's."""
+    with working_folder() as folder, stage_in(folder) as place:
+        place.make()
+        yield place
+
+
+@contextmanager
+def stage_in(folder: Path, allowance: Allowance | None = None) -> Iterator[Stage]:
+    """Run DuckDB for a stage in a folder, without a database yet."""
     with (
-        working_folder() as folder,
         duckdb.connect(
             ":memory:",
             config={
                 "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
                 "temp_directory": str(folder),
+                "max_temp_directory_size": f"{conf.UNPACKED_MAX_BYTES}B",
                 "threads": 2,
                 "autoload_known_extensions": False,
                 "autoinstall_known_extensions": False,
@@ -120,9 +154,11 @@ def stage() -> Iterator[Stage]:
         ) as connection,
         interruptible(connection),
     ):
-        place = Stage(connection, folder)
-        place.attach("narrow")
-        yield place
+        yield Stage(connection, folder, allowance or Allowance())
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.duckdb"
 
 
 def literal(text: str) -> str:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from time import monotonic
 
-import duckdb
 from django.db import Error, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
@@ -28,6 +26,7 @@ from ..exceptions.loads import (
     ResourceGone,
 )
 from ..models import FINISHED, RUNNING, Load, LoadState
+from .interrupts import Interrupter
 
 logger = logging.getLogger(__name__)
 
@@ -46,22 +45,72 @@ _SHARES = {
     LoadState.UNCHANGED: (1.0, 1.0),
 }
 
-_current: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+class _Looker(Interrupter):
+    """Looks once a second, in a thread of its own, whether what another thread does is wanted."""
+
+    @contextmanager
+    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+        """
+        Look on during this block.
+
+        Within a transaction of the caller nobody else sees the load, so nobody could end it.
+        """
+        over = Event()
+        thread = Thread(target=self._look_until, args=[over, connection.alias], daemon=True)
+        if not connection.in_atomic_block:
+            thread.start()
+        try:
+            with self.installed():
+                yield
+        finally:
+            over.set()
+            if thread.ident:
+                thread.join()
+
+    def _look_until(self, over: Event, alias: str) -> None:
+        try:
+            while not over.wait(_LOOK_AGAIN):
+                try:
+                    self._look(connections[alias])
+                except Error:  # what is watched will meet it, too
+                    logger.warning("The database could not be asked.", exc_info=True)
+                    connections[alias].close()
+        finally:
+            connections[alias].close()
+
+    def _look(self, connection: BaseDatabaseWrapper) -> None:
+        """Ask the database, and end what is no longer wanted."""
+        raise NotImplementedError
 
 
-class Watch:
+class DraftWatch(_Looker):
+    """Ends looking at the file of a draft that somebody has changed, submitted or discarded."""
+
+    def __init__(self, load: Load) -> None:
+        """Watch a draft as it is now."""
+        super().__init__()
+        self._draft = Load.objects.filter(
+            pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
+        )
+
+    def _look(self, connection: BaseDatabaseWrapper) -> None:
+        if not self._draft.using(connection.alias).exists():
+            self.ending = LoadCancelled()
+            self.interrupt_readers()
+
+
+class Watch(_Looker):
     """Who is told how far a load is, and who knows when it is to end."""
 
     def __init__(self, load: Load, progress: Progress | None = None) -> None:
         """Watch a load; ``progress`` is told of records, too."""
+        super().__init__()
         self.load = load
-        #: Why the load is to end before its time.
-        self.ending: LoadFailed | None = None
         self._progress = progress
         self._part = 0.0
         self._entered: dict[LoadState, float] = {}
-        self._readers: list[duckdb.DuckDBPyConnection] = []
-        self._lock = Lock()
+        self._load_lock: storage.LoadLock | None = None
 
     def enters(self, state: LoadState) -> None:
         """
@@ -108,15 +157,6 @@ class Watch:
         self._part = min(1.0, done / total) if total else 0.0
         self.load.progress = self._whole()
 
-    def heed(self) -> None:
-        """
-        Go on only if the load is still wanted.
-
-        Raises: ``LoadFailed``, of the kind that says why it is not.
-        """
-        if self.ending:
-            raise self.ending
-
     def _whole(self) -> float:
         state = LoadState(self.load.state)
         begins, ends = _SHARES[state]
@@ -146,49 +186,25 @@ class Watch:
             return LoadCancelled()
         return LoadInterrupted() if state == LoadState.FAILED else None
 
-    # The thread -----------------------------------------------------------------------------------
-
     @contextmanager
-    def watching(self, connection: BaseDatabaseWrapper, lock: storage.LoadLock) -> Iterator[None]:
-        """
-        Watch the load during this block.
-
-        Within a transaction of the caller nobody else sees the load, so nobody could end it.
-        """
-        before = _current.set(self)
-        over = Event()
-        given = [over, connection.alias, lock]
-        thread = Thread(target=self._look_until, args=given, daemon=True)
-        if not connection.in_atomic_block:
-            thread.start()
-        try:
+    def watching_with(
+        self, connection: BaseDatabaseWrapper, lock: storage.LoadLock
+    ) -> Iterator[None]:
+        """Look on during this block, also whether the load still has its locks."""
+        self._load_lock = lock
+        with self.watching(connection):
             yield
-        finally:
-            _current.reset(before)
-            over.set()
-            if thread.ident:
-                thread.join()
 
-    def _look_until(self, over: Event, alias: str, lock: storage.LoadLock) -> None:
-        try:
-            while not over.wait(_LOOK_AGAIN):
-                self._check(lock)
-                try:
-                    self._look(connections[alias])
-                except Error:  # the load itself will meet it, too
-                    logger.warning("Load %s could not be watched.", self.load.pk, exc_info=True)
-                    connections[alias].close()
-        finally:
-            connections[alias].close()
-
-    def _check(self, lock: storage.LoadLock) -> None:
+    def _check_lock(self) -> None:
         """End the load when it has lost its locks: it is taken for interrupted by then."""
         try:
-            lock.verify()
+            if self._load_lock:
+                self._load_lock.verify()
         except Error:
             self.ending = self.ending or DatabaseGone()
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
+        self._check_lock()
         self.ending = self.ending or self._reason()
         if LoadState(self.load.state) in RUNNING:
             self.load.progress = self._whole()
@@ -208,28 +224,5 @@ class Watch:
 
     def _interrupt(self, connection: BaseDatabaseWrapper) -> None:
         """End what is running at this moment; what begins later is ended by the next look."""
-        with self._lock:
-            for reader in self._readers:
-                reader.interrupt()
+        self.interrupt_readers()
         storage.cancel_statements(connection, self.load.pk)
-
-    @contextmanager
-    def over(self, reader: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """Interrupt what DuckDB is doing during this block, should the load be ended."""
-        self._readers.append(reader)
-        try:
-            yield
-        finally:
-            with self._lock:  # a connection that is being closed must not be interrupted
-                self._readers.remove(reader)
-
-
-@contextmanager
-def interruptible(reader: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let the load of this thread, if there is one, interrupt a connection of DuckDB's."""
-    watch = _current.get()
-    if watch is None:
-        yield
-        return
-    with watch.over(reader):
-        yield

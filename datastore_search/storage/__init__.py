@@ -4,6 +4,7 @@ What lies in PostgreSQL: tables, sessions, locks and the server itself.
 This package knows tables and connections, no models.
 """
 
+from ..table_shape import FIELDS_MOST
 from .filling import create_records
 from .indexes import (
     Indexes,
@@ -28,7 +29,6 @@ from .refusals import refusal_of
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
 from .sessions import Session, Texts, reading, snapshot
 from .tables import (
-    FIELDS_MOST,
     Sizes,
     count_records,
     drop_records,

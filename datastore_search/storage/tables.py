@@ -23,9 +23,6 @@ _PREFIX = "datastore_search_record_"
 #: How long the readers of a table are waited for; meanwhile new ones wait too.
 PATIENCE = timedelta(seconds=2)
 
-#: Fields of a table at most, a limit of PostgreSQL's row types.
-FIELDS_MOST = 1_600
-
 
 def record_table(load_id: int) -> sql.Identifier:
     """Name the table of a load."""

@@ -1,13 +1,16 @@
-"""A table that no file was read for: its rows are given."""
+"""Tables without a process that reads: one whose rows are given, and one of a file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from datastore_search.loading.inference import Decision
+from datastore_search.loading.reading.files import read_file
+from datastore_search.loading.reading.options import ReadOptions
 from datastore_search.loading.rows import batches_of
 from datastore_search.loading.table import STAGED, Table, stage
 
@@ -31,6 +34,13 @@ def staged(
             [list(column) for column in columns.values()],
         )
         yield Table(place, names, tuple(labels) or names, tuple(tells) or (None,) * len(names))
+
+
+@contextmanager
+def opened(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[Table]:
+    """Open a file as ``open_table`` does, in this process: hundreds of files within seconds."""
+    with stage() as place:
+        yield read_file(path, options, place, name=name)
 
 
 def records_of(table: Table, decisions: Sequence[Decision]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from datastore_search.exceptions.loads import (
     UnknownMember,
     UnpackedTooLarge,
 )
-from datastore_search.loading import LoadOptions
+from datastore_search.loading import LoadOptions, allowance
 from datastore_search.loading.reading import archives
 from datastore_search.loading.reading.archives import Unpacked, is_workbook, unpacked
 from datastore_search.loading.table import stage
@@ -119,7 +119,7 @@ def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
 def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "_HARMLESS_BYTES", 100_000)
+    monkeypatch.setattr(allowance, "HARMLESS_BYTES", 100_000)
     path.write_bytes(gzip.compress(bytes(100_000)))
     assert len(content_of(path)[0]) == 100_000
 

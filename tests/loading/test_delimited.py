@@ -26,11 +26,13 @@ from datastore_search.exceptions.loads import (
     UnusableDelimiter,
 )
 from datastore_search.loading import LoadOptions
-from datastore_search.loading.reading import delimited, open_table, scanning
+from datastore_search.loading.reading import delimited, scanning
 from datastore_search.loading.reading.dialects import Layout, find_layout
 from datastore_search.loading.reading.scanning import Dialect
 from datastore_search.loading.reading.staging import ROW_BYTES_MOST
 from datastore_search.loading.table import FAULTS, STAGED, stage
+
+from .staging import opened
 
 #: The line, and the cells.
 Rows = list[tuple[object, ...]]
@@ -46,7 +48,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
-    with open_table(path, options) as table:
+    with opened(path, options) as table:
         rows = table.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
         faults = table.connection.execute(
             f"SELECT line, kept FROM {FAULTS} ORDER BY line"
@@ -55,12 +57,12 @@ def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
 
 
 def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
-    with open_table(path, options) as table:
+    with opened(path, options) as table:
         return table.names
 
 
 def said_of(path: Path) -> list[str]:
-    with open_table(path, NO_OPTIONS) as table:
+    with opened(path, NO_OPTIONS) as table:
         return [str(remark) for remark in table.remarks]
 
 
@@ -399,7 +401,7 @@ def test_the_content_tells_the_format_before_the_name(
 ) -> None:
     path.write_bytes(content)
 
-    with open_table(path, NO_OPTIONS, name=name) as table:
+    with opened(path, NO_OPTIONS, name=name) as table:
         assert table.names == names
 
 

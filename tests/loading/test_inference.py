@@ -12,8 +12,9 @@ from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, U
 from datastore_search.field_types import field_type, field_types
 from datastore_search.loading import LoadOptions, fitting
 from datastore_search.loading.inference import decide
-from datastore_search.loading.reading import open_table
 from datastore_search.loading.rows import batches_of
+
+from .staging import opened
 
 
 def understand(folder: Path, values: list[str], chosen: str | None = None) -> tuple[str, list[Any]]:
@@ -21,7 +22,7 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
     path = folder / "file.csv"
     path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
     options = LoadOptions(types={"x": chosen} if chosen else {})
-    with open_table(path, options) as table:
+    with opened(path, options) as table:
         decisions = decide(table, options)
         texts = [text for batch in batches_of(table, decisions) for _line, text in batch]
     return decisions[0].kind.name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
@@ -155,7 +156,7 @@ def test_what_the_first_rows_look_like_decides_nothing(
     found = []
     for rows in (fitting._FIRST_ROWS, 10 * MANY):
         monkeypatch.setattr(fitting, "_FIRST_ROWS", rows)
-        with open_table(path, LoadOptions()) as table:
+        with opened(path, LoadOptions()) as table:
             found.append([each.kind.name for each in decide(table, LoadOptions())])
 
     assert found == [[kind, "int4"]] * 2
@@ -225,7 +226,7 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
     path = tmp_path / "file.csv"
     path.write_text(f"x,last\n,.\n,.\n{value},.\n")
     options = LoadOptions(types={"x": chosen})
-    with open_table(path, options) as table:
+    with opened(path, options) as table:
         decide(table, options)
         faults = table.connection.execute("SELECT line, field, kept FROM faults").fetchall()
 
@@ -245,7 +246,7 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
 
     for chosen, failure in failures:
         options = LoadOptions(types=chosen)
-        with open_table(path, options) as table, pytest.raises(failure):
+        with opened(path, options) as table, pytest.raises(failure):
             decide(table, options)
 
 

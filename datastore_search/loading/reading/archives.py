@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ...conf import conf
 from ...exceptions.loads import (
     DamagedArchive,
     EmptyArchive,
@@ -26,15 +25,14 @@ from ...exceptions.loads import (
     NestedArchive,
     NoRoom,
     SeveralMembers,
-    SuspiciousArchive,
     TooManyMembers,
     TruncatedArchive,
     UnknownCompression,
     UnknownMember,
-    UnpackedTooLarge,
 )
-from ..options import LoadOptions
+from ..allowance import Allowance
 from ..table import Stage
+from .options import ReadOptions
 
 _BLOCK_BYTES = 2**20
 _GZIP = b"\x1f\x8b"
@@ -42,8 +40,6 @@ _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 #: What programs of offices write, sheets among it.
 _OFFICE = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.xml"})
 
-#: So much may come of any archive, however small.
-_HARMLESS_BYTES = 64 * 2**20
 #: A zip's list of its files is read into memory, ten times as large.
 _LIST_BYTES_MOST = 4 * 2**20
 _NAMES_SHOWN = 20
@@ -57,18 +53,18 @@ class Unpacked:
     name: str
 
 
-def unpacked(file: Unpacked, options: LoadOptions, place: Stage) -> Unpacked:
+def unpacked(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
     """
     Unpack a file, if it is packed.
 
     Raises: ``LoadFailed``, of the kind that says why it cannot be unpacked.
     """
     if _is_archive(file.path):
-        file = _member(file, options, place.folder / "member")
+        file = _member(file, options, place)
         if _is_archive(file.path):
             raise NestedArchive
     if _is_gzip(file.path):
-        file = _unzipped(file, place.folder / "unpacked")
+        file = _unzipped(file, place.folder / "unpacked", _allowance(file, place))
         if _is_gzip(file.path) or _is_archive(file.path):
             raise NestedArchive
     return file
@@ -106,17 +102,18 @@ def _start(path: Path) -> bytes:
 # Zip ----------------------------------------------------------------------------------------------
 
 
-def _member(file: Unpacked, options: LoadOptions, target: Path) -> Unpacked:
+def _member(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
     """
     Unpack the one file that is wanted.
 
     Raises: ``LoadFailed``.
     """
+    target = place.folder / "member"
     with _opened(file.path) as archive:
         chosen = _chosen(archive, options.member)
         try:
             with archive.open(chosen) as source:
-                _copy(source, target, file.path.stat().st_size)
+                _copy(source, target, _allowance(file, place))
         except (NotImplementedError, RuntimeError) as error:
             raise UnknownCompression(member=chosen.filename) from error
     return Unpacked(target, _last_part(chosen))
@@ -217,7 +214,7 @@ def _list_bytes(path: Path) -> int:
 # Gzip ---------------------------------------------------------------------------------------------
 
 
-def _unzipped(file: Unpacked, target: Path) -> Unpacked:
+def _unzipped(file: Unpacked, target: Path, allowance: Allowance) -> Unpacked:
     """
     Unpack a gzip.
 
@@ -225,7 +222,7 @@ def _unzipped(file: Unpacked, target: Path) -> Unpacked:
     """
     try:
         with gzip.open(file.path) as source:
-            _copy(source, target, file.path.stat().st_size)
+            _copy(source, target, allowance)
     except EOFError as error:
         raise TruncatedArchive from error
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -233,22 +230,24 @@ def _unzipped(file: Unpacked, target: Path) -> Unpacked:
     return Unpacked(target, file.name.removesuffix(".gz"))
 
 
-def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, packed_bytes: int) -> None:
+def _allowance(file: Unpacked, place: Stage) -> Allowance:
+    """Say what the file that was sent may unpack to, or this one where nobody knows that."""
+    return Allowance.of(file.path) if place.allowance.file_bytes is None else place.allowance
+
+
+def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, allowance: Allowance) -> None:
     """
-    Copy what is unpacked, as far as the settings allow.
+    Copy what is unpacked, as far as that is allowed.
 
     Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``, ``NoRoom``.
     """
-    suspicious = max(_HARMLESS_BYTES, packed_bytes * conf.UNPACKED_RATIO_MAX)
     size = 0
     try:
         with target.open("wb") as copy:
             while block := source.read(_BLOCK_BYTES):
                 size += len(block)
-                if size > conf.UNPACKED_MAX_BYTES:
-                    raise UnpackedTooLarge(most=conf.UNPACKED_MAX_BYTES)
-                if size > suspicious:
-                    raise SuspiciousArchive(ratio=conf.UNPACKED_RATIO_MAX)
+                allowance.check_unpacked(size)
+                allowance.add_time(size)
                 copy.write(block)
     except OSError as error:
         if error.errno == errno.ENOSPC:

@@ -10,7 +10,6 @@ is noted, and DuckDB reads the others from a copy that has each row's line.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,12 +28,12 @@ from ...exceptions.loads import (
     TooManyFields,
     UnknownDialect,
 )
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
 from ..headers import unique_names
-from ..options import LoadOptions
 from ..table import FAULTS, STAGED, Stage, Table, literal
 from .dialects import Layout, find_layout
 from .encodings import as_utf8
+from .options import ReadOptions
 from .scanning import Row, rows
 
 _BLOCK_BYTES = 2**20
@@ -44,9 +43,13 @@ _ROW_BYTES_USUAL = 4 * 2**20
 _IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
 #: Terms of a sum in DuckDB's SQL, which goes only so deep.
 _TERMS_MOST = 50
+#: Numbers of cells whose fault is kept as it is written.
+_WIDTHS_KEPT = 1_000
+#: So many rows may be faulty, and any number as long as more are good.
+_FAULTY_MOST = 1_000_000
 
 
-def read_delimited(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a file of delimited cells.
 
@@ -171,8 +174,8 @@ class _Lines:
 
     @classmethod
     def of(cls, path: Path, quote: bytes) -> _Lines:
-        feeds = returns = both = 0
-        have_quotes, end = False, b""
+        feeds = returns = both = blank = 0
+        have_quotes = False
         with path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
                 if block.endswith(b"\r"):
@@ -182,14 +185,19 @@ class _Lines:
                 both += block.count(b"\r\n")
                 have_quotes = have_quotes or quote in block
                 content = block.rstrip(b"\r\n")
-                end = block[len(content) :] if content else end + block
+                ends = _line_ends(block[len(content) :])
+                blank = ends if content else blank + ends
         return cls(
-            count=feeds + returns - both - len(end.splitlines()) + 1,
+            count=feeds + returns - both - blank + 1,
             ending="chr(10)" if feeds else "chr(13)",
             are_mixed=bool(feeds) and returns > both,
-            are_blank_at_end=len(end.splitlines()) > 1,
+            are_blank_at_end=blank > 1,
             have_quotes=have_quotes,
         )
+
+
+def _line_ends(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 # Row by row ---------------------------------------------------------------------------------------
@@ -202,8 +210,10 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
     Raises: ``UnknownDialect``.
     """
     copy = _Copy(place.folder, layout)
+    # In a file of one field a blank line is a record without a value.
+    with_blank = len(layout.header) == 1
     with path.open("rb") as file, copy.opened():
-        for row in rows(file, layout.dialect, layout.start):
+        for row in rows(file, layout.dialect, layout.start, with_blank=with_blank):
             if row.line > layout.line:
                 copy.take(row)
     columns = ["'line': 'BIGINT'", *(f"'f{at}': 'VARCHAR'" for at in range(len(layout.header)))]
@@ -227,6 +237,11 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
     copy.rows.unlink()
 
 
+def _written(fault: BadRow) -> bytes:
+    """Write what is wrong with a row as a cell of CSV."""
+    return b'"%b"' % json.dumps(fault.kept(), ensure_ascii=False).replace('"', '""').encode()
+
+
 class _Copy:
     """The good rows of a file, each behind its line, and what is wrong with the others."""
 
@@ -238,15 +253,13 @@ class _Copy:
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
         self._blanks = 0
+        self._faulty = 0
+        self._ragged: dict[int, bytes] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Open the files to write to."""
-        with (
-            self.rows.open("wb") as self._rows,
-            self.faults.open("w", encoding="utf-8", newline="") as faults,
-        ):
-            self._faults = csv.writer(faults, lineterminator="\n")
+        with self.rows.open("wb") as self._rows, self.faults.open("wb") as self._faults:
             yield
 
     def take(self, row: Row) -> None:
@@ -270,10 +283,25 @@ class _Copy:
         if rest and row.text.endswith(rest):
             self._write(row.line, row.text.removesuffix(rest))
         else:
-            self._note(row, RaggedRow(cells=row.cells, header=self._width))
+            self._note_ragged(row)
 
     def _note(self, row: Row, fault: BadRow) -> None:
-        self._faults.writerow([row.line, json.dumps(fault.kept(), ensure_ascii=False)])
+        self._note_written(row, _written(fault))
+
+    def _note_ragged(self, row: Row) -> None:
+        """Note that a row has too many cells or too few; there may be millions of such rows."""
+        written = self._ragged.get(row.cells)
+        if written is None:
+            written = _written(RaggedRow(cells=row.cells, header=self._width))
+            if len(self._ragged) < _WIDTHS_KEPT:
+                self._ragged[row.cells] = written
+        self._note_written(row, written)
+
+    def _note_written(self, row: Row, written: bytes) -> None:
+        self._faults.write(b"%d,%b\n" % (row.line, written))
+        self._faulty += 1
+        if self._faulty > _FAULTY_MOST and self._faulty > self.count:
+            raise UnknownDialect
 
     def _write(self, line: int, text: bytes) -> None:
         written = b"%d%b%b\n" % (line, self._delimiter, text)

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from ...exceptions.loads import EmptyFile, NothingBelow, UnknownDialect, UnusableDelimiter
-from ..options import LoadOptions
+from .options import ReadOptions
 from .scanning import Dialect, Place, Row, below, rows
 
 _SAMPLE_BYTES = 2**20
@@ -67,7 +67,7 @@ class Layout:
     titled: bool = False
 
 
-def find_layout(path: Path, options: LoadOptions) -> Layout:
+def find_layout(path: Path, options: ReadOptions) -> Layout:
     """
     Find out how a file in UTF-8 is laid out, as far as the options leave it open.
 
@@ -80,7 +80,7 @@ def find_layout(path: Path, options: LoadOptions) -> Layout:
     if readings:
         return max(readings, key=lambda reading: reading.merit).layout()
     if not sample.start.offset:
-        raise EmptyFile if not sample.text.strip() else UnknownDialect
+        raise EmptyFile if sample.whole and not sample.text.strip() else UnknownDialect
     raise NothingBelow(count=options.skip or 1)
 
 
@@ -100,7 +100,7 @@ class _Sample:
     looks: bool
 
     @classmethod
-    def of(cls, path: Path, options: LoadOptions) -> _Sample:
+    def of(cls, path: Path, options: ReadOptions) -> _Sample:
         with path.open("rb") as file:
             told = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))
             start = below(file, options.skip or (1 if told else 0))
@@ -112,7 +112,7 @@ class _Sample:
         return cls(text, start, whole, told["mark"].decode() if told else "", options.skip is None)
 
 
-def _dialects(sample: _Sample, options: LoadOptions) -> Iterator[Dialect]:
+def _dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
     """List the ways to read a file that are possible, the likely ones first."""
     delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
     if options.delimiter or sample.told:

@@ -25,10 +25,10 @@ from ...exceptions.loads import (
     TooDeep,
     UnknownEncoding,
 )
-from ..options import LoadOptions
 from ..table import Stage, Table
 from .json_text import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .objects import BadElement, Filling
+from .options import ReadOptions
 from .staging import Rows
 
 #: Names that programs give the list of records within an object.
@@ -41,7 +41,7 @@ _DEPTH_SEARCHED = 4
 _START_BYTES = 2**16
 
 
-def read_json(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_json(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a JSON file: a list of objects or of rows, or an object with such a list within.
 
@@ -60,7 +60,7 @@ def read_json(path: Path, options: LoadOptions, place: Stage) -> Table:
         return _table(filling, parser, enumerate(_within(document, way), start=1), remarks)
 
 
-def read_geojson(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_geojson(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a GeoJSON file: the properties of its features, and their geometry as JSON.
 
@@ -69,7 +69,7 @@ def read_geojson(path: Path, options: LoadOptions, place: Stage) -> Table:
     return read_json(path, options, place)
 
 
-def read_ndjson(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_ndjson(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a file with a JSON object on each line.
 
@@ -84,7 +84,7 @@ def read_ndjson(path: Path, options: LoadOptions, place: Stage) -> Table:
 # Which list ---------------------------------------------------------------------------------------
 
 
-def _encoding(path: Path, options: LoadOptions) -> str:
+def _encoding(path: Path, options: ReadOptions) -> str:
     """
     Find the encoding: a choice, a mark, or where the NULs are (JSON begins with ASCII).
 

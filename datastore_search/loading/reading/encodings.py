@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import chardet
-
 from ...exceptions.loads import (
     BinaryFile,
     BrokenUtf8,
@@ -28,8 +26,8 @@ from ...exceptions.loads import (
     UnknownEncoding,
     UnknownEncodingName,
 )
-from ..options import LoadOptions
 from ..table import Stage
+from .options import ReadOptions
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -52,6 +50,8 @@ _LEGACY = (
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
 )
 
+_LINE_END = re.compile(rb"[\r\n]")
+
 #: Characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
 #: Python's own codecs that write no text file.
@@ -66,7 +66,7 @@ class Text:
     remarks: tuple[Remark, ...] = ()
 
 
-def as_utf8(path: Path, options: LoadOptions, place: Stage) -> Text:
+def as_utf8(path: Path, options: ReadOptions, place: Stage) -> Text:
     """
     Give a file in UTF-8: itself, or a copy in the stage's folder.
 
@@ -159,8 +159,9 @@ def _sample(path: Path) -> bytes:
     found = bytearray()
     for block in _blocks(path):
         if len(found) < _SAMPLE_BYTES:
-            for line in re.findall(rb"[^\r\n]*[\x80-\xff][^\r\n]*", block):
-                found += line[:_SAMPLE_BYTES] + b"\n"
+            for line in _LINE_END.split(block):
+                if not line.isascii():
+                    found += line[:_SAMPLE_BYTES] + b"\n"
     return bytes(found[:_SAMPLE_BYTES])
 
 
@@ -170,6 +171,8 @@ def _guessed(sample: bytes, line: int) -> str:
 
     Raises: ``BinaryFile``, ``BrokenUtf8``, ``UnknownEncoding``.
     """
+    import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
+
     if _CONTROLS.search(sample.decode("latin-1")):
         raise BinaryFile
     if _is_mostly_utf8(sample):

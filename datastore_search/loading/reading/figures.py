@@ -9,6 +9,10 @@ from ..table import STAGED, Stage, literal
 _NAMES = "('NaN', 'Infinity', '-Infinity')"
 
 
+#: Columns that are looked at together: DuckDB keeps memory for each expression.
+_COLUMNS_AT_ONCE = 32
+
+
 def types_of_numbers(
     place: Stage, columns: Sequence[int], nulls: Collection[str]
 ) -> dict[int, str]:
@@ -17,8 +21,13 @@ def types_of_numbers(
 
     ``nulls`` are texts that mean nothing.
     """
-    if not columns:
-        return {}
+    found: dict[int, str] = {}
+    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
+        found |= _types_of_some(place, columns[start : start + _COLUMNS_AT_ONCE], nulls)
+    return found
+
+
+def _types_of_some(place: Stage, columns: Sequence[int], nulls: Collection[str]) -> dict[int, str]:
     listed = ", ".join(literal(text) for text in ("", *nulls))
     holds = ", ".join(
         f"bool_and(regexp_full_match(f{column}, '-?[0-9]+')"
@@ -33,9 +42,11 @@ def types_of_numbers(
     }
 
 
-def has_names_of_numbers(place: Stage, column: int) -> bool:
-    """Tell whether a column has NaN or an infinity."""
-    found = place.connection.execute(
-        f"SELECT 1 FROM {STAGED} WHERE f{column} IN {_NAMES} LIMIT 1"
-    ).fetchone()
-    return found is not None
+def has_names_of_numbers(place: Stage, columns: Sequence[int]) -> bool:
+    """Tell whether one of some columns has NaN or an infinity."""
+    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
+        some = columns[start : start + _COLUMNS_AT_ONCE]
+        named = " OR ".join(f"f{column} IN {_NAMES}" for column in some)
+        if place.connection.execute(f"SELECT 1 FROM {STAGED} WHERE {named} LIMIT 1").fetchone():
+            return True
+    return False

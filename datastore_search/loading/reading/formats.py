@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...exceptions.loads import OtherFormat
-from ..options import LoadOptions
 from ..table import Stage, Table
 from .archives import is_workbook
 from .delimited import read_delimited
 from .documents import read_geojson, read_json, read_ndjson
+from .options import ReadOptions
 from .parquet import read_parquet
 from .sheets import read_sheet
 
 #: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
-Reader = Callable[[Path, LoadOptions, Stage], Table]
+Reader = Callable[[Path, ReadOptions, Stage], Table]
 
 _START_BYTES = 2**12
 

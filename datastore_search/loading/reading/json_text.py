@@ -60,8 +60,12 @@ class Parser:
     def _object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(members)
         if len(found) < len(members):
-            names = [name for name, _value in members]
-            self._repeated = next(name for name in names if names.count(name) > 1)
+            seen: set[str] = set()
+            for name, _value in members:
+                if name in seen:
+                    self._repeated = name
+                    break
+                seen.add(name)
         return found
 
     def take_repeated(self) -> str | None:

@@ -83,7 +83,7 @@ class Filling:
         kinds = [self._kinds[place] - {_NOTHING} for place in places]
         numbers = {place for place, found in enumerate(kinds) if found == {Number}}
         told = types_of_numbers(self._place, sorted(numbers), self._nulls)
-        if any(has_names_of_numbers(self._place, place) for place in numbers):
+        if has_names_of_numbers(self._place, sorted(numbers)):
             self._remarks.append(NumbersThatAreNone())
         return Table(
             stage=self._place,

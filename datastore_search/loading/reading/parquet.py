@@ -7,7 +7,7 @@ which each number keeps its digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from ...exceptions.loads import (
     UnreadableParquet,
 )
 from ...field_types import as_json
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
+from ..allowance import Allowance
 from ..headers import unique_names
-from ..options import LoadOptions
+from ..shortages import is_of_machine
 from ..table import STAGED, Stage, Table, literal
+from .options import ReadOptions
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _Type = Any
@@ -54,7 +56,7 @@ _NUMBERS = frozenset(
 _ENCRYPTED = b"PARE"
 
 
-def read_parquet(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_parquet(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a Parquet file.
 
@@ -69,6 +71,8 @@ def read_parquet(path: Path, options: LoadOptions, place: Stage) -> Table:
     except duckdb.OutOfMemoryException as error:
         raise MemoryTooSmall from error
     except duckdb.Error as error:
+        if is_of_machine(error):
+            raise
         raise UnreadableParquet from error
 
 
@@ -98,6 +102,10 @@ class _Column:
     def told(self) -> str:
         return _told(self.kind)
 
+    @property
+    def may_be_long(self) -> bool:
+        return self.kind.id in {"varchar", "blob"} or self.kind.id in _NESTED
+
     def written(self) -> str:
         return _text(self.kind, self.source)
 
@@ -105,6 +113,7 @@ class _Column:
 def _read(source: Path, place: Stage) -> Table:
     connection = place.connection
     columns = _columns(connection, source)
+    _check_size(connection, source, len(columns), place.allowance)
     labels = tuple(column.name for column in columns)
     names = unique_names(labels)
     remarks: list[Remark] = []
@@ -118,6 +127,7 @@ def _read(source: Path, place: Stage) -> Table:
         f"CREATE TABLE {STAGED} AS SELECT row_number() OVER () AS line, {chosen}"
         f" FROM {_relation(source, len(columns))}"
     )
+    _check_texts(place, [at for at, column in enumerate(columns) if column.may_be_long])
     return Table(
         stage=place,
         names=names,
@@ -140,6 +150,36 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: Path) -> list[_Colum
     if not named:
         raise EmptyFile
     return [_Column(name, kind, f"c{place}") for place, (name, kind) in enumerate(named)]
+
+
+def _check_size(
+    connection: duckdb.DuckDBPyConnection, source: Path, width: int, allowance: Allowance
+) -> None:
+    """
+    Make sure that the file may be staged, by what it says of itself: a value may be repeated.
+
+    Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    """
+    name = literal(str(source))
+    rows, size = connection.execute(
+        f"SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({name})),"
+        " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+        f" FROM parquet_metadata({name}))"
+    ).fetchone() or (0, 0)
+    allowance.check_unpacked(max((rows or 0) * width, size or 0))
+    allowance.add_time(int(size or 0))
+
+
+def _check_texts(place: Stage, columns: Sequence[int]) -> None:
+    """
+    Make sure of the texts that were staged: the file may have one of them for many rows.
+
+    Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    """
+    if columns:
+        sizes = " + ".join(f"coalesce(sum(strlen(f{column})), 0)" for column in columns)
+        found = place.connection.execute(f"SELECT {sizes} FROM {STAGED}").fetchone()
+        place.allowance.check_unpacked(int(found[0]) if found else 0)
 
 
 def _own_names(connection: duckdb.DuckDBPyConnection, source: Path) -> list[str]:

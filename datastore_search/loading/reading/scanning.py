@@ -21,6 +21,7 @@ from .staging import ROW_BYTES_MOST
 
 _BLOCK_BYTES = 2**20
 _LINE_ENDS = b"\r\n"
+_BLANK_LINES = frozenset((b"\n", b"\r\n", b"\r"))
 
 #: Quotation marks may be left open so often: each takes another look at what follows.
 _OPEN_MOST = 20
@@ -130,10 +131,17 @@ def below(file: BinaryIO, lines: int) -> Place:
 
 
 def rows(
-    file: BinaryIO, dialect: Dialect, place: Place = TOP, *, whole: bool = True
+    file: BinaryIO,
+    dialect: Dialect,
+    place: Place = TOP,
+    *,
+    whole: bool = True,
+    with_blank: bool = True,
 ) -> Iterator[Row]:
     """
-    Find the rows of a file from a place on, blank ones too, and what is wrong with them.
+    Find the rows of a file from a place on, and what is wrong with them.
+
+    Lines with nothing on them are rows, too, unless they are not wanted.
 
     A row whose quotation mark stays open until the end of the file is one with a fault, and the
     next row begins on the next line.  If the file is not ``whole`` it is left out, with what
@@ -142,7 +150,7 @@ def rows(
     Raises: ``UnknownDialect`` when that happens too often.
     """
     for _ in range(_OPEN_MOST):
-        opened = yield from _rows(file, dialect, place)
+        opened = yield from _rows(file, dialect, place, with_blank=with_blank)
         if opened is None or not whole:
             return
         yield Row(opened.line - 1, b"", 0, OpenQuote())
@@ -150,17 +158,24 @@ def rows(
     raise UnknownDialect
 
 
-def _rows(file: BinaryIO, dialect: Dialect, place: Place) -> Generator[Row, None, Place | None]:
+def _rows(
+    file: BinaryIO, dialect: Dialect, place: Place, *, with_blank: bool
+) -> Generator[Row, None, Place | None]:
     """Find rows from a place on; tell where to go on when a quote is left open."""
     quote, delimiter = dialect.quote.encode(), dialect.delimiter.encode()
     patterns = _patterns(dialect)
     row: _QuotedRow | None = None
     for line, (text, end) in enumerate(_lines(file, place.offset, quote), start=place.line):
         if row is None:
+            if not with_blank and text in _BLANK_LINES:
+                continue
             if quote not in text and len(text) < ROW_BYTES_MOST:
                 yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
                 continue
             row = _QuotedRow(patterns, Place(line, end))
+        elif quote not in text:
+            row.take_inside(text)
+            continue
         if row.take(text):
             yield row.found()
             row = None
@@ -182,20 +197,24 @@ class _QuotedRow:
         self._patterns = patterns
         self._line = first.line
         self.after_first = Place(first.line + 1, first.offset)
-        self._parts: list[bytes] = []
+        self._text = bytearray()
         self._bytes = 0
         self._cells = 0
         self._state = _State.ENDED
 
     def take(self, text: bytes) -> bool:
         """Take a line, and tell whether the row ends with it."""
-        self._bytes += len(text)
-        if self._bytes < ROW_BYTES_MOST:
-            self._parts.append(text)
-        else:
-            self._parts.clear()
+        self.take_inside(text)
         self._read(text.rstrip(_LINE_ENDS))
         return self._state is not _State.OPEN
+
+    def take_inside(self, text: bytes) -> None:
+        """Take a line within a quotation mark that is left open: it has no quotation mark."""
+        self._bytes += len(text)
+        if self._bytes < ROW_BYTES_MOST:
+            self._text += text
+        else:
+            self._text.clear()
 
     def found(self) -> Row:
         """Give the row, once it has ended."""
@@ -203,7 +222,7 @@ class _QuotedRow:
             return Row(self._line, b"", 0, LongRow(most=ROW_BYTES_MOST // 2**20))
         if self._state is _State.STRAY:
             return Row(self._line, b"", 0, StrayQuote())
-        return Row(self._line, b"".join(self._parts).rstrip(_LINE_ENDS), self._cells)
+        return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
 
     def _read(self, text: bytes) -> None:
         at = 0

@@ -38,13 +38,13 @@ from ...exceptions.loads import (
     SheetChosen,
     TooManyFields,
 )
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
 from ..headers import unique_names
-from ..options import LoadOptions
 from ..table import Stage, Table
 from . import ods, ole, xlsx
 from .cells import WRITERS, ods_text, told_by
 from .figures import types_of_numbers
+from .options import ReadOptions
 from .staging import Rows
 from .workbooks import Kind, kind_of
 
@@ -53,6 +53,9 @@ _FIRST_ROWS = 50
 #: Cells that a row with a title has.
 _TITLE_CELLS = 1
 
+#: Of the memory that calamine takes for a sheet to the bytes of its file, as figures are packed.
+_MEMORY_RATIO = 16
+
 _YEARS = range(1900, 2101)
 
 _NUMBERS = frozenset({int, float})
@@ -60,13 +63,14 @@ _NUMBERS = frozenset({int, float})
 _ERROR = type(None)
 
 
-def read_sheet(path: Path, options: LoadOptions, place: Stage) -> Table:
+def read_sheet(path: Path, options: ReadOptions, place: Stage) -> Table:
     """
     Stage a sheet of a workbook: the one that was chosen, or the first that has cells.
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
-    kind = kind_of(path)
+    kind = kind_of(path, place.allowance)
+    place.allowance.add_memory(_MEMORY_RATIO * path.stat().st_size)
     # calamine goes by the ending of the name.
     source = place.folder / f"workbook.{kind}"
     source.symlink_to(path.resolve())
@@ -200,7 +204,7 @@ class _Row:
         return len([cell for cell in self.cells if cell != ""]) + len(self.errors)
 
 
-def _table(sheet: _Sheet, options: LoadOptions, place: Stage, remarks: Sequence[Remark]) -> Table:
+def _table(sheet: _Sheet, options: ReadOptions, place: Stage, remarks: Sequence[Remark]) -> Table:
     rows = (row for row in _filled(sheet) if row.line > (options.skip or 0))
     first = list(islice(rows, _FIRST_ROWS))
     if not first:

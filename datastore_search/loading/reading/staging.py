@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
-from ...storage import FIELDS_MOST
+from ...table_shape import FIELDS_MOST
 from ..table import FAULTS, STAGED, Stage, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
@@ -36,6 +36,9 @@ class Rows:
     """
     The table ``staged`` while it is being filled; fields may be added on the way.
 
+    The table is made with the first rows that are written to it: fields that come one by one cost
+    nothing until then.
+
     Rows that PostgreSQL could not store become faults.  ``faults.field`` holds the place of a field
     until ``finish`` knows their names.
     """
@@ -46,8 +49,13 @@ class Rows:
         self._connection = place.connection
         self._path = place.folder / "rows.csv"
         self._faults: list[tuple[int, str, str, str]] = []
+        self._allowance = place.allowance
+        self._bytes = 0
         self._batch = _Batch(self._path)
-        self._connection.execute(f"CREATE TABLE {STAGED} (line BIGINT)")
+        self._place = place
+        #: Fields of the table, None before it is made.
+        self._made: int | None = None
+        self._has_faults = False
         self.widen(width)
 
     def __enter__(self) -> Self:
@@ -69,10 +77,7 @@ class Rows:
         """
         if width > FIELDS_MOST:
             raise TooManyFields(count=width, most=FIELDS_MOST)
-        if width > self.width:
-            self._flush()
-        for position in range(self.width, width):
-            self._connection.execute(f"ALTER TABLE {STAGED} ADD COLUMN f{position} VARCHAR")
+        self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
     def add(self, line: int, cells: Sequence[str | None]) -> None:
@@ -109,6 +114,8 @@ class Rows:
         order = list(range(self.width)) if order is None else list(order)
         if order != list(range(self.width)):
             self._reorder(order)
+        if not self._has_faults:
+            return
         # A field may be called “1”: the mark keeps it from being taken for a place.
         for position, name in zip(order, names, strict=True):
             self._connection.execute(
@@ -132,7 +139,11 @@ class Rows:
                 self.fault(line, why, position, cell)
 
     def _flush(self) -> None:
-        if self._batch.close():
+        size = self._batch.close()
+        self._bytes += size
+        self._allowance.check_unpacked(self._bytes)
+        self._make()
+        if size:
             columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
             typed = ", ".join("'{}': '{}'".format(*column.split()) for column in columns)
             self._connection.execute(
@@ -140,12 +151,25 @@ class Rows:
                 " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
                 f" new_line = '\\n', nullstr = '{_NULL}', allow_quoted_nulls = false,"
                 f" max_line_size = {2 * ROW_BYTES_MOST}, buffer_size = {4 * ROW_BYTES_MOST},"
+                f" null_padding = {self._batch.is_ragged}, parallel = {not self._batch.is_ragged},"
                 f" columns = {{{typed}}})"
             )
         self._batch = _Batch(self._path)
 
+    def _make(self) -> None:
+        """Make the table, or add the fields that are new."""
+        if self._made is None:
+            if not self._has_faults:
+                self._place.make_room(self.width)
+            columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
+            self._connection.execute(f"CREATE TABLE {STAGED} ({', '.join(columns)})")
+        for position in range(self.width if self._made is None else self._made, self.width):
+            self._connection.execute(f"ALTER TABLE {STAGED} ADD COLUMN f{position} VARCHAR")
+        self._made = self.width
+
     def _flush_faults(self) -> None:
         if self._faults:
+            self._has_faults = True
             self._connection.executemany(f"INSERT INTO {FAULTS} VALUES (?, ?, ?, ?)", self._faults)
             self._faults.clear()
 
@@ -159,9 +183,10 @@ class _LengthError(ValueError):
 
 
 class _Batch:
-    """A file of rows for DuckDB to read."""
+    """A file of rows for DuckDB to read; it ``is_ragged`` where later rows have more cells."""
 
     def __init__(self, path: Path) -> None:
+        self.is_ragged = False
         self._file: BinaryIO = path.open("wb")
         self._size = 0
         self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")

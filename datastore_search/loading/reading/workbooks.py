@@ -13,9 +13,12 @@ import errno
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from enum import StrEnum
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from typing import IO
+from xml.parsers import expat
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ...exceptions.loads import (
     DamagedWorkbook,
@@ -23,14 +26,16 @@ from ...exceptions.loads import (
     NotAWorkbook,
     WorkbookTooLarge,
 )
+from ..allowance import Allowance
 
 #: All rows that Excel has, of 20 columns.
 CELLS_MOST = 20 * 2**20
-_UNPACKED_BYTES_MOST = 2**30
-_TEXTS_BYTES_MOST = 512 * 2**20
-_BLOCK_BYTES = 2**20
+_MB = 2**20
+_UNPACKED_BYTES_MOST = 1024 * _MB
+_TEXTS_BYTES_MOST = 512 * _MB
+_BLOCK_BYTES = _MB
 #: Of the XML of one row.
-ROW_BYTES_MOST = 64 * 2**20
+ROW_BYTES_MOST = 64 * _MB
 
 #: What zipfile raises at a member that is not there, or damaged, or packed in a strange way.
 _DAMAGES = (BadZipFile, LookupError, ValueError, zlib.error, EOFError, RuntimeError)
@@ -48,11 +53,12 @@ class Kind(StrEnum):
     ODS = "ods"
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path, allowance: Allowance) -> Kind:
     """
     Recognise a workbook, whatever it is called, and make sure that it may be unpacked.
 
-    Raises: ``NotAWorkbook``, ``EncryptedWorkbook``, ``DamagedWorkbook``, ``WorkbookTooLarge``.
+    Raises: ``NotAWorkbook``, ``EncryptedWorkbook``, ``DamagedWorkbook``, ``WorkbookTooLarge``,
+    ``UnpackedTooLarge``, ``SuspiciousArchive``.
     """
     with path.open("rb") as file:
         start = file.read(len(_OLE))
@@ -63,7 +69,14 @@ def kind_of(path: Path) -> Kind:
     if not start.startswith(_ZIP):
         raise NotAWorkbook
     with opened(path) as archive:
-        return _kind_of_archive(archive)
+        kind = _kind_of_archive(archive)
+        size = _unpacked_bytes(archive)
+        if size > _UNPACKED_BYTES_MOST:
+            raise WorkbookTooLarge(most=_UNPACKED_BYTES_MOST // _MB)
+        allowance.check_unpacked(size)
+        allowance.add_time(size)
+        _look_at_parts(archive)
+    return kind
 
 
 @contextmanager
@@ -96,11 +109,9 @@ def _holds(path: Path, wanted: bytes) -> bool:
 
 def _kind_of_archive(archive: ZipFile) -> Kind:
     members = {member.filename: member for member in archive.infolist()}
-    if sum(member.file_size for member in members.values()) > _UNPACKED_BYTES_MOST:
-        raise WorkbookTooLarge(most=_UNPACKED_BYTES_MOST // 2**20)
     texts = members.get("xl/sharedStrings.xml")
     if texts and texts.file_size > _TEXTS_BYTES_MOST:
-        raise WorkbookTooLarge(most=_TEXTS_BYTES_MOST // 2**20)
+        raise WorkbookTooLarge(most=_TEXTS_BYTES_MOST // _MB)
     if any(member.flag_bits & 1 for member in members.values()):
         raise EncryptedWorkbook
     if "xl/workbook.xml" in members:
@@ -121,20 +132,101 @@ def _is_opendocument(archive: ZipFile, members: object) -> bool:
     return True
 
 
+def strict_parser() -> expat.XMLParserType:
+    """Make a parser of XML that refuses what a workbook never has: declarations of entities."""
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _refuse
+    return parser
+
+
+def _refuse(*_declared: object) -> None:
+    """Refuse a document that declares types: it might define letters that stand for millions."""
+    raise DamagedWorkbook
+
+
+# Parts --------------------------------------------------------------------------------------------
+
+#: Parts that are read block by block before calamine reads them.
+_LOOKED_AT_LATER = ("xl/worksheets/", "content.xml")
+_ONLY_COPIED = ("xl/media/", "Pictures/", "Thumbnails/")
+
+
 def blocks_of(path: Path, part: str, end: bytes) -> Iterator[bytes]:
     """
     Read a part in blocks that break after ``end``.
 
     Raises: ``DamagedWorkbook``.
     """
-    rest = b""
-    with opened(path) as archive, archive.open(part) as file:
-        while block := file.read(_BLOCK_BYTES):
-            rest += block
-            cut = rest.rfind(end) + len(end)
-            if cut >= len(end):
-                yield rest[:cut]
-                rest = rest[cut:]
-            elif len(rest) > ROW_BYTES_MOST:
+    parts: list[bytes] = []
+    size = 0
+    with opened(path) as archive:
+        for block in _inflated(archive, archive.getinfo(part)):
+            # What ends here may have begun in the block before.
+            before = parts[-1][-len(end) + 1 :] if parts and len(end) > 1 else b""
+            cut = (before + block).rfind(end) + len(end) - len(before)
+            if cut + len(before) >= len(end):
+                yield b"".join((*parts, block[:cut]))
+                parts, size = [], 0
+                block = block[cut:]  # noqa: PLW2901 - the rest of it
+            parts.append(block)
+            size += len(block)
+            if size > ROW_BYTES_MOST:
                 raise DamagedWorkbook
-    yield rest
+    yield b"".join(parts)
+
+
+def _unpacked_bytes(archive: ZipFile) -> int:
+    return sum(member.file_size for member in archive.infolist())
+
+
+def _look_at_parts(archive: ZipFile) -> None:
+    """
+    Make sure that the parts are as large as the archive says, before calamine believes it.
+
+    Raises: ``DamagedWorkbook``, or what ``opened`` makes of it.
+    """
+    for member in archive.infolist():
+        if not member.filename.startswith((*_LOOKED_AT_LATER, *_ONLY_COPIED)):
+            for _block in _inflated(archive, member):
+                pass
+
+
+def _inflated(archive: ZipFile, member: ZipInfo) -> Iterator[bytes]:
+    """
+    Inflate a part; ``ZipFile`` would stop where the archive says that the part ends.
+
+    Raises: ``DamagedWorkbook`` when it does not end there.
+    """
+    size = check = 0
+    with _packed(archive, member) as file:
+        for block in _all_of(file, is_deflated=member.compress_type == ZIP_DEFLATED):
+            size, check = size + len(block), zlib.crc32(block, check)
+            if size > member.file_size:
+                raise DamagedWorkbook
+            yield block
+    if (size, check) != (member.file_size, member.CRC):
+        raise DamagedWorkbook
+
+
+def _packed(archive: ZipFile, member: ZipInfo) -> IO[bytes]:
+    """Open a part as it is packed."""
+    if member.compress_type not in {ZIP_STORED, ZIP_DEFLATED} or member.flag_bits & 1:
+        raise DamagedWorkbook
+    packed = copy(member)
+    packed.compress_type, packed.file_size = ZIP_STORED, member.compress_size
+    packed.CRC = None  # type: ignore[assignment] # none is checked
+    return archive.open(packed)
+
+
+def _all_of(file: IO[bytes], *, is_deflated: bool) -> Iterator[bytes]:
+    if not is_deflated:
+        while block := file.read(_BLOCK_BYTES):
+            yield block
+        return
+    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+    packed = b""
+    while not inflater.eof and (packed := inflater.unconsumed_tail or file.read(_BLOCK_BYTES)):
+        yield inflater.decompress(packed, _BLOCK_BYTES)
+    yield inflater.flush(_BLOCK_BYTES)
+    if not inflater.eof:
+        raise DamagedWorkbook

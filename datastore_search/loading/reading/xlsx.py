@@ -6,28 +6,28 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
+from xml.parsers import expat
+from zipfile import ZipFile
 
-from ...exceptions.loads import SheetTooLarge
-from .workbooks import CELLS_MOST, blocks_of, opened
+from ...exceptions.loads import DamagedWorkbook, SheetTooLarge
+from .workbooks import CELLS_MOST, blocks_of, opened, strict_parser
 
 #: Excel's rows.
 _ROWS_MOST = 2**20
 
-_SHEET = re.compile(rb"<(?:\w+:)?sheet\s[^>]*?\w+:id=[\"']([^\"']*)[\"']")
-_LINK = re.compile(rb"<(?:\w+:)?Relationship\s[^>]*>")
-_ID, _TARGET = (
-    re.compile(rb"\sId=[\"']([^\"']*)[\"']"),
-    re.compile(rb"\sTarget=[\"']([^\"']*)[\"']"),
-)
-_VALUE = re.compile(rb"<(?:\w+:)?(?:v|is)[\s>]")
-_CELL = re.compile(rb"<(?:\w+:)?c[\s/>](?:[^>]*?\br=[\"']([A-Z]{1,3})[0-9])?")
-_PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\s[^>]*?\br=[\"'][A-Z]{0,3}([0-9]{1,7})[\"']")
-_ROW_OR_CELL = re.compile(rb"<(?:\w+:)?(row|c)[\s/>]")
+# What belongs to a tag has neither “<” nor “>”: so each search ends where the next tag begins, and
+# a block is read once however it is made.
+_VALUE = re.compile(rb"<(?:\w++:)?(?:v|is)[\s>]")
+_CELL = re.compile(rb"<(?:\w++:)?c[\s/>](?:[^<>]*?\br=[\"']([A-Z]{1,3})[0-9])?")
+_PLACE = re.compile(rb"<(?:\w++:)?(?:c|row)\s[^<>]*?\br=[\"'][A-Z]{0,3}([0-9]{1,7})[\"']")
+_ROW_OR_CELL = re.compile(rb"<(?:\w++:)?(row|c)[\s/>]")
 _ERROR = re.compile(
-    rb"<(?:\w+:)?c\s(?=[^>]*\bt=[\"']e[\"'])[^>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^>]*>"
-    rb"(?:<(?:\w+:)?f[\s/>](?:(?!</?(?:\w+:)?c[\s>]).)*?)??<(?:\w+:)?v>([^<]*)<",
-    re.DOTALL,
+    rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
+    rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
 )
+
+#: Of the parts that say which sheets there are, and where.
+_LIST_BYTES_MOST = 16 * 2**20
 
 
 def sheet_part(path: Path, number: int) -> str:
@@ -37,14 +37,40 @@ def sheet_part(path: Path, number: int) -> str:
     Raises: ``DamagedWorkbook``.
     """
     with opened(path) as archive:
-        links = {}
-        for link in _LINK.findall(archive.read("xl/_rels/workbook.xml.rels")):
-            name, found = _ID.search(link), _TARGET.search(link)
-            if name and found:
-                links[name[1]] = unescape(found[1].decode())
+        links = {
+            link.get("Id", ""): link.get("Target", "")
+            for link in _elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
+        }
+        sheets = _elements(archive, "xl/workbook.xml", "sheet")
+        names = [name for name in sheets[number] if name.endswith(":id")]
         # What is missing here is a LookupError, as a part that is missing.
-        target = links[_SHEET.findall(archive.read("xl/workbook.xml"))[number]]
+        target = links[sheets[number][names[0]]]
     return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
+
+
+def _elements(archive: ZipFile, part: str, wanted: str) -> list[dict[str, str]]:
+    """
+    Read the attributes of all elements of a name, with whatever prefix.
+
+    Raises: ``DamagedWorkbook``.
+    """
+    found: list[dict[str, str]] = []
+
+    def note(name: str, attributes: dict[str, str]) -> None:
+        if name.rpartition(":")[2] == wanted:
+            found.append(attributes)
+
+    with archive.open(part) as file:
+        text = file.read(_LIST_BYTES_MOST + 1)
+    if len(text) > _LIST_BYTES_MOST:
+        raise DamagedWorkbook
+    parser = strict_parser()
+    parser.StartElementHandler = note
+    try:
+        parser.Parse(text, True)  # its only parameters
+    except expat.ExpatError as error:
+        raise DamagedWorkbook from error
+    return found
 
 
 def has_values(path: Path, part: str) -> bool:
