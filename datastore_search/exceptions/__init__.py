@@ -105,6 +105,24 @@ class ResourceBusy(TemporarilyUnavailable):
     message = _("The resource is being read, and its indexes cannot change now. Try again.")
 
 
+class TooManyStreams(TemporarilyUnavailable):
+    message = _(
+        "Too many large answers are being sent at the moment. Try again, or ask for fewer records."
+    )
+    wait = 5
+
+
+class NoRoomForAnswer(TemporarilyUnavailable):
+    message = _("There is no room on disk for so large an answer now. Ask for fewer records.")
+    wait = 60
+
+
+class ClientTooSlow(DatastoreError):
+    """A stream is cut off: the client takes fewer bytes a second than ``least``."""
+
+    message = _("The client takes less than %(least)s bytes a second.")
+
+
 class InvalidParameter(DatastoreError):
     """A parameter cannot be used; ``parameter`` names it."""
 
@@ -122,6 +140,14 @@ class InvalidParameters(DatastoreError):
     def __str__(self) -> str:
         """Say all faults, in the active language."""
         return " ".join(map(str, self.faults))
+
+
+class AnswerTooLarge(InvalidParameter):
+    parameter = "limit"
+    message = _(
+        "The answer would have more than %(most)s bytes. Ask for fewer records or fields, or for"
+        " the dump."
+    )
 
 
 class UnknownField(InvalidParameter):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from ..exceptions import (
     AccessDenied,
+    AnswerTooLarge,
     QueryTooSlow,
     TemporarilyUnavailable,
     UnknownPage,
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 #: What a page is made of when it fails; anything else is Django's to report.
 ANTICIPATED = (
     AccessDenied,
+    AnswerTooLarge,
     InterfaceError,
     OperationalError,
     QueryTooSlow,
@@ -51,6 +53,9 @@ def failure_of(error: Exception, request: HttpRequest) -> Failure:
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), message)
         case UnknownPage():
             return Failure(HTTPStatus.NOT_FOUND, _("Not found"), str(error))
+        case AnswerTooLarge():
+            message = _("These records are too large for a page. Download them instead.")
+            return Failure(HTTPStatus.CONFLICT, _("Too large"), message)
         case AccessDenied():
             return Failure(HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request))
         case QueryTooSlow():

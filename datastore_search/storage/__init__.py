@@ -25,7 +25,7 @@ from .locks import (
 )
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
-from .sessions import Session, Texts, reading, snapshot
+from .sessions import Gather, Session, Texts, reading, snapshot
 from .tables import (
     FIELDS_MOST,
     Sizes,
@@ -39,6 +39,7 @@ from .tables import (
 
 __all__ = [
     "FIELDS_MOST",
+    "Gather",
     "Indexes",
     "Session",
     "Sizes",

@@ -44,8 +44,8 @@ def read(way: Way, failing: BaseException | None = None) -> None:
         assert current(session, "work_mem") == "5MB"
         assert current(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
-        assert session.texts(cost, is_scan=True).last == [b"4"]
-        assert session.texts(cost).last == [b"1.1"]
+        assert session.texts(cost, [], list, is_scan=True) == [storage.Texts((), [b"4"])]
+        assert session.texts(cost, [], list) == [storage.Texts((), [b"1.1"])]
         if failing:
             raise failing
 
