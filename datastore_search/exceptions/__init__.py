@@ -292,6 +292,13 @@ class InvalidRecord(InvalidParameter):
     message = _("Record %(record)s: field “%(field)s” has type %(type)s and cannot hold %(value)s.")
 
 
+class NumberTooLong(InvalidRecord):
+    message = _(
+        "Record %(record)s: field “%(field)s” has numbers with exponents that are too long when"
+        " they are written out; each may have %(most)s digits."
+    )
+
+
 class UnknownRecordField(InvalidRecord):
     message = _("Record %(record)s: unknown field “%(field)s”")
 

@@ -201,7 +201,7 @@ def test_what_postgresql_s_json_refuses_is_a_bad_row(db: None, value: str) -> No
 
 
 @pytest.mark.parametrize(
-    "value", [r"""{"a": "\\u0000"}""", """{"a": "NaN"}""", "[1e1000]", """["1e99999"]"""]
+    "value", [r"""{"a": "\\u0000"}""", """{"a": "NaN"}""", "[1e999]", """["1e99999"]"""]
 )
 def test_json_that_only_looks_like_that_is_loaded(db: None, value: str) -> None:
     quoted = '"' + value.replace('"', '""') + '"'
