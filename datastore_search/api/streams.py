@@ -36,11 +36,18 @@ class Blocks(Protocol):
 
 
 class PacedBlocks:
-    """Blocks that end with a failure when the client takes them too slowly."""
+    """
+    Blocks that end with a failure when the client takes them too slowly.
 
-    def __init__(self, blocks: Blocks) -> None:
+    ``broken`` is sent before any failure: some servers (granian, as WSGI) end a response that fails
+    as one that is complete, so what has no length of its own must show that its end is missing.
+    """
+
+    def __init__(self, blocks: Blocks, broken: bytes = b"") -> None:
         """Begin with the first block, for which nobody has waited."""
         self._blocks = blocks
+        self._broken = broken
+        self._failure: Exception | None = None
         self._given_at: float | None = None
         self._waited = 0.0
         self._taken = 0
@@ -49,6 +56,19 @@ class PacedBlocks:
         return self
 
     def __next__(self) -> bytes:
+        if self._failure:
+            raise self._failure
+        try:
+            return self._read()
+        except StopIteration:
+            raise
+        except Exception as failure:
+            if not self._broken:
+                raise
+            self._failure = failure
+            return self._broken
+
+    def _read(self) -> bytes:
         self._check_pace()
         block = next(self._blocks)
         self._taken += len(block)
@@ -116,9 +136,15 @@ class _AsyncBlocks:
             self._timer.cancel()
 
 
-def streamed(request: HttpRequest, blocks: Blocks, content_type: str) -> StreamingHttpResponse:
-    """Answer with blocks, none of which is empty, under any kind of server."""
-    paced = PacedBlocks(blocks)
+def streamed(
+    request: HttpRequest, blocks: Blocks, content_type: str, *, broken: bytes = b""
+) -> StreamingHttpResponse:
+    """
+    Answer with blocks, none of which is empty, under any kind of server.
+
+    ``broken`` is what is sent before a failure.
+    """
+    paced = PacedBlocks(blocks, broken)
     is_async = hasattr(request, "scope")  # which the requests of ASGI servers have
     return StreamingHttpResponse(
         _AsyncBlocks(paced) if is_async else paced, content_type=content_type

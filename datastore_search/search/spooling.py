@@ -8,6 +8,7 @@ are counted in bytes while PostgreSQL sends them, and what becomes too large goe
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +18,8 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import AnswerTooLarge, NoRoomForAnswer
 from .stream_slots import StreamSlot
+
+logger = logging.getLogger(__name__)
 
 #: An answer of so many bytes is kept in memory; a larger one lies in a file.
 MEMORY_BYTES = 4 * 2**20
@@ -63,6 +66,7 @@ class Spool:
             try:
                 self._file.write(piece)
             except OSError as error:
+                logger.exception("datastore_search cannot write the file of an answer.")
                 raise NoRoomForAnswer from error
         self.size = size
 
