@@ -27,7 +27,6 @@ class StreamSlot:
         if not _slots.acquire():
             raise TooManyStreams
         self._release = finalize(self, _slots.release)
-        self._release.atexit = False
 
     def release(self) -> None:
         """Give the slot back; a second time does nothing."""

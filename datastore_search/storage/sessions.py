@@ -157,7 +157,8 @@ class _BatchCursor(psycopg.ClientCursor[Any]):
         """Run a message, and gather the rows of its last statement."""
         connection = self.connection
         message = self.mogrify(query, params).encode()
-        self._query = SimpleNamespace(query=message)  # for Django's log of statements
+        # Django's log of statements reads it from here.
+        self._query = SimpleNamespace(query=message)  # type: ignore[assignment] # and nothing else
         if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
             super().execute(b"")  # begins the transaction
         with connection.lock:

@@ -58,7 +58,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def sent(blocks: Any, **options: Any) -> Iterator[bytes]:
     request: HttpRequest = RequestFactory().get("/")
-    return iter(streamed(request, blocks, "text/plain", **options).streaming_content)
+    response: Any = streamed(request, blocks, "text/plain", **options)
+    return iter(response.streaming_content)
 
 
 def taken(blocks: Iterator[bytes], clock: Clock, *, every: float, most: int = 1_000) -> int:
