@@ -85,6 +85,28 @@ class Settings:
         )
 
     @property
+    def STREAMS_MAX(self) -> int:
+        """Dumps and large answers that each process sends at once."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_STREAMS_MAX", 2))
+
+    @property
+    def STREAM_MIN_BYTES_PER_SECOND(self) -> int:
+        """How fast a client must take a dump or a large answer, or it is cut off; 0: any."""
+        return cast(
+            int, getattr(settings, "DATASTORE_SEARCH_STREAM_MIN_BYTES_PER_SECOND", 16 * 2**10)
+        )
+
+    @property
+    def SPOOL_MAX_BYTES(self) -> int:
+        """Size at most of an answer that waits in a file until it is sent."""
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SPOOL_MAX_BYTES", 1 * 2**30))
+
+    @property
+    def SPOOL_FOLDER(self) -> str:
+        """Folder of those files; the system's folder of temporary files if empty."""
+        return str(getattr(settings, "DATASTORE_SEARCH_SPOOL_FOLDER", ""))
+
+    @property
     def PAGES_VERSION(self) -> str:
         """
         Version of the portal's templates and all that its pages show besides records.

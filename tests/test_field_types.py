@@ -8,7 +8,14 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from datastore_search.field_types import Json, NotOfType, field_type, field_types, readings
+from datastore_search.field_types import (
+    Json,
+    NotOfType,
+    TooManyDigits,
+    field_type,
+    field_types,
+    readings,
+)
 from datastore_search.storage import cast_texts
 
 REFUSED = "refused"
@@ -89,3 +96,42 @@ def test_types_have_other_names() -> None:
     assert field_type("numeric") is field_types["numeric"]
     with pytest.raises(KeyError):
         field_type("colour")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("numeric", Decimal("1e1000")),
+        ("numeric", "1e131071"),
+        ("numeric", "-1e-1000"),
+        ("json", Decimal("1e1000")),
+        ("json", {"a": [Decimal("1e-16383")]}),
+        ("json", [Decimal("1e900")] * 2_000),
+        ("_float8", [Decimal("1e300")] * 2_000),
+    ],
+)
+def test_numbers_that_become_too_long_are_not_stored(kind: str, value: Json) -> None:
+    with pytest.raises(TooManyDigits):
+        field_type(kind).stores(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("numeric", Decimal("1e999")),
+        ("numeric", "9" * 5_000),
+        ("json", Decimal("1e999")),
+        ("json", int("9" * 4_000)),
+        ("json", [Decimal("6.02214076e23"), Decimal("1.602176634e-19")] * 20_000),
+        ("json", "1e99999"),
+        ("_float8", [Decimal("1e308"), Decimal("5e-324")] * 100),
+        ("text", Decimal("1e5000")),
+    ],
+)
+def test_long_numbers_that_users_send_are_stored(kind: str, value: Json) -> None:
+    assert field_type(kind).stores(value)
+
+
+def test_a_filter_may_name_any_number(db: None) -> None:
+    assert field_type("numeric").bounds("1e5000") == "1E+5000"
+    assert field_type("numeric").equals("1e5000") == "1E+5000"

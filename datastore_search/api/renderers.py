@@ -82,7 +82,11 @@ class SpooledEnvelope:
         return self
 
     def __next__(self) -> bytes:
-        block: bytes = next(self._blocks)
+        try:
+            block: bytes = next(self._blocks)
+        except StopIteration:
+            self.close()  # before the server does
+            raise
         return block
 
     def response(self, request: HttpRequest) -> HttpResponseBase:

@@ -170,16 +170,34 @@ class WriteBlocked(TemporarilyUnavailable):
 
 
 class DatabaseReadOnly(TemporarilyUnavailable):
-    message = _("The database can only be read at the moment. Nothing was changed.")
     wait = 60
+    message = _("The database can only be read at the moment. Nothing was changed.")
 
 
 class PrivilegeMissing(TemporarilyUnavailable):
+    wait = 60
     message = _(
         "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
         " those who run the portal."
     )
+
+
+class TooManyStreams(TemporarilyUnavailable):
+    wait = 5
+    message = _(
+        "Too many large answers are being sent at the moment. Try again, or ask for fewer records."
+    )
+
+
+class NoRoomForAnswer(TemporarilyUnavailable):
     wait = 60
+    message = _("There is no room on disk for so large an answer now. Ask for fewer records.")
+
+
+class ClientTooSlow(DatastoreError):
+    """A stream is cut off: the client takes fewer bytes a second than ``least``."""
+
+    message = _("The client takes less than %(least)s bytes a second.")
 
 
 class InvalidParameter(DatastoreError):
@@ -199,6 +217,14 @@ class InvalidParameters(DatastoreError):
     def __str__(self) -> str:
         """Say all faults, in the active language."""
         return " ".join(map(str, self.faults))
+
+
+class AnswerTooLarge(InvalidParameter):
+    parameter = "limit"
+    message = _(
+        "The answer would have more than %(most)s bytes. Ask for fewer records or fields, or for"
+        " the dump."
+    )
 
 
 class UnknownField(InvalidParameter):
@@ -361,6 +387,13 @@ class InvalidRecord(InvalidParameter):
 
     parameter = "records"
     message = _("Record %(record)s: field “%(field)s” has type %(type)s and cannot hold %(value)s.")
+
+
+class NumberTooLong(InvalidRecord):
+    message = _(
+        "Record %(record)s: field “%(field)s” has numbers with exponents that are too long when"
+        " they are written out; each may have %(most)s digits."
+    )
 
 
 class UnknownRecordField(InvalidRecord):

@@ -449,6 +449,13 @@ class LongKey(BadRow):
     message = _("The key has %(count)s bytes; at most %(most)s can be indexed.")
 
 
+class LongNumber(BadRow):
+    message = _(
+        "The value has numbers with exponents that are too long when they are written out; each may"
+        " have %(most)s digits."
+    )
+
+
 class RefusedByDatabase(BadRow):
     """What PostgreSQL's JSON does not take: the character U+0000, numbers beyond its own."""
 

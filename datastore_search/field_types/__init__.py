@@ -18,18 +18,31 @@ from enum import Enum, StrEnum
 from functools import partial
 
 from . import values
-from .values import Json, NotOfType, Unread, as_json, as_sent, is_storable
+from .values import (
+    MAX_NUMBER_DIGITS,
+    Json,
+    NotOfType,
+    TooManyDigits,
+    Unread,
+    as_json,
+    as_sent,
+    document,
+    is_storable,
+)
 
 __all__ = [
+    "MAX_NUMBER_DIGITS",
     "Cast",
     "FieldType",
     "Json",
     "NotOfType",
     "Operators",
     "Ordered",
+    "TooManyDigits",
     "ValueNotOfType",
     "as_json",
     "as_sent",
+    "document",
     "field_type",
     "field_types",
     "inferred_types",
@@ -155,8 +168,9 @@ def readings(
     for place, value in enumerate(given):
         try:
             found.append("null" if value is None else read(value))
-        except NotOfType:
-            raise ValueNotOfType(place, value) from None
+        except NotOfType as error:
+            many = isinstance(error, TooManyDigits)
+            raise ValueNotOfType(place, value, has_many_digits=many) from None
         except Unread as text:
             unread[place] = text.text
             found.append(None)
@@ -171,11 +185,12 @@ def readings(
 class ValueNotOfType(NotOfType):
     """One of several values cannot be of a type; ``place`` counts from 0."""
 
-    def __init__(self, place: int, value: Json) -> None:
-        """Keep which one."""
+    def __init__(self, place: int, value: Json, *, has_many_digits: bool = False) -> None:
+        """Keep which one, and whether its numbers are too long when they are written out."""
         super().__init__(place, value)
         self.place = place
         self.value = value
+        self.has_many_digits = has_many_digits
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -379,7 +394,7 @@ _TYPES = (
         infers=(),
         accepts="json_valid({v})",
         writes="{v}",
-        stores=as_json,
+        stores=values.document,
         equals=values.json_operand,
         bounds=as_json,
         key=_JSON_KEY,

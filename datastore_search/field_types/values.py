@@ -35,9 +35,21 @@ _FINEST = Decimal((0, (1,), -_NUMERIC_DIGITS_AFTER))
 #: A longer text is no number.
 _NUMBER_LETTERS = 200_000
 
+#: Digits of a number that is sent with an exponent, when it is written out without it.
+MAX_NUMBER_DIGITS = 1_000
+
+#: Digits that the exponents of a value stand for together, where that is more than
+#: ``_MAX_EXPANSION`` times its length.
+_MAX_ADDED_DIGITS = 100_000
+_MAX_EXPANSION = 10
+
 
 class NotOfType(ValueError):
     """A value cannot be of a type."""
+
+
+class TooManyDigits(NotOfType):
+    """The numbers of a value are too long when they are written out."""
 
 
 class Unread(Exception):
@@ -114,7 +126,49 @@ def _number(number: Decimal) -> str:
     return str(number)
 
 
+class _Expansion:
+    """
+    Counts the digits that exponents stand for.
+
+    PostgreSQL keeps 1E+1000 in a few bytes and writes a thousand digits whenever it is read.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._added = 0
+
+    def number(self, number: Decimal) -> str:
+        """Write a number that is stored."""
+        if (text := str(number)).find("E") < 0:
+            return _number(number)
+        exponent = number.as_tuple().exponent
+        digits = max(number.adjusted(), 0) + 1 + max(-int(exponent), 0)
+        if digits > MAX_NUMBER_DIGITS:
+            raise TooManyDigits
+        self._added += max(digits - len(text), 0)
+        return _number(number)
+
+    def check(self, text: str) -> str:
+        """Refuse the text of a value that becomes many times as long; otherwise give it back."""
+        if self._added > max(_MAX_ADDED_DIGITS, _MAX_EXPANSION * len(text)):
+            raise TooManyDigits
+        return text
+
+
 # Texts and JSON -----------------------------------------------------------------------------------
+
+
+def document(value: Json) -> str:
+    """
+    Take any value, to be stored as JSON.
+
+    Raises: ``TooManyDigits``; otherwise as ``as_json``.
+    """
+    expansion = _Expansion()
+    try:
+        return expansion.check(_written(value, expansion.number))
+    except RecursionError:
+        raise NotOfType from None
 
 
 def text(value: Json) -> str:
@@ -185,7 +239,7 @@ def integer_bound(value: Json, *, bits: int) -> str:
 
 def numeric(value: Json) -> str:
     """Take numbers with all their digits, also as text, and NaN and the infinities as text."""
-    return as_json(_number_or_name(value))
+    return document(_number_or_name(value))
 
 
 def numeric_operand(value: Json) -> str | None:
@@ -379,6 +433,11 @@ def array(value: Json, *, of: Callable[[Json], str]) -> str:
     if not isinstance(value, Sequence) or any(isinstance(each, list | Mapping) for each in value):
         raise NotOfType
     try:
-        return "[" + ",".join("null" if each is None else of(each) for each in value) + "]"
+        texts = ["null" if each is None else of(each) for each in value]
     except Unread:
         raise NotOfType from None
+    expansion = _Expansion()
+    for text in texts:
+        if "e" in text and text[-1].isdigit():  # a double, and no text or truth value
+            expansion.number(Decimal(text))
+    return expansion.check(f"[{','.join(texts)}]")

@@ -9,19 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from ..exceptions.loads import RefusedByDatabase
-from ..field_types import FieldType
+from ..exceptions.loads import BadRow, LongNumber, RefusedByDatabase
+from ..field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
 from .inference import Decision
 from .table import FAULTS, Table, kept_literal, literal
 
-#: What may make PostgreSQL refuse JSON that DuckDB takes.
-_SUSPICIOUS = literal(r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{4}")
-
-#: Decimal places of a number of PostgreSQL's, before and after the point.
-_PLACES_MOST = 131_071
-_DECIMALS_MOST = 16_383
+#: What may make PostgreSQL refuse JSON that DuckDB takes, or write it out at great length.
+_SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
+#: In a text of so many bytes many short exponents come to much, too.
+_LONG_BYTES = 100_000
+_SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 
 _ROWS_AT_ONCE = 500
 
@@ -47,12 +46,15 @@ def _note_nulls(table: Table, names: Mapping[str, str]) -> None:
         if count:
             table.connection.execute(
                 f"INSERT INTO {FAULTS} SELECT line, {literal(name)},"
-                f" replace({column}[:100], chr(0), '�'), {_FAULT}"
+                f" replace({column}[:100], chr(0), '�'), {_KEPT[RefusedByDatabase]}"
                 f" FROM {table.relation} WHERE contains({column}, chr(0))"
             )
 
 
-_FAULT = kept_literal(RefusedByDatabase().kept())
+_KEPT: Mapping[type[BadRow], str] = {
+    RefusedByDatabase: kept_literal(RefusedByDatabase().kept()),
+    LongNumber: kept_literal(LongNumber(most=MAX_NUMBER_DIGITS).kept()),
+}
 
 
 def _note_nested(table: Table, column: str, name: str, kind: FieldType) -> None:
@@ -62,41 +64,36 @@ def _note_nested(table: Table, column: str, name: str, kind: FieldType) -> None:
     cursor = table.connection.cursor()
     suspects = cursor.execute(
         f"SELECT line, {column} FROM {table.relation}"
-        f" WHERE regexp_matches({column}, {_SUSPICIOUS}) AND coalesce({accepted}, false)"
+        f" WHERE (regexp_matches({column}, {literal(_SUSPICIOUS)})"
+        f" OR strlen({column}) > {_LONG_BYTES}"
+        f" AND regexp_matches({column}, {literal(_SUSPICIOUS_IF_LONG)}))"
+        f" AND coalesce({accepted}, false)"
     )
     while batch := suspects.fetchmany(_ROWS_AT_ONCE):
-        refused = [
-            (line, name, text[:100])
-            for line, text in batch
-            if not _is_taken(text, constants=not is_json)
-        ]
-        if refused:
-            table.connection.executemany(
-                f"INSERT INTO {FAULTS} VALUES (?, ?, ?, {_FAULT})", refused
-            )
+        faults = [(line, text, _fault_of(text, constants=not is_json)) for line, text in batch]
+        for wrong, kept in _KEPT.items():
+            refused = [(line, name, text[:100]) for line, text, fault in faults if fault is wrong]
+            if refused:
+                table.connection.executemany(
+                    f"INSERT INTO {FAULTS} VALUES (?, ?, ?, {kept})", refused
+                )
 
 
-def _is_taken(text: str, *, constants: bool) -> bool:
-    """Tell whether PostgreSQL takes a JSON text; in lists of numbers, ``constants`` are values."""
+def _fault_of(text: str, *, constants: bool) -> type[BadRow] | None:
+    """
+    Tell what is wrong with a JSON text, if anything is.
+
+    In lists of numbers ``constants`` such as NaN are values.
+    """
     read = float if constants else _refuse
     try:
-        value = json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=read)
-    except (ValueError, RecursionError):
-        return False
-    return _fits(value)
+        document(json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=read))
+    except TooManyDigits:
+        return LongNumber
+    except (NotOfType, ValueError, ArithmeticError, RecursionError):
+        return RefusedByDatabase
+    return None
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _fits(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(_fits(key) and _fits(each) for key, each in value.items())
-    if isinstance(value, list):
-        return all(map(_fits, value))
-    if isinstance(value, Decimal):
-        exponent = value.as_tuple().exponent
-        decimals = -exponent if isinstance(exponent, int) else 0
-        return value.adjusted() <= _PLACES_MOST and decimals <= _DECIMALS_MOST
-    return "\0" not in value if isinstance(value, str) else True

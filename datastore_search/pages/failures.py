@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from .. import storage
 from ..exceptions import (
     AccessDenied,
+    AnswerTooLarge,
     QueryTooSlow,
     RecordsIncomplete,
     RecordsMissing,
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 #: What a page is made of when it fails; anything else is Django's to report.
 ANTICIPATED = (
     AccessDenied,
+    AnswerTooLarge,
     InterfaceError,
     OperationalError,
     QueryTooSlow,
@@ -57,19 +59,35 @@ class Failure:
 
 def failure_of(error: Exception, request: HttpRequest) -> Failure:
     """Say an anticipated exception to the reader, and nothing of a private resource."""
+    return _refusal(error, request) or _unavailable(error)
+
+
+def _refusal(error: Exception, request: HttpRequest) -> Failure | None:
+    """Say what the reader has asked for wrongly; None when that is not the reason."""
     match error:
         case RecordsMissing() | UnknownPage():
-            return Failure(HTTPStatus.NOT_FOUND, _("Not found"), str(error))
+            status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
         case UnknownResource():
+            status, title = HTTPStatus.NOT_FOUND, _("Not found")
             message = _("There is no such resource, or nothing has been loaded into it yet.")
-            return Failure(HTTPStatus.NOT_FOUND, _("Not found"), message)
         case RequestTooLarge():
-            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-            return Failure(status, _("Request too large"), str(error))
+            status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
+            message = str(error)
         case TooManyParameters():
-            return Failure(HTTPStatus.BAD_REQUEST, _("Bad request"), str(error))
+            status, title, message = HTTPStatus.BAD_REQUEST, _("Bad request"), str(error)
+        case AnswerTooLarge():
+            status, title = HTTPStatus.CONFLICT, _("Too large")
+            message = _("These records are too large for a page. Download them instead.")
         case AccessDenied():
-            return Failure(HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request))
+            status, title, message = HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request)
+        case _:
+            return None
+    return Failure(status, title, message)
+
+
+def _unavailable(error: Exception) -> Failure:
+    """Say what may succeed another time."""
+    match error:
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
         case TemporarilyUnavailable():

@@ -20,6 +20,10 @@ from ..search import Page
 #: A longer text is folded up behind its beginning.
 _LETTERS_SHOWN = 200
 
+#: Letters of a cell, and of all cells of a page, that a page holds; more is cut off.
+MAX_CELL_LETTERS = 100_000
+MAX_PAGE_LETTERS = 4_000_000
+
 _NUMBERS = frozenset({"int4", "int8", "numeric", "float8"})
 _MOMENTS = frozenset({"date", "timestamp", "time"})
 
@@ -37,11 +41,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value: ``text`` is None where it is null, ``start`` is there when the text is long."""
+    """
+    One value: ``text`` is None where it is null, ``start`` is there when the text is long.
+
+    Of a text that ``is_cut`` the end is missing.
+    """
 
     text: str | None
     kind: str
     start: str = ""
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +79,21 @@ def _column(field: Field) -> Column:
 
 
 def rows_of(page: Page, columns: Iterable[Column]) -> list[Row]:
-    """Read the JSON text of a page."""
+    """Read the JSON texts of a page, one by one: what is too long of them is never together."""
     columns = tuple(columns)
-    records = json.loads(
-        page.text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_first_of_each
-    )
-    return [
-        Row(record["_id"], tuple(_cell(column, record[column.name]) for column in columns))
-        for record in records
-    ]
+    room = MAX_PAGE_LETTERS
+    rows = []
+    for text in page.texts:
+        record = json.loads(
+            text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_first_of_each
+        )
+        cells = []
+        for column in columns:
+            cell = _cell(column, record[column.name], min(MAX_CELL_LETTERS, room))
+            room -= len(cell.text or "")
+            cells.append(cell)
+        rows.append(Row(record["_id"], tuple(cells)))
+    return rows
 
 
 def _first_of_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
@@ -94,12 +109,15 @@ def shown(column: Column, value: object) -> str:
     return _WRITERS.get(column.type, _shown)(value)
 
 
-def _cell(column: Column, value: object) -> Cell:
+def _cell(column: Column, value: object, most: int) -> Cell:
+    """Write a cell of ``most`` letters, or of its beginning where that is longer."""
     if value is None:
         return Cell(None, column.kind)
     text = shown(column, value)
-    start = text[:_LETTERS_SHOWN] if len(text) > _LETTERS_SHOWN * 1.5 else ""
-    return Cell(text, column.kind, start)
+    if len(text) <= _LETTERS_SHOWN * 1.5:
+        return Cell(text, column.kind)
+    most = max(most, _LETTERS_SHOWN)
+    return Cell(text[:most], column.kind, text[:_LETTERS_SHOWN], is_cut=len(text) > most)
 
 
 def _shown(value: object) -> str:

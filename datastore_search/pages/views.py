@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -279,8 +280,8 @@ class ResourceView(PageView):
             q=filters.q,
             filters=filters.conditions,
         )
-        found = search(look, query)
-        context |= self._found(resource, query, found, parameters, number)
+        with closing(search(look, query)) as found:
+            context |= self._found(resource, query, found, parameters, number)
         response = self.page("resource.html", context, private=resource.private)
         if validators:
             validators.mark(response, self.request)

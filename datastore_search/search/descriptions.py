@@ -60,3 +60,8 @@ class Descriptions:
         """Remove the description of a resource, if there is one."""
         with self._lock:
             self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove all descriptions."""
+        with self._lock:
+            self._entries.clear()

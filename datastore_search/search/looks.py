@@ -48,6 +48,9 @@ _MAX_DESCRIPTIONS = 2_000
 _descriptions = Descriptions(_MAX_DESCRIPTIONS)
 
 
+Answer = TypeVar("Answer")
+
+
 class Outdated(Exception):
     """The resource was changed, or its records replaced, between two looks; look again."""
 
@@ -117,20 +120,38 @@ class Look:
         self._compare(rows[0][0] if rows else self._read())
         return [row[1:] for row in rows]
 
-    def texts(self, statement: Clause, *, is_scan: bool = False) -> storage.Texts:
+    def texts(
+        self, statement: Clause, gather: storage.Gather[Answer], *, is_scan: bool = False
+    ) -> Answer:
         """
-        Run a statement whose rows differ in the last column alone, and return their texts.
+        Run a statement whose rows differ in the last column alone, and gather their texts.
 
         ``is_scan`` is for a statement that may look at half a table.
 
         Raises: ``Outdated`` when it has seen another version.
         """
         if self._version is None:
-            return self._session.texts(statement.text, statement.parameters, is_scan=is_scan)
-        found = self._session.texts(*_with(self._version, statement), is_scan=is_scan)
-        version, *head = found.head or (None,)
-        self._compare(version.decode() if version else self._read())
-        return storage.Texts(tuple(head), found.last)
+            return self._session.texts(
+                statement.text, statement.parameters, gather, is_scan=is_scan
+            )
+        is_compared = False
+
+        def compared(batches: Iterator[storage.Texts]) -> Iterator[storage.Texts]:
+            nonlocal is_compared
+            for head, last in batches:
+                if head and not is_compared:
+                    self._compare(head[0].decode() if head[0] else None)
+                    is_compared = True
+                yield storage.Texts(head[1:], last)
+
+        found = self._session.texts(
+            *_with(self._version, statement),
+            lambda batches: gather(compared(batches)),
+            is_scan=is_scan,
+        )
+        if not is_compared:  # there is no row
+            self._compare(self._read())
+        return found
 
     def verify(self) -> None:
         """
@@ -162,8 +183,6 @@ def _with(version: Clause, statement: Clause) -> tuple[sql.Composable, list[Any]
 
 
 # Answers ------------------------------------------------------------------------------------------
-
-Answer = TypeVar("Answer")
 
 
 def answer_from(

@@ -8,7 +8,7 @@ should hold a full page, so that nobody walks a million records in vain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import LiteralString
 
@@ -22,7 +22,7 @@ from .copying import ONE_TEXT, copied
 from .looks import Look, anticipated
 from .query import NextPage, Page, Query, RecordsFormat
 from .relations import Relation
-from .spooling import Spool
+from .spooling import Found, Spool, gather
 from .statements import Statements, Way
 
 #: Matches up to this many are taken from the index and sorted.
@@ -129,14 +129,13 @@ class _Reader:
         empty = query.limit == 0 or (total is not None and query.offset >= total)
         if empty:
             self._check_table(total)
-            return self._answer(total, [] if query.is_text else _listed([]))
+            return self._answer(total, [b'""'] if query.is_text else [b"[", b"]"])
         *tries, last = self._ways(total)
         for way, window in tries:
             records, count = self._read(way, window)
             if count == query.limit:
                 break
-            if isinstance(records, Spool):
-                records.close()
+            _close(records)
         else:
             way, window = last
             records, count = self._read(way, window)
@@ -166,8 +165,7 @@ class _Reader:
         if self._query.limit is not None:
             promised = min(promised, self._query.limit)
         if count < promised:
-            if isinstance(records, Spool):
-                records.close()
+            _close(records)
             raise RecordsIncomplete
 
     def _answer(
@@ -186,22 +184,23 @@ class _Reader:
             return total_of(self._look, self._statements)
         return self._statements.known_total
 
-    def _counted(self) -> tuple[int, list[bytes]]:
+    def _counted(self) -> tuple[int, list[bytes] | Spool]:
         """Find all matches once, count them and read the page of the best."""
         statements = self._statements
         if statements.is_ranked:
             return self._total_and_records(statements.ranked())
         if statements.is_loose:
             loosely = statements.combined_loosely(_LOOSE_VALUES + 1)
-            found = self._total_and_records(loosely)
-            if found[0] <= _LOOSE_VALUES:
-                return found
+            total, records = self._total_and_records(loosely)
+            if total <= _LOOSE_VALUES:
+                return total, records
+            _close(records)
         return self._total_and_records(statements.combined())
 
-    def _total_and_records(self, statement: Clause) -> tuple[int, list[bytes]]:
-        found = self._look.texts(statement)
+    def _total_and_records(self, statement: Clause) -> tuple[int, list[bytes] | Spool]:
+        found: Found = self._look.texts(statement, gather)
         (total,) = found.head
-        return int(total or 0), _listed(found.last)
+        return int(total or 0), found.records
 
     def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
         """List the ways to try, each with its window; the last one finds whatever there is."""
@@ -224,15 +223,13 @@ class _Reader:
             options, statement = ONE_TEXT, statements.page(way, window, begin=",")
         else:
             page = statements.page(way, window)
-            texts = self._look.texts(page, is_scan=statements.is_ranked).last
-            return _listed(texts), len(texts)
+            found: Found = self._look.texts(page, gather, is_scan=statements.is_ranked)
+            return found.records, found.count
         with (
             self._look.session.watched(),
             copied(self._look.connection, statement, sql.SQL(options)) as copy,
         ):
             lines = _Counting(map(bytes, copy))
-            if not query.is_large:
-                return list(lines), lines.count
             return (Spool.of_text if query.is_text else Spool.of_list)(lines), lines.count
 
     def _last(self, way: Way) -> int | None:
@@ -256,13 +253,6 @@ class _Counting(Iterator[bytes]):
         return row
 
 
-def _listed(texts: Iterable[bytes | None]) -> list[bytes]:
-    """Make a JSON list of the texts of its members, in blocks; none stands for no member."""
-    blocks = [b"["]
-    for text in texts:
-        if text:
-            blocks += (text, b",")
-    if len(blocks) > 1:
-        blocks.pop()
-    blocks.append(b"]")
-    return blocks
+def _close(records: list[bytes] | Spool) -> None:
+    if isinstance(records, Spool):
+        records.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -84,9 +84,9 @@ class Page:
     """
     The answer.
 
-    ``records`` is the text of a JSON array, or of CSV rows, in UTF-8 and in blocks; of a page that
-    may be large a spool: JSON, the text of CSV rows too.  ``total`` counts matches.  ``fields`` are
-    names and types in the order of the records' members.
+    ``records`` is JSON, in UTF-8 and in blocks: an array, or the text of CSV rows.  What may have
+    more bytes than a few megabytes is a spool.  ``total`` counts matches.  ``fields`` are names and
+    types in the order of the records' members.
     """
 
     records: list[bytes] | Spool
@@ -96,7 +96,17 @@ class Page:
 
     @property
     def text(self) -> bytes:
-        """The records of a page that is not large."""
-        if isinstance(self.records, Spool):
-            raise TypeError("A large page is read block by block.")
+        """All records at once, for what is known to be small."""
         return b"".join(self.records)
+
+    @property
+    def texts(self) -> Iterator[bytes]:
+        """The text of each record, unless they are rows of CSV."""
+        if isinstance(self.records, Spool):
+            return self.records.members()
+        return iter(self.records[1:-1:2])  # between brackets and commas
+
+    def close(self) -> None:
+        """Throw away what is not in memory."""
+        if isinstance(self.records, Spool):
+            self.records.close()

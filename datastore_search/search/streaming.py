@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from tempfile import TemporaryFile
 from typing import Self, TypeVar
 
 from django.db import connections, router
@@ -21,7 +20,7 @@ from psycopg import Copy, sql
 from .. import storage
 from ..clients import Client
 from ..conf import conf
-from ..exceptions import RecordsIncomplete
+from ..exceptions import RecordsIncomplete, TooManyStreams
 from ..filters import Clause
 from ..models import Load, Resource
 from .copying import ONE_TEXT, copied
@@ -29,15 +28,14 @@ from .looks import Look, MissingTable, anticipated, raise_if_current, steadily, 
 from .pages import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
+from .spooling import Spool
 from .statements import Way
+from .stream_slots import StreamSlot
 
 Row = TypeVar("Row")
 
 _CSV = "FORMAT csv, DELIMITER {}"
 _CELLS = "FORMAT text"
-
-#: A block that was kept in a file.
-_SPOOLED_BYTES = 2**16
 
 
 class Reading:
@@ -124,7 +122,9 @@ class Stream(Iterator[bytes]):
 
     A stream has a connection of its own, for nobody else can use the one that it reads from.  Only
     within a transaction of the caller it is a part of that, and then reads everything at once, into
-    a file.
+    a spool.
+
+    What has more than two blocks has a slot of the streams until its end.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Stream(Iterator[bytes]):
         ``client`` is who asks; None is the program itself.
 
         Raises: ``UnknownResource``; ``Outdated``; ``QueryTooSlow``; ``TooManySlowSearches``;
-        ``ReadBlocked``; whatever ``begin`` raises.
+        ``TooManyStreams``; ``ReadBlocked``; whatever ``begin`` raises.
         """
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
@@ -151,11 +151,13 @@ class Stream(Iterator[bytes]):
             steps = _watched(steps, self._own or shared, client, limit)
         self._steps = steps if self._own else _spooled(steps)
         self._ended = False
+        self._slot: StreamSlot | None = None
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
         self._ahead.append(first)
         with suppress(StopIteration):
             self._ahead.append(self._step()[1])
+            self._take_slot()
 
     @classmethod
     def opened(
@@ -186,6 +188,15 @@ class Stream(Iterator[bytes]):
         self._ahead.clear()
         self._end()
 
+    def _take_slot(self) -> None:
+        if not self._own:  # a spool sees to its slot itself
+            return
+        try:
+            self._slot = StreamSlot()
+        except TooManyStreams:
+            self._end()
+            raise
+
     def _step(self) -> tuple[Resource, bytes]:
         try:
             with self._in_place():
@@ -198,10 +209,14 @@ class Stream(Iterator[bytes]):
         if self._ended:  # perhaps by another thread than the one that forgets the stream
             return
         self._ended = True
-        with self._in_place():
-            self._steps.close()
-        if self._own:
-            self._own.close()
+        try:
+            with self._in_place():
+                self._steps.close()
+        finally:
+            if self._own:
+                self._own.close()
+            if self._slot:
+                self._slot.release()
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
@@ -264,12 +279,11 @@ def _watched(
 
 
 def _spooled(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:
-    with TemporaryFile() as file:
-        with closing(steps):
-            for step in steps:
-                resource, block = step
-                file.write(block)
-        file.seek(0)
-        yield resource, file.read(_SPOOLED_BYTES)
-        while block := file.read(_SPOOLED_BYTES):
+    with closing(steps):
+        resource, first = next(steps)
+        blocks = Spool(first, (block for _resource, block in steps), b"")
+    with closing(blocks):
+        read = iter(blocks)
+        yield resource, next(read, first)  # which is empty where there is no more
+        for block in read:
             yield resource, block

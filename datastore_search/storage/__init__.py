@@ -27,7 +27,7 @@ from .locks import (
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .refusals import refusal_of
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
-from .sessions import Session, Texts, reading, snapshot
+from .sessions import Gather, Session, Texts, reading, snapshot
 from .tables import (
     Sizes,
     count_records,
@@ -46,6 +46,7 @@ from .writes import Row, refuse_if_blocked, write_transaction
 
 __all__ = [
     "FIELDS_MOST",
+    "Gather",
     "Indexes",
     "LoadLock",
     "Row",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
-from psycopg import sql
+from psycopg import capabilities, errors, generators, pq, sql
 
 from ..clients import Client
 from .watchdog import Watched
@@ -38,21 +38,30 @@ _KEPT = 100
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
 
+#: Rows of texts that are in memory at once, for each may have megabytes.  A batch costs some
+#: microseconds.
+_BATCH_ROWS = 32
+
+#: Seconds for which a statement that nobody reads any more is asked to end.
+_CANCEL_TIMEOUT_SECONDS = 5.0
 
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(NamedTuple):
     """
-    What a statement found, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
+    Some rows of a statement, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
 
-    ``last`` holds the last column of all rows, ``head`` the others of the first one, if there is
-    any row: they say the same in each.
+    ``last`` holds the last column of these rows, ``head`` the others of the statement's first row,
+    if there is any: they say the same in each.
     """
 
     head: tuple[bytes | None, ...]
     last: list[bytes | None]
+
+
+#: Takes the rows of a statement in batches, while PostgreSQL sends them.
+Gather = Callable[[Iterator[Texts]], Found]
 
 
 class Session:
@@ -81,18 +90,25 @@ class Session:
 
     def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
-        return self._run(lambda: self._sent(text, parameters, {}, _values))
+        return self._run(lambda: self._read_rows(text, parameters))
 
     def texts(
-        self, text: sql.Composable, parameters: Sequence[Any] = (), *, is_scan: bool = False
-    ) -> Texts:
+        self,
+        text: sql.Composable,
+        parameters: Sequence[Any],
+        gather: Gather[Found],
+        *,
+        is_scan: bool = False,
+    ) -> Found:
         """
-        Run a statement whose rows differ in the last column alone.
+        Run a statement whose rows differ in the last column alone, and return what is gathered.
 
-        ``is_scan`` is for a statement that may look at half a table.
+        ``gather`` gets the rows in batches of a few, so that it decides how many of them are in
+        memory at once; there is at least one batch.  ``is_scan`` is for a statement that may look
+        at half a table.
         """
         settings = _FOR_SCANNING if is_scan else {}
-        return self._run(lambda: self._sent(text, parameters, settings, _texts))
+        return self._run(lambda: self._gather_texts(text, parameters, settings, gather))
 
     def watched(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch what others run over the connection during a block, as the session's statements."""
@@ -110,45 +126,143 @@ class Session:
             self.connection.close()
             return send()
 
-    def _sent(
+    def _read_rows(self, text: sql.Composable, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with _client_cursor(self.connection) as cursor:
+            before, message = self._message(text, {})
+            with self.watched():
+                cursor.execute(message, parameters)
+            if before:
+                cursor.nextset()
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows
+
+    def _gather_texts(
         self,
         text: sql.Composable,
         parameters: Sequence[Any],
         settings: Mapping[str, str],
-        read: Callable[[Any], Found],
+        gather: Gather[Found],
     ) -> Found:
-        with _client_cursor(self.connection) as cursor:
-            statement: Any = text.as_bytes(cursor.cursor.connection)
-            if not self._settings:
-                with _kept(cursor, settings):
-                    with self.watched():
-                        cursor.execute(statement, parameters)
-                    return read(cursor)
-            before = _setting_all({**self._settings, **settings})
+        with ExitStack() as stack:
+            if not self._settings and settings:
+                keeping = stack.enter_context(_client_cursor(self.connection))
+                stack.enter_context(_kept(keeping, settings))
+            before, message = self._message(text, settings)
+            batches = _BatchCursor(self.connection.connection, before, gather)
+            cursor = stack.enter_context(_wrapped(self.connection, batches))
             with self.watched():
-                cursor.execute(f"{before}; ".encode() + statement, parameters)
-            cursor.nextset()
-            return read(cursor)
+                cursor.execute(message, parameters)
+            gathered: Found = batches.gathered
+            return gathered
+
+    def _message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
+        """Write a message: how many statements come before that of the text, and all of them."""
+        self.connection.ensure_connection()
+        statement = text.as_bytes(self.connection.connection)
+        if not self._settings:
+            return 0, statement
+        return 1, f"{_setting_all({**self._settings, **settings})}; ".encode() + statement
 
 
-def _values(cursor: Any) -> list[tuple[Any, ...]]:
-    rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+class _BatchCursor(psycopg.ClientCursor[Any]):
+    """
+    A cursor that hands on rows in batches while PostgreSQL sends them, and keeps none.
+
+    ``psycopg`` has this as ``stream``, by a protocol that takes only one statement in a message.
+
+    Source: libpq, "Retrieving Query Results in Chunks".
+    """
+
+    def __init__(
+        self, connection: psycopg.Connection[Any], before: int, gather: Gather[Any]
+    ) -> None:
+        """Gather the rows of the statement that has so many others ``before`` it in its message."""
+        super().__init__(connection)
+        self._before = before
+        self._gather = gather
+        self.gathered: Any = None
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
+        """Run a message, and gather the rows of its last statement."""
+        connection = self.connection
+        message = self.mogrify(query, params).encode()
+        # Django's log of statements reads it from here.
+        self._query = SimpleNamespace(query=message)  # type: ignore[assignment] # and nothing else
+        if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
+            super().execute(b"")  # begins the transaction
+        with connection.lock:
+            try:
+                _send(connection, message)
+                self.gathered = self._gather(self._batches())
+            finally:
+                _end(connection)
+        return self
+
+    def _batches(self) -> Iterator[Texts]:
+        before, head = self._before, None
+        for result in _results(self.connection):
+            if before:
+                before -= result.status == pq.ExecStatus.TUPLES_OK  # the end of its rows
+                continue
+            rows, last = result.ntuples, result.nfields - 1
+            if head is None:
+                head = tuple(map(result.get_value, repeat(0), range(last if rows else 0)))
+            elif not rows:
+                continue
+            yield Texts(head, list(map(result.get_value, range(rows), repeat(last))))
 
 
-def _texts(cursor: Any) -> Texts:
-    found = cursor.cursor.pgresult
-    head = range(found.nfields - 1 if found.ntuples else 0)
-    return Texts(
-        head=tuple(found.get_value(0, column) for column in head),
-        last=list(map(found.get_value, range(found.ntuples), repeat(found.nfields - 1))),
-    )
+_IDLE = pq.TransactionStatus.IDLE
+
+
+def _send(connection: psycopg.Connection[Any], message: bytes) -> None:
+    driver = connection.pgconn
+    driver.send_query(message)
+    if capabilities.has_stream_chunked():
+        driver.set_chunked_rows_mode(_BATCH_ROWS)
+    else:  # a libpq before 17: row by row
+        driver.set_single_row_mode()
+    connection.wait(generators.send(driver))
+
+
+def _results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
+    """Read the results of a message to its end; what is there already needs no waiting."""
+    driver = connection.pgconn
+    failure: psycopg.Error | None = None
+    while True:
+        is_there = not driver.is_busy()
+        result = driver.get_result() if is_there else connection.wait(generators.fetch(driver))
+        if result is None:
+            break
+        if result.status == pq.ExecStatus.FATAL_ERROR:
+            failure = errors.error_from_result(result)
+        elif failure is None:
+            yield result
+    if failure:
+        raise failure
+
+
+def _end(connection: psycopg.Connection[Any]) -> None:
+    """Leave the connection ready for another statement, whatever became of this one."""
+    driver = connection.pgconn
+    if driver.transaction_status != pq.TransactionStatus.ACTIVE:
+        return
+    try:
+        connection.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
+        while connection.wait(generators.fetch(driver)) is not None:
+            pass
+    except psycopg.Error:
+        connection.close()
 
 
 def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
     """Open a cursor that merges parameters here: only so can a message hold two statements."""
     connection.ensure_connection()
-    cursor: Any = psycopg.ClientCursor(connection.connection)  # Django's stubs know no driver
+    return _wrapped(connection, psycopg.ClientCursor(connection.connection))
+
+
+def _wrapped(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
+    """Wrap a cursor as Django does its own; its stubs know no driver."""
     if connection.queries_logged:
         return connection.make_debug_cursor(cursor)
     return connection.make_cursor(cursor)

@@ -13,10 +13,12 @@ from ..exceptions import (
     InvalidRecord,
     MissingKey,
     NoKey,
+    NumberTooLong,
     UnknownRecordField,
     UnknownUpsertField,
 )
 from ..field_types import (
+    MAX_NUMBER_DIGITS,
     Cast,
     FieldType,
     Json,
@@ -134,7 +136,7 @@ def _read_members(
             texts = readings(kind, kind.stores, values, cast)
         except ValueNotOfType as error:
             place = places[error.place]
-            faults.setdefault(place + 1, _unfit(place, name, kind, error.value))
+            faults.setdefault(place + 1, _unfit(place, name, kind, error))
             continue
         for place, text in zip(places, texts, strict=True):
             members[place][name] = text or "null"
@@ -146,8 +148,10 @@ def _filled(value: Json, kind: FieldType) -> Json:
     return None if value == "" and not kind.is_text and kind.name != "json" else value
 
 
-def _unfit(place: int, name: str, kind: FieldType, value: Json) -> InvalidRecord:
-    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shown(value))
+def _unfit(place: int, name: str, kind: FieldType, error: ValueNotOfType) -> InvalidRecord:
+    if error.has_many_digits:
+        return NumberTooLong(record=place + 1, field=name, most=MAX_NUMBER_DIGITS)
+    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shown(error.value))
 
 
 def _shown(value: Json) -> str:

@@ -776,6 +776,85 @@ def test_a_dump_that_takes_too_long_breaks_off(
     response.close()
 
 
+@pytest.mark.parametrize(("name", "is_marked"), [("csv", True), ("tsv", True), ("json", False)])
+def test_a_dump_that_breaks_off_does_not_look_whole(
+    big: Resource, client: Client, settings: Any, name: str, is_marked: bool
+) -> None:
+    settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=500)
+    response = dump(client, big, format=name)
+    time.sleep(1)
+
+    blocks: list[bytes] = []
+    with pytest.raises(QueryTooSlow):
+        blocks.extend(response.streaming_content)
+    response.close()
+
+    *_others, end = b"".join(blocks).decode().splitlines()
+    mark = '"This file is incomplete: the server could not send the rest.'
+    assert (end == mark) is is_marked
+
+
+def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    small = make_resource()
+    sent = dump(client, big)
+
+    refused = dump(client, big)
+
+    error_of(refused, 503, "Service Unavailable")
+    assert refused["Retry-After"] == "5"
+    assert len(others()) == 1  # the connection of the one that is sent
+    assert len(ids_of(dump(client, small))) == 6  # which needs none
+    assert client.head(path_of(big)).status_code == 200
+    sent.close()
+    assert len(ids_of(dump(client, big))) == ROWS
+
+
+@pytest.mark.parametrize("blocks_read", [0, 1, 5])
+def test_a_dump_gives_its_slot_back_when_the_client_goes(
+    big: Resource, client: Client, settings: Any, blocks_read: int
+) -> None:
+    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+
+    for _dump in range(3):
+        response = dump(client, big)
+        assert response.status_code == 200
+        blocks = iter(response.streaming_content)
+        for _block in range(blocks_read):
+            next(blocks)
+        response.close()
+
+
+def test_a_dump_that_is_thrown_away_gives_its_slot_back(
+    big: Resource, client: Client, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+
+    for _dump in range(3):
+        response = dump(client, big)
+        assert response.status_code == 200
+        response._resource_closers.clear()  # as by a server that does not close
+        del response
+        gc.collect()
+
+
+def test_a_dump_that_breaks_off_gives_its_slot_back(
+    big: Resource, client: Client, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=500)
+    response = dump(client, big)
+    time.sleep(1)
+    with pytest.raises(QueryTooSlow):
+        list(response.streaming_content)
+
+    del settings.DATASTORE_SEARCH_DUMP_TIMEOUT
+    again = dump(client, big)
+
+    assert again.status_code == 200
+    again.close()
+
+
 def test_an_asgi_server_gets_the_blocks_one_by_one(big: Resource) -> None:
     async def ask() -> list[bytes]:
         response: Any = await AsyncClient().get(path_of(big))

@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import override_settings
 
 from datastore_search.models import Resource
-from datastore_search.search.looks import _place_of
+from datastore_search.search.looks import _descriptions
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def _use(old: Iterable[str], new: Mapping[str, Any]) -> None:
         del connections[alias]
     connections.databases.clear()
     connections.databases.update(new)
-    _place_of.cache_clear()
+    _descriptions.clear()
 
 
 def migrate() -> None:

@@ -201,7 +201,24 @@ def test_what_postgresql_s_json_refuses_is_a_bad_row(db: None, value: str) -> No
 
 
 @pytest.mark.parametrize(
-    "value", [r"""{"a": "\\u0000"}""", """{"a": "NaN"}""", "[1e1000]", """["1e99999"]"""]
+    "value", ["1e1000", "[1e131071]", "[" + ",".join(["1e99"] * 30_000) + "]"], ids=len
+)
+def test_json_whose_numbers_become_too_long_is_a_bad_row(db: None, value: str) -> None:
+    resource = Resource.objects.create(name="r")
+
+    with pytest.raises(BadRows):
+        load(resource, f'a,j\n1,{{}}\n2,"{value}"\n', types={"j": "json"})
+
+    failed = failed_load(resource)
+    assert [line for line, *_rest in faults_of(failed)] == [3]
+    assert BadRowReport.objects.get(load=failed).reason == (
+        "The value has numbers with exponents that are too long when they are written out; each"
+        " may have 1000 digits."
+    )
+
+
+@pytest.mark.parametrize(
+    "value", [r"""{"a": "\\u0000"}""", """{"a": "NaN"}""", "[1e999]", """["1e99999"]"""]
 )
 def test_json_that_only_looks_like_that_is_loaded(db: None, value: str) -> None:
     quoted = '"' + value.replace('"', '""') + '"'

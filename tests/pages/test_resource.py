@@ -17,6 +17,7 @@ from django.test import Client
 from datastore_search.models import Field, Resource
 from datastore_search.search import Look, search
 from datastore_search.search.looks import Outdated
+from datastore_search.search.stream_slots import StreamSlot
 
 from ..builders import ids_of, make_resource, make_slow, make_token, make_user
 from .reading import table_of, text_of
@@ -53,6 +54,18 @@ def test_the_records_are_shown_in_a_table(client: Client, resource: Resource) ->
     ]
     assert table[5] == ["5", "005", "survey", "planned", "Running waters of Ha Noi", "7.00", "–"]
     assert len(table) == 7
+
+
+def test_a_cell_of_megabytes_is_cut_and_says_so(client: Client, db: None) -> None:
+    texts = ["a" * 100_000, "b" * 100_001, "c" * 5_000_000]
+    resource = make_resource("n,text\n" + "".join(f"1,{text}\n" for text in texts))
+
+    page = client.get(path_of(resource)).content.decode()
+
+    assert len(page) < 400_000
+    assert [page.count(letter * 100_000) for letter in "abc"] == [1, 1, 1]
+    assert page.count("The rest is in the downloads.") == 2
+    StreamSlot().release()  # the page keeps none
 
 
 def test_labels_and_notes_head_the_columns(client: Client, resource: Resource) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.utils import DatabaseError
 from django.test import Client
-from psycopg import sql
+from psycopg import capabilities, sql
 
 from datastore_search import storage
 from datastore_search.models import Resource
@@ -44,8 +44,8 @@ def read(way: Way, failing: BaseException | None = None) -> None:
         assert current(session, "work_mem") == "5MB"
         assert current(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
-        assert session.texts(cost, is_scan=True).last == [b"4"]
-        assert session.texts(cost).last == [b"1.1"]
+        assert session.texts(cost, [], list, is_scan=True) == [storage.Texts((), [b"4"])]
+        assert session.texts(cost, [], list) == [storage.Texts((), [b"1.1"])]
         if failing:
             raise failing
 
@@ -153,3 +153,72 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_the
             Resource.objects.all().delete()
     finally:
         other.close()
+
+
+# Batches ------------------------------------------------------------------------------------------
+
+NUMBERS = sql.SQL("SELECT 'head', generate_series(1, %s)")
+
+
+@READING
+@pytest.mark.parametrize(("rows", "sizes"), [(0, [0]), (1, [1]), (32, [32]), (70, [32, 32, 6])])
+def test_texts_come_in_batches_of_a_few(
+    transactional_db: None, way: Way, rows: int, sizes: list[int]
+) -> None:
+    with way(connection, timedelta(seconds=9), 2**20) as session:
+        batches = session.texts(NUMBERS, [rows], list)
+
+    assert [len(batch.last) for batch in batches] == sizes
+    assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
+    assert [int(text or 0) for batch in batches for text in batch.last] == [*range(1, rows + 1)]
+
+
+def test_texts_come_one_by_one_from_a_libpq_without_batches(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capabilities, "has_stream_chunked", lambda: False)
+    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+        batches = session.texts(NUMBERS, [3], list)
+
+    assert batches == [storage.Texts((b"head",), [text]) for text in (b"1", b"2", b"3")]
+
+
+@READING
+def test_a_statement_whose_rows_nobody_wants_ends(transactional_db: None, way: Way) -> None:
+    def gather(batches: Iterator[storage.Texts]) -> None:
+        next(batches)
+        raise KeyError
+
+    with (
+        pytest.raises(KeyError),
+        way(connection, timedelta(hours=1), 2**20) as session,
+    ):
+        session.texts(NUMBERS, [10**12], gather)  # would take days
+
+    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+        assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
+
+
+def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable(
+    transactional_db: None,
+) -> None:
+    seen: list[int] = []
+
+    def gather(batches: Iterator[storage.Texts]) -> None:
+        seen.extend(len(batch.last) for batch in batches)
+
+    failing = sql.SQL("SELECT 1 / (100 - n) FROM generate_series(1, 200) AS n")
+    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+        with pytest.raises(DatabaseError, match="division by zero"):
+            session.texts(failing, [], gather)
+        assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
+
+    assert sum(seen) < 100
+
+
+def test_a_statement_of_texts_begins_the_transaction_of_the_caller(transactional_db: None) -> None:
+    with transaction.atomic():
+        texts = storage.Session(connection, {}).texts(sql.SQL("SELECT txid_current()"), [], list)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT txid_current()")
+            assert texts == [storage.Texts((), [str(cursor.fetchone()[0]).encode()])]

@@ -685,3 +685,17 @@ def test_the_stock_is_what_these_tests_take_it_for(stock: Table) -> None:
     assert stock.fields() == STOCK_FIELDS
     assert stock.values("code") == ["a", "b", "c"]
     assert stock.stored() == (3, 3)
+
+
+def test_a_number_that_becomes_too_long_is_refused(stock: Table) -> None:
+    response = stock.call("upsert", records=[{"code": "a"}, {"code": "z", "amount": "1e131071"}])
+
+    assert error_of(response, 409, "Validation Error") == {
+        "records": [
+            (
+                "Record 2: field “amount” has numbers with exponents that are too long when they"
+                " are written out; each may have 1000 digits."
+            )
+        ],
+        "records_row": 1,
+    }

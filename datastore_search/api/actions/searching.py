@@ -30,7 +30,6 @@ from ...search import (
 )
 from ...search.metadata import NAME as METADATA
 from ...search.metadata import readable_names, relation_of_names
-from ...search.spooling import escaped
 from ...validators import Validators
 from ..parameters import SearchParameters, query_of
 from ..permissions import check_may_read, reader_of
@@ -122,16 +121,12 @@ def _result(
         **total,
         **_next_page(page),
         "_links": _links(asked, resource_id),
-        "records": _records(query, page),
+        "records": _records(page),
     }
 
 
-def _records(query: Query, page: Page) -> RawJson | Spool:
-    if isinstance(page.records, Spool):
-        return page.records
-    if query.is_text:
-        return RawJson([b'"', escaped(page.text), b'"'])
-    return RawJson(page.records)
+def _records(page: Page) -> RawJson | Spool:
+    return page.records if isinstance(page.records, Spool) else RawJson(page.records)
 
 
 def _next_page(page: Page) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ...exceptions import (
 from ...field_types import field_types
 from ...filters import AnyOf, Condition, parse_filters
 from ...models import Field, Resource, ResourceQuerySet, as_id
-from ...search import ID, Look, Query, read_page, relation_of
+from ...search import ID, Look, Query, Spool, read_page, relation_of
 from ...writing import GivenField, Method, Writer, writing_to
 from ..parameters import (
     CreateParameters,
@@ -271,16 +271,16 @@ def _shown(field: Field) -> dict[str, Any]:
     return {"id": field.name, "type": field.type, **({"info": field.info} if field.info else {})}
 
 
-def _records(writer: Writer, ids: Sequence[int]) -> RawJson:
+def _records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
     """Read the records that were written, as they are stored."""
     return _matching(writer, [AnyOf(ID, tuple(ids))])
 
 
-def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson:
+def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
     look = Look(writer.session, writer.resource)
     found = read_page(look, relation_of(writer.resource), query)
-    return RawJson([found.text])
+    return found.records if isinstance(found.records, Spool) else RawJson(found.records)
 
 
 def _action(

@@ -16,6 +16,8 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from ...search.streaming import Reading
 from .elements import NAMESPACE, RowWriter
 
@@ -30,12 +32,23 @@ Info = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DumpFormat:
-    """One format: what comes before the rows, the rows, and what comes after them."""
+    """
+    One format: what comes before the rows, the rows, and what comes after them.
+
+    A file that breaks off where it might end ``needs_mark``: a line that says so.
+    """
 
     content_type: str
     begin: Callable[[Reading, Info], str]
     rows: Callable[[Reading], AbstractContextManager[Iterator[bytes]]]
     end: bytes = b""
+    needs_mark: bool = False
+
+    @property
+    def broken(self) -> bytes:
+        """What is written when the rows break off: a quotation mark that is never closed, too."""
+        mark = _("This file is incomplete: the server could not send the rest.")
+        return f'"{mark}\n'.encode() if self.needs_mark else b""
 
     def blocks(self, reading: Reading, info: Info, *, bom: bool) -> Generator[bytes]:
         """Write everything, in blocks; none of them is empty."""
@@ -67,6 +80,7 @@ def _separated(content_type: str, delimiter: str) -> DumpFormat:
         content_type=content_type,
         begin=partial(_header, delimiter=delimiter),
         rows=lambda reading: reading.csv(delimiter),
+        needs_mark=True,
     )
 
 

@@ -107,7 +107,8 @@ class DumpView(EnvelopeView):
         return form.blocks(reading, info, bom=given.get("bom", False))
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
-        response = streamed(self.request, stream, formats[kind].content_type)
+        form = formats[kind]
+        response = streamed(self.request, stream, form.content_type, broken=form.broken)
         response["Content-Disposition"] = content_disposition(stream.resource, kind)
         response["X-Content-Type-Options"] = "nosniff"
         self._validators(stream.resource).mark(response, self.request)

@@ -1,0 +1,33 @@
+"""
+Slots of streams: how many answers a process sends block by block at once.
+
+Each of them holds a file or a snapshot for as long as its client reads, and under WSGI a thread.
+"""
+
+from __future__ import annotations
+
+from weakref import finalize
+
+from ..conf import conf
+from ..exceptions import TooManyStreams
+from ..slots import Slots
+
+_slots = Slots(lambda: conf.STREAMS_MAX)
+
+
+class StreamSlot:
+    """One slot, which is given back once: by ``release``, or with the last reference to it."""
+
+    def __init__(self) -> None:
+        """
+        Take a slot.
+
+        Raises: ``TooManyStreams`` when there is none.
+        """
+        if not _slots.acquire():
+            raise TooManyStreams
+        self._release = finalize(self, _slots.release)
+
+    def release(self) -> None:
+        """Give the slot back; a second time does nothing."""
+        self._release()
