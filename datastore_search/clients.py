@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 #: Where ``middleware.DisconnectMiddleware`` keeps an event that is set once the client is gone.
 DISCONNECTED: Final = "datastore_search.disconnected"
@@ -46,12 +46,20 @@ class Client:
         """Describe the client of a request; its token or session is looked at only when asked."""
         return cls(request.META, lambda: bool(request.user and request.user.is_authenticated))
 
+    def without_request(self) -> Self:
+        """Give the same client for an answer that must not keep its own request alive."""
+        return replace(self, is_authenticated=_is_unknown)
+
     def is_gone(self) -> bool:
         """Tell whether the client has closed the connection, as far as the server says."""
         for name, is_gone in _SERVERS.items():
             if name in self.environ:
                 return is_gone(self.environ[name])
         return False
+
+
+def _is_unknown() -> bool:
+    return False
 
 
 def _is_hung_up(connection: Any) -> bool:

@@ -44,7 +44,7 @@ def make_listed(name: str, **values: Any) -> Resource:
     resource.current_load = Load.objects.create(
         resource=resource, source=f"{name}.csv", language="english", state=LoadState.READY
     )
-    resource.save()
+    resource.save(update_fields=["current_load"])
     return resource
 
 

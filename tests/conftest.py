@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
+from datastore_search import storage
 from datastore_search.loading import jobs
 from datastore_search.models import Resource
 
@@ -32,6 +33,17 @@ def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
     """Run what is queued at once in tests that are one transaction, and so never commit."""
     if {"transactional_db", "live_server"}.isdisjoint(request.fixturenames):
         monkeypatch.setattr(jobs, "when_committed", lambda call: call())
+
+
+@pytest.fixture(autouse=True)
+def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
+    """Drop the record tables of tests that commit: the flush after them knows nothing of these."""
+    yield
+    if {"transactional_db", "live_server"}.isdisjoint(request.fixturenames):
+        return
+    with django_db_blocker.unblock():
+        for load_id in storage.stored_loads(connection):
+            storage.drop_records(connection, load_id)
 
 
 @pytest.fixture(autouse=True)

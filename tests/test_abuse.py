@@ -126,12 +126,12 @@ def test_no_other_machine_is_attacked(server: str) -> None:
 
 
 @pytest.mark.django_db
-def test_the_worst_questions_are_such_as_the_portal_answers(client: Any) -> None:
+def test_the_worst_questions_are_refused_by_a_limit_or_answered(client: Any) -> None:
     row = ",".join("1" if type_ != "timestamp" else "2020-01-01" for type_ in FIELDS.values())
     resource = make_resource(f"{','.join(FIELDS)}\n{row}\n", types=FIELDS)
     asked = [{"resource_id": str(resource.pk), **question} for question in worst_questions(1)]
 
-    assert [ask(client, parameters).status_code for parameters in asked] == [200] * 6
+    assert [ask(client, parameters).status_code for parameters in asked] == [409] * 3 + [200] * 6
 
 
 def test_a_fat_record_has_110_kilobytes_and_no_two_are_the_same() -> None:
@@ -235,6 +235,7 @@ def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
     assert "200 records; 2 workers of 4 threads, behind nginx; 2 s" in done.stdout
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", done.stdout, re.MULTILINE)
     assert re.search(r"^long-ids +60 +60 +413, ", done.stdout, re.MULTILINE)
+    connection.ensure_connection()
     with psycopg.connect(database_url(), autocommit=True) as left:
         others = left.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"

@@ -43,7 +43,11 @@ class Attack:
 
 @cache
 def worst_questions(rows: int) -> list[dict[str, Any]]:
-    """List the parameters of the most expensive searches in a table of so many records."""
+    """
+    List the parameters of the most expensive searches in a table of so many records.
+
+    The first three are over the portal's limits, the next three just within them.
+    """
     prefixes = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
     terms = [f"{begin}{letter}:*" for letter in "ae" for begin in prefixes][:1_000]
     texts = [{"Description": {"icontains": f"no such text {number}"}} for number in range(98)]
@@ -51,6 +55,9 @@ def worst_questions(rows: int) -> list[dict[str, Any]]:
         {"q": " | ".join(terms), "plain": False},
         {"filters": texts},
         {"q": dict.fromkeys(list(FIELDS)[:10], "a")},
+        {"q": " | ".join(terms[:100]), "plain": False},
+        {"filters": texts[:10]},
+        {"q": dict.fromkeys(list(FIELDS)[:5], "a")},
         {"q": "the"},
         {"sort": "Description desc", "limit": 1_000},
         {"sort": "Homepage, Description", "offset": max(0, rows - 10)},

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Self, TypeVar
+from weakref import finalize
 
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -148,10 +149,12 @@ class Stream(Iterator[bytes]):
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
         steps = _steps(self._alias, name, begin)
         if client is not None:
-            steps = _watched(steps, self._own or shared, client, limit)
-        self._steps = steps if self._own else _spooled(steps)
-        self._ended = False
-        self._slot: StreamSlot | None = None
+            steps = _watched(steps, self._own or shared, client.without_request(), limit)
+        self._source = _Source(self._alias, self._own, steps if self._own else _spooled(steps))
+        # Also of a response that somebody threw away.  The source knows neither the stream nor the
+        # response, so it is whole when they go.
+        self._end = finalize(self, self._source.close)
+        self._end.atexit = False  # type: ignore[misc] # a property, which the stubs do not know
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
         self._ahead.append(first)
@@ -180,9 +183,6 @@ class Stream(Iterator[bytes]):
     def __next__(self) -> bytes:
         return self._ahead.pop(0) if self._ahead else self._step()[1]
 
-    def __del__(self) -> None:
-        self.close()  # of a response that somebody threw away
-
     def close(self) -> None:
         """End the stream, and the snapshot with it."""
         self._ahead.clear()
@@ -192,31 +192,47 @@ class Stream(Iterator[bytes]):
         if not self._own:  # a spool sees to its slot itself
             return
         try:
-            self._slot = StreamSlot()
+            self._source.slot = StreamSlot()
         except TooManyStreams:
             self._end()
             raise
 
     def _step(self) -> tuple[Resource, bytes]:
         try:
-            with self._in_place():
-                return next(self._steps)
+            return self._source.step()
         except BaseException:
             self._end()
             raise
 
-    def _end(self) -> None:
-        if self._ended:  # perhaps by another thread than the one that forgets the stream
-            return
-        self._ended = True
+
+class _Source:
+    """What a stream reads from, and what it holds until its end."""
+
+    def __init__(
+        self,
+        alias: str,
+        own: BaseDatabaseWrapper | None,
+        steps: Generator[tuple[Resource, bytes]],
+    ) -> None:
+        self._alias = alias
+        self._own = own
+        self._steps = steps
+        self.slot: StreamSlot | None = None
+
+    def step(self) -> tuple[Resource, bytes]:
+        with self._in_place():
+            return next(self._steps)
+
+    def close(self) -> None:
+        """End it, in whichever thread; a stream sees to it that this happens once."""
         try:
             with self._in_place():
                 self._steps.close()
         finally:
             if self._own:
                 self._own.close()
-            if self._slot:
-                self._slot.release()
+            if self.slot:
+                self.slot.release()
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
@@ -241,7 +257,9 @@ def _steps(
     try:
         with anticipated(), storage.snapshot(connection, timeout, memory) as session:
             resource = Resource.objects.using(alias).described(name)
-            with closing(begin(Look(session, resource))) as blocks:
+            begun = begin(Look(session, resource))
+            del begin  # it may know the response, which would keep the stream alive, and itself
+            with closing(begun) as blocks:
                 for block in blocks:
                     yield resource, block
     except MissingTable as error:

@@ -532,7 +532,7 @@ def test_many_fields_are_asked_sorted_and_filtered(client: Client, token: str, c
             client,
             resource,
             fields=names[::-1],
-            sort=names,
+            sort=names[:100],  # as many as there may be
             filters={name: {"ne": "none"} for name in names[:99]},
             q={name: "w" + str(n % 7) + "r" for n, name in enumerate(names[:3])},
             limit=2,

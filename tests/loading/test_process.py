@@ -7,17 +7,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from textwrap import dedent
-from threading import Timer
+from threading import Thread, Timer
 from time import monotonic, sleep
 
 import psutil
 import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
-from django.test import override_settings
+from django.test import Client, override_settings
 
 from datastore_search.exceptions.loads import (
     LoadCancelled,
@@ -31,6 +32,9 @@ from datastore_search.loading import LoadOptions, drafts, jobs
 from datastore_search.loading.interrupts import Interrupter
 from datastore_search.loading.reading import open_table, process
 from datastore_search.models import Load, LoadState, Resource
+
+from ..builders import ask, make_resource, result_of
+from .bombs import BOMBS
 
 OPTIONS = LoadOptions()
 
@@ -281,4 +285,31 @@ def test_a_failure_of_the_child_is_the_same_failure(tmp_path: Path) -> None:
     path.write_bytes(b"%PDF-1.4")
 
     with pytest.raises(LoadFailed, match="PDF"):
+        read(path)
+
+
+# The portal meanwhile -----------------------------------------------------------------------------
+
+
+def test_searches_are_answered_while_a_bomb_is_read(
+    transactional_db: None, client: Client, tmp_path: Path
+) -> None:
+    resource = make_resource("a\n1\n")
+    bomb = tmp_path / "open_quote_over_lines.csv"
+    content = BOMBS[bomb.name]()
+    bomb.write_bytes(content if isinstance(content, bytes) else content.encode())
+    reading = Thread(target=_read_whatever_it_is, args=[bomb])
+    reading.start()
+
+    answered = 0
+    while reading.is_alive():
+        assert result_of(ask(client, {"resource_id": str(resource.pk), "limit": 5}))["total"] == 1
+        answered += 1
+
+    # A reader that keeps the interpreter to itself lets one through before it begins.
+    assert answered > 20
+
+
+def _read_whatever_it_is(path: Path) -> None:
+    with suppress(LoadFailed):
         read(path)

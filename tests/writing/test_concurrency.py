@@ -36,9 +36,10 @@ def token(db: None) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _no_table_left(db: None) -> Iterator[None]:
-    """Drop the record tables, of which the flush after a test knows nothing."""
+def _no_table_left(db: None, settings: Any) -> Iterator[None]:
+    """Drop the record tables, of which the flush after a test knows nothing, of other tests too."""
     yield
+    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
     Resource.objects.all().delete()
     cleanup()
     assert storage.stored_loads(connections["default"]) == set()
@@ -227,7 +228,7 @@ def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
         each_table.result("create", records=[{"a": 1}])
 
     def take(place: int) -> list[int]:
-        names = [f"name {number}" for number in range(200)]
+        names = [f"name {number}" for number in range(100)]
         wanted = names if place % 2 else names[::-1]
         statuses = []
         for turn in range(6):
