@@ -100,13 +100,20 @@ def end(load: Load, failure: LoadFailed) -> bool:
 # Clearing up --------------------------------------------------------------------------------------
 
 
-def mark_interrupted(loads: QuerySet[Load]) -> None:
-    """Mark those loads as failed whose process is gone, and drop what they were filling."""
+def mark_interrupted(loads: QuerySet[Load]) -> int:
+    """
+    Mark those loads as failed whose process is gone, and drop what they were filling.
+
+    Return how many tables that were.
+    """
     connection = connections[router.db_for_write(Load)]
+    dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
         if not storage.is_at_work(connection, load.pk) and end(load, LoadInterrupted()):
             with suppress(Error):  # a clean-up drops it, then
-                storage.drop_records(connection, load.pk)
+                is_stored = load.pk in storage.stored_loads(connection)
+                dropped += storage.drop_records(connection, load.pk) and is_stored
+    return dropped
 
 
 def cleanup(resource: Resource | None = None) -> int:
@@ -120,8 +127,7 @@ def cleanup(resource: Resource | None = None) -> int:
     """
     clear_left_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    mark_interrupted(loads)
-    dropped = _drop_tables(None if resource is None else loads)
+    dropped = mark_interrupted(loads) + _drop_tables(None if resource is None else loads)
     _forget_uploads(loads)
     if resource is None:
         _delete_strays()
