@@ -28,6 +28,10 @@ class Slots:
             self._taken += 1
             return True
 
+    def has_free(self) -> bool:
+        """Tell whether there is a free slot at this moment."""
+        return self._taken < self._read_limit()
+
     def release(self) -> None:
         """Give a slot back that ``acquire`` has taken."""
         with self._lock:

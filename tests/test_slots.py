@@ -32,3 +32,11 @@ def test_the_limit_is_read_at_each_use() -> None:
     limits[0] = 1
 
     assert slots.acquire()
+
+
+def test_a_free_slot_is_seen_without_taking_it() -> None:
+    slots = Slots(lambda: 1)
+    assert slots.has_free()
+    assert slots.acquire()
+
+    assert not slots.has_free()

@@ -38,8 +38,12 @@ logger = logging.getLogger(__name__)
 #: before; and a flood that finds no slot holds a thread for no longer.
 SLOW_SECONDS: Final = 0.5
 
+#: While all slots are taken a statement that has run for so long is cancelled: then a flood is
+#: likely, and it must not hold the other threads either.
+_SLOW_SECONDS_WHEN_FULL = 0.1
+
 #: How often the statements are looked at.
-_INTERVAL_SECONDS = 0.1
+_INTERVAL_SECONDS = 0.05
 
 #: When a cancelled statement that has not ended is cancelled again: a cancellation that arrives
 #: before its statement has begun has no effect.
@@ -102,7 +106,7 @@ class Watched:
     def check(self, now: float) -> None:
         """Cancel what must not go on; the watchdog calls this again and again."""
         seconds = now - self._began
-        if seconds < SLOW_SECONDS:
+        if seconds < (SLOW_SECONDS if self._may_get_slot() else _SLOW_SECONDS_WHEN_FULL):
             return
         with self._lock:
             if self._is_over:
@@ -111,6 +115,9 @@ class Watched:
             if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
                 self._cancelled_at = now
                 self._cancel()
+
+    def _may_get_slot(self) -> bool:
+        return self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
 
     def _reason_to_cancel(self, seconds: float) -> DatastoreError | None:
         if self._client.is_gone():
