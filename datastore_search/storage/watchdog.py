@@ -190,12 +190,16 @@ class _Watchdog:
                     self._condition.wait()
                 self._is_idle = False
             time.sleep(_INTERVAL_SECONDS)
-            now = time.monotonic()
-            for watched in tuple(self._watched):
-                try:
-                    watched.check(now)
-                except Exception:  # of one statement; the others need the thread
-                    logger.exception("A slow statement could not be looked at.")
+            self._look()
+
+    def _look(self) -> None:
+        """Look at each statement; afterwards the thread refers to none, nor to its request."""
+        now = time.monotonic()
+        for watched in tuple(self._watched):
+            try:
+                watched.check(now)
+            except Exception:  # of one statement; the others need the thread
+                logger.exception("A slow statement could not be looked at.")
 
 
 _watchdog = _Watchdog()
