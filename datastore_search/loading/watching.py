@@ -8,6 +8,7 @@ same moment whether the load is to end: whatever the load is doing then is inter
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
@@ -46,7 +47,7 @@ _SHARES = {
 }
 
 
-class _Looker(Interrupter):
+class _Looker(Interrupter, ABC):
     """Looks once a second, in a thread of its own, whether what another thread does is wanted."""
 
     @contextmanager
@@ -79,9 +80,9 @@ class _Looker(Interrupter):
         finally:
             connections[alias].close()
 
+    @abstractmethod
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         """Ask the database, and end what is no longer wanted."""
-        raise NotImplementedError
 
 
 class DraftWatch(_Looker):
