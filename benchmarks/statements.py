@@ -13,7 +13,12 @@ from unittest import mock
 from django.test import Client
 from psycopg import ClientCursor, Connection, Cursor, sql
 
+from datastore_search.storage.batches import BatchCursor
+
 from .calls import Call
+
+#: What runs statements, each in a way of its own.
+_CURSORS = (Cursor, BatchCursor)
 
 #: The pieces of a text: string literals and quoted names, which may hold anything, and the rest.
 _PIECES = re.compile(r"""'[^']*'|"[^"]*"|;|[^;'"]+""")
@@ -108,7 +113,11 @@ class Stopwatch:
 
 @contextmanager
 def timing_statements() -> Iterator[Stopwatch]:
-    """Time all that psycopg does for this process within the block, but reading rows."""
+    """
+    Time all that psycopg does for this process within the block, but reading rows afterwards.
+
+    Rows that are gathered while they come count, with what is done to them.
+    """
     watch = Stopwatch()
 
     def count(*_given: object) -> None:
@@ -116,7 +125,11 @@ def timing_statements() -> Iterator[Stopwatch]:
 
     with ExitStack() as stack:
         stack.enter_context(_observing(count))
-        for owner, name in ((Cursor, "execute"), (Connection, "commit"), (Connection, "rollback")):
+        for owner, name in (
+            *((cursor, "execute") for cursor in _CURSORS),
+            (Connection, "commit"),
+            (Connection, "rollback"),
+        ):
             stack.enter_context(timed(owner, name, watch))
         yield watch
 
@@ -124,17 +137,24 @@ def timing_statements() -> Iterator[Stopwatch]:
 @contextmanager
 def _observing(observe: Callable[..., None]) -> Iterator[None]:
     """Call ``observe`` with the cursor, the text and the parameters of each statement."""
-    execute, copy = Cursor.execute, Cursor.copy
+    copy = Cursor.copy
 
-    def executed(cursor: Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
-        observe(cursor, query, params, False)
-        return execute(cursor, query, params, **options)
+    def executing(execute: Callable[..., Any]) -> Callable[..., Any]:
+        def executed(cursor: Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
+            if query:  # what is empty only begins a transaction
+                observe(cursor, query, params, False)
+            return execute(cursor, query, params, **options)
+
+        return executed
 
     def copied(cursor: Cursor[Any], statement: Any, params: Any = None, **options: Any) -> Any:
         observe(cursor, statement, params, True)
         return copy(cursor, statement, params, **options)
 
-    with mock.patch.object(Cursor, "execute", executed), mock.patch.object(Cursor, "copy", copied):
+    with ExitStack() as stack:
+        for owner in _CURSORS:
+            stack.enter_context(mock.patch.object(owner, "execute", executing(owner.execute)))
+        stack.enter_context(mock.patch.object(Cursor, "copy", copied))
         yield
 
 

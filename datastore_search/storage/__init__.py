@@ -5,6 +5,7 @@ This package knows tables and connections, no models.
 """
 
 from ..table_shape import FIELDS_MOST
+from .batches import Gather, Texts
 from .filling import create_records
 from .indexes import (
     Indexes,
@@ -27,7 +28,7 @@ from .locks import (
 from .merging import add_rows, change_records, drop_taken, stage_rows, taken_lines
 from .refusals import refusal_of
 from .server import cast_texts, is_supported, knows_letters, search_languages, stored_sql
-from .sessions import Gather, Session, Texts, reading, snapshot
+from .sessions import Session, reading, snapshot
 from .tables import (
     Sizes,
     count_records,

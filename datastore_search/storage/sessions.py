@@ -6,18 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import timedelta
 from functools import lru_cache
-from itertools import repeat
-from types import SimpleNamespace
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any
 
 import psycopg
 from django.db import transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.utils import InterfaceError, OperationalError
-from psycopg import capabilities, errors, generators, pq, sql
+from psycopg import sql
 
 from ..clients import Client
+from .batches import BatchCursor, Found, Gather
 from .watchdog import Watched
 
 #: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
@@ -37,31 +36,6 @@ _KEPT = 100
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
-
-#: Rows of texts that are in memory at once, for each may have megabytes.  A batch costs some
-#: microseconds.
-_BATCH_ROWS = 32
-
-#: Seconds for which a statement that nobody reads any more is asked to end.
-_CANCEL_TIMEOUT_SECONDS = 5.0
-
-Found = TypeVar("Found")
-
-
-class Texts(NamedTuple):
-    """
-    Some rows of a statement, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
-
-    ``last`` holds the last column of these rows, ``head`` the others of the statement's first row,
-    if there is any: they say the same in each.
-    """
-
-    head: tuple[bytes | None, ...]
-    last: list[bytes | None]
-
-
-#: Takes the rows of a statement in batches, while PostgreSQL sends them.
-Gather = Callable[[Iterator[Texts]], Found]
 
 
 class Session:
@@ -148,7 +122,7 @@ class Session:
                 keeping = stack.enter_context(_client_cursor(self.connection))
                 stack.enter_context(_kept(keeping, settings))
             before, message = self._message(text, settings)
-            batches = _BatchCursor(self.connection.connection, before, gather)
+            batches = BatchCursor(self.connection.connection, before, gather)
             cursor = stack.enter_context(_wrapped(self.connection, batches))
             with self.watched():
                 cursor.execute(message, parameters)
@@ -162,97 +136,6 @@ class Session:
         if not self._settings:
             return 0, statement
         return 1, f"{_setting_all({**self._settings, **settings})}; ".encode() + statement
-
-
-class _BatchCursor(psycopg.ClientCursor[Any]):
-    """
-    A cursor that hands on rows in batches while PostgreSQL sends them, and keeps none.
-
-    ``psycopg`` has this as ``stream``, by a protocol that takes only one statement in a message.
-
-    Source: libpq, "Retrieving Query Results in Chunks".
-    """
-
-    def __init__(
-        self, connection: psycopg.Connection[Any], before: int, gather: Gather[Any]
-    ) -> None:
-        """Gather the rows of the statement that has so many others ``before`` it in its message."""
-        super().__init__(connection)
-        self._before = before
-        self._gather = gather
-        self.gathered: Any = None
-
-    def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        """Run a message, and gather the rows of its last statement."""
-        connection = self.connection
-        message = self.mogrify(query, params).encode()
-        # Django's log of statements reads it from here.
-        self._query = SimpleNamespace(query=message)  # type: ignore[assignment] # and nothing else
-        if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
-            super().execute(b"")  # begins the transaction
-        with connection.lock:
-            try:
-                _send(connection, message)
-                self.gathered = self._gather(self._batches())
-            finally:
-                _end(connection)
-        return self
-
-    def _batches(self) -> Iterator[Texts]:
-        before, head = self._before, None
-        for result in _results(self.connection):
-            if before:
-                before -= result.status == pq.ExecStatus.TUPLES_OK  # the end of its rows
-                continue
-            rows, last = result.ntuples, result.nfields - 1
-            if head is None:
-                head = tuple(map(result.get_value, repeat(0), range(last if rows else 0)))
-            elif not rows:
-                continue
-            yield Texts(head, list(map(result.get_value, range(rows), repeat(last))))
-
-
-_IDLE = pq.TransactionStatus.IDLE
-
-
-def _send(connection: psycopg.Connection[Any], message: bytes) -> None:
-    driver = connection.pgconn
-    driver.send_query(message)
-    if capabilities.has_stream_chunked():
-        driver.set_chunked_rows_mode(_BATCH_ROWS)
-    else:  # a libpq before 17: row by row
-        driver.set_single_row_mode()
-    connection.wait(generators.send(driver))
-
-
-def _results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
-    """Read the results of a message to its end; what is there already needs no waiting."""
-    driver = connection.pgconn
-    failure: psycopg.Error | None = None
-    while True:
-        is_there = not driver.is_busy()
-        result = driver.get_result() if is_there else connection.wait(generators.fetch(driver))
-        if result is None:
-            break
-        if result.status == pq.ExecStatus.FATAL_ERROR:
-            failure = errors.error_from_result(result)
-        elif failure is None:
-            yield result
-    if failure:
-        raise failure
-
-
-def _end(connection: psycopg.Connection[Any]) -> None:
-    """Leave the connection ready for another statement, whatever became of this one."""
-    driver = connection.pgconn
-    if driver.transaction_status != pq.TransactionStatus.ACTIVE:
-        return
-    try:
-        connection.cancel_safe(timeout=_CANCEL_TIMEOUT_SECONDS)
-        while connection.wait(generators.fetch(driver)) is not None:
-            pass
-    except psycopg.Error:
-        connection.close()
 
 
 def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:

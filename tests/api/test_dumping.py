@@ -10,6 +10,7 @@ import time
 import tracemalloc
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 from decimal import Decimal
@@ -483,16 +484,22 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the records be replaced some times between describing and reading them."""
     calls = iter(range(times))
 
+    def touch(resource: Resource) -> None:
+        Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
+        connection.close()
+
     def found(resource: Resource) -> Relation:
         if next(calls, None) is not None:
+            with ThreadPoolExecutor(1) as other:  # has a connection of its own, and commits
+                other.submit(touch, resource).result()
             assert resource.current_load
-            Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
             resource.current_load.pk = 2**40
         return relation_of(resource)
 
     monkeypatch.setattr("datastore_search.api.dumping.views.relation_of", found)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_records_that_were_replaced_are_looked_for_again(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -501,6 +508,7 @@ def test_records_that_were_replaced_are_looked_for_again(
     assert len(ids_of(dump(client, resource))) == 6
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_resource_that_is_replaced_over_and_over_is_not_available(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
