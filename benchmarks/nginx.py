@@ -19,6 +19,7 @@ CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "nginx.conf"
 #: What stands around it in a system's own ``nginx.conf``.
 _MAIN = """
 daemon off;
+worker_processes auto;
 pid {folder}/nginx.pid;
 error_log {folder}/error.log;
 {user}

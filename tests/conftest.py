@@ -17,6 +17,7 @@ from django.db import connection
 from datastore_search import storage
 from datastore_search.loading import jobs
 from datastore_search.models import Resource
+from datastore_search.storage import admission
 
 from .builders import make_resource
 
@@ -31,7 +32,7 @@ settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.Immediate
 @pytest.fixture(autouse=True)
 def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what is queued at once in tests that are one transaction, and so never commit."""
-    if {"transactional_db", "live_server"}.isdisjoint(request.fixturenames):
+    if not _commits(request):
         monkeypatch.setattr(jobs, "when_committed", lambda call: call())
 
 
@@ -39,11 +40,23 @@ def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
 def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
     """Drop the record tables of tests that commit: the flush after them knows nothing of these."""
     yield
-    if {"transactional_db", "live_server"}.isdisjoint(request.fixturenames):
+    if not _commits(request):
         return
     with django_db_blocker.unblock():
         for load_id in storage.stored_loads(connection):
             storage.drop_records(connection, load_id)
+
+
+def _commits(request: pytest.FixtureRequest) -> bool:
+    marker = request.node.get_closest_marker("django_db")
+    is_marked = marker is not None and marker.kwargs.get("transaction", False)
+    return is_marked or not {"transactional_db", "live_server"}.isdisjoint(request.fixturenames)
+
+
+@pytest.fixture(autouse=True)
+def no_flood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget that a test before has refused slow searches."""
+    monkeypatch.setattr(admission, "_searches", admission._Searches())
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ should hold a full page, so that nobody walks a million records in vain.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import LiteralString
 
@@ -103,7 +104,8 @@ def read_page(look: Look, relation: Relation, query: Query) -> Page:
     Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
     ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when the resource must be read again.
     """
-    with anticipated(plain=query.plain):
+    admission = nullcontext() if query.is_light else look.session.admitted()
+    with admission, anticipated(plain=query.plain):
         statements = statements_of(look.connection, relation, query)
         return _Reader(look, relation, statements, query).page()
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..filters import Condition
+from ..filters import AnyOf, Condition
 from .spooling import Spool
 
 #: The key of every record.
@@ -15,6 +15,10 @@ ID = "_id"
 
 #: Pages of more records are spooled.
 _LIMIT_IN_MEMORY = 1_000
+
+
+#: Pages of more records may take their time.
+_LIGHT_LIMIT = 100
 
 
 class RecordsFormat(StrEnum):
@@ -64,6 +68,17 @@ class Query:
     def is_large(self) -> bool:
         """Tell whether a page may be too large for memory."""
         return self.limit is not None and self.limit > _LIMIT_IN_MEMORY
+
+    @property
+    def is_light(self) -> bool:
+        """Tell whether the keys alone lead to its few records, in milliseconds in any table."""
+        return (
+            self.limit is not None
+            and self.limit <= _LIGHT_LIMIT
+            and not (self.q or self.q_fields or self.distinct)
+            and (not self.sort or self.sort[0].field == ID)
+            and all(isinstance(each, AnyOf) and each.field == ID for each in self.filters)
+        )
 
     @property
     def is_text(self) -> bool:

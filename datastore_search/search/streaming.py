@@ -172,13 +172,15 @@ class Stream(Iterator[bytes]):
         """
         Open a stream, anew when the records are replaced before its first blocks are read.
 
-        Raises: ``UnsteadyResource``; otherwise as the stream itself.
+        Raises: ``UnsteadyResource``; ``TooManySlowSearches`` in a flood, too; otherwise as the
+        stream itself.
         """
-        return within_time_of(
-            client,
-            lambda limit: steadily(lambda: cls(name, begin, client, limit)),
-            conf.DUMP_TIMEOUT,
-        )
+        with storage.admitted():
+            return within_time_of(
+                client,
+                lambda limit: steadily(lambda: cls(name, begin, client, limit)),
+                conf.DUMP_TIMEOUT,
+            )
 
     def __next__(self) -> bytes:
         return self._ahead.pop(0) if self._ahead else self._step()[1]

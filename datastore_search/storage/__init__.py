@@ -5,6 +5,7 @@ This package knows tables and connections, no models.
 """
 
 from ..table_shape import FIELDS_MOST
+from .admission import admitted
 from .batches import Gather, Texts
 from .filling import create_records
 from .indexes import (
@@ -57,6 +58,7 @@ __all__ = [
     "Watched",
     "add_orders",
     "add_rows",
+    "admitted",
     "cancel_statements",
     "cast_texts",
     "change_records",

@@ -16,6 +16,7 @@ from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
 from ..clients import Client
+from .admission import admitted
 from .batches import BatchCursor, Found, Gather
 from .watchdog import Watched
 
@@ -83,6 +84,14 @@ class Session:
         """
         settings = _FOR_SCANNING if is_scan else {}
         return self._run(lambda: self._gather_texts(text, parameters, settings, gather))
+
+    def admitted(self) -> AbstractContextManager[None]:
+        """
+        Begin a search that may be slow.
+
+        Raises: ``TooManySlowSearches`` when there is a flood of them; never for the program itself.
+        """
+        return nullcontext() if self._client is None else admitted()
 
     def watched(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch what others run over the connection during a block, as the session's statements."""

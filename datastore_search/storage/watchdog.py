@@ -31,6 +31,7 @@ from ..exceptions import (
     TooManySlowSearches,
 )
 from ..slots import Slots
+from .admission import note_flood
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,9 @@ class Watched:
             return QueryTooSlow()
         if self._needs_slot and not self._has_slot:
             self._has_slot = _watchdog.slots.acquire()
-            return None if self._has_slot else TooManySlowSearches()
+            if not self._has_slot:
+                note_flood()
+                return TooManySlowSearches()
         return None
 
     def _cancel(self) -> None:

@@ -499,18 +499,16 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datastore_search.api.dumping.views.relation_of", found)
 
 
-@pytest.mark.django_db(transaction=True)
 def test_records_that_were_replaced_are_looked_for_again(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    transactional_db: None, client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced(3, monkeypatch)
 
     assert len(ids_of(dump(client, resource))) == 6
 
 
-@pytest.mark.django_db(transaction=True)
 def test_a_resource_that_is_replaced_over_and_over_is_not_available(
-    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+    transactional_db: None, client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replaced(99, monkeypatch)
 

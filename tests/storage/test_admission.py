@@ -1,0 +1,162 @@
+"""A flood of slow searches: what is refused at once meanwhile, and what is answered as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client as Browser
+
+from datastore_search.exceptions import TooManySlowSearches
+from datastore_search.models import Resource
+from datastore_search.search import Query, answer_from, search
+from datastore_search.storage import admission
+
+from ..builders import error_of, make_resource, make_slow
+
+API = "/en/api/action/datastore_search"
+
+#: What takes milliseconds in any table.
+LIGHT = [
+    f"{API}?resource_id={{id}}",
+    f"{API}?resource_id={{id}}&limit=5&offset=3",
+    f"{API}?resource_id={{id}}&limit=0",
+    f'{API}?resource_id={{id}}&filters={{{{"_id": [1, 2]}}}}',
+    f"{API}?resource_id={{id}}&sort=_id desc",
+    "/en/api/action/datastore_info?id={id}",
+    "/en/datastore/{id}/",
+]
+
+#: What may be slow.
+HEAVY = [
+    f"{API}?resource_id={{id}}&limit=101",
+    f"{API}?resource_id={{id}}&q=river",
+    f'{API}?resource_id={{id}}&q={{{{"subject": "a"}}}}',
+    f'{API}?resource_id={{id}}&filters={{{{"subject": "air"}}}}',
+    f'{API}?resource_id={{id}}&filters={{{{"_id": {{{{"gt": 1}}}}}}}}',
+    f"{API}?resource_id={{id}}&sort=subject",
+    f"{API}?resource_id={{id}}&distinct=true&fields=subject",
+    "/en/datastore/dump/{id}",
+    "/en/datastore/{id}/?q=river",
+]
+
+
+@pytest.fixture
+def full(settings: Any) -> Iterator[None]:
+    """As many searches that may be slow as there are slots."""
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    with ExitStack() as stack:
+        for _search in range(2):
+            stack.enter_context(admission.admitted())
+        yield
+
+
+@pytest.fixture
+def flood(full: None) -> None:
+    """A flood of slow searches, all slots of which are taken."""
+    admission.note_flood()
+
+
+@pytest.mark.parametrize("address", HEAVY)
+def test_what_may_be_slow_is_refused_at_once_in_a_flood(
+    client: Browser, resource: Resource, flood: None, address: str
+) -> None:
+    response = client.get(address.format(id=resource.pk))
+
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    assert "The search takes long, and others that take long are running already" in (
+        response.content.decode()
+    )
+
+
+@pytest.mark.parametrize("address", LIGHT)
+def test_what_is_light_is_answered_in_a_flood(
+    client: Browser, resource: Resource, flood: None, address: str
+) -> None:
+    assert client.get(address.format(id=resource.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("address", [*LIGHT, *HEAVY])
+def test_everything_is_begun_while_there_is_no_flood(
+    client: Browser, resource: Resource, full: None, address: str
+) -> None:
+    assert client.get(address.format(id=resource.pk)).status_code == 200
+
+
+@pytest.mark.parametrize("address", HEAVY)
+def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
+    client: Browser, resource: Resource, settings: Any, address: str
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    with admission.admitted():
+        admission.note_flood()
+
+        response = client.get(address.format(id=resource.pk))
+
+        assert response.status_code == 200
+        with closing(response):
+            b"".join(response)  # a dump, too, gives its place back
+
+
+def test_a_search_that_found_no_slot_begins_a_flood(
+    client: Browser, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    other = make_resource()
+    address = f"{API}?resource_id={other.pk}&q=river"
+    make_slow(resource)
+    with admission.admitted():
+        assert client.get(address).status_code == 200
+
+        error_of(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
+
+        error_of(client.get(address), 503, "Service Unavailable")
+    assert client.get(address).status_code == 200
+
+
+def test_a_flood_ends(
+    client: Browser, resource: Resource, full: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "_FLOOD_SECONDS", 0.0)
+    admission.note_flood()
+
+    assert client.get(f"{API}?resource_id={resource.pk}&q=river").status_code == 200
+
+
+def test_what_the_client_has_already_is_not_searched_for_in_a_flood(
+    client: Browser, resource: Resource, full: None
+) -> None:
+    address = f"{API}?resource_id={resource.pk}&q=river"
+    tag = client.get(address)["ETag"]
+    admission.note_flood()
+
+    assert client.get(address, headers={"If-None-Match": tag}).status_code == 304
+
+
+def test_what_fails_gives_its_place_back(client: Browser, resource: Resource, flood: None) -> None:
+    places = len(admission._searches.begun)
+
+    for address in ("?q=river&sort=nope", "?q=river", "?filters=nope"):
+        response = client.get(f"{API}{address}&resource_id={resource.pk}")
+        assert response.status_code in {409, 503}
+
+    assert len(admission._searches.begun) == places
+
+
+def test_a_resource_that_is_not_there_is_not_found_in_a_flood(
+    client: Browser, db: None, flood: None
+) -> None:
+    error_of(client.get(f"{API}?resource_id={uuid4()}&q=a"), 404, "Not Found Error")
+
+
+def test_the_program_itself_is_never_refused(resource: Resource, flood: None) -> None:
+    page = answer_from(resource.pk, lambda look: search(look, Query(limit=5, q="river")))
+
+    with closing(page):
+        assert page.total is not None
+    with pytest.raises(TooManySlowSearches), admission.admitted():
+        pass
