@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,7 +142,7 @@ def settings() -> list[str]:
     return [
         f"DATASTORE_SEARCH_{name}"
         for name, value in vars(Settings).items()
-        if isinstance(value, property)
+        if isinstance(value, cached_property)
     ]
 
 
