@@ -121,18 +121,27 @@ class Look:
         return [row[1:] for row in rows]
 
     def texts(
-        self, statement: Clause, gather: storage.Gather[Answer], *, is_scan: bool = False
+        self,
+        statement: Clause,
+        gather: storage.Gather[Answer],
+        *,
+        batch_rows: int | None = None,
+        is_scan: bool = False,
     ) -> Answer:
         """
         Run a statement whose rows differ in the last column alone, and gather their texts.
 
-        ``is_scan`` is for a statement that may look at half a table.
+        ``batch_rows`` and ``is_scan`` are those of ``storage.Session.texts``.
 
         Raises: ``Outdated`` when it has seen another version.
         """
         if self._version is None:
             return self._session.texts(
-                statement.text, statement.parameters, gather, is_scan=is_scan
+                statement.text,
+                statement.parameters,
+                gather,
+                batch_rows=batch_rows,
+                is_scan=is_scan,
             )
         is_compared = False
 
@@ -147,6 +156,7 @@ class Look:
         found = self._session.texts(
             *_with(self._version, statement),
             lambda batches: gather(compared(batches)),
+            batch_rows=batch_rows,
             is_scan=is_scan,
         )
         if not is_compared:  # there is no row

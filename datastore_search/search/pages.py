@@ -200,7 +200,7 @@ class _Reader:
         return self._total_and_records(statements.combined())
 
     def _total_and_records(self, statement: Clause) -> tuple[int, list[bytes] | Spool]:
-        found: Found = self._look.texts(statement, gather)
+        found = self._found(statement)
         (total,) = found.head
         return int(total or 0), found.records
 
@@ -224,8 +224,7 @@ class _Reader:
         elif query.is_large:
             options, statement = ONE_TEXT, statements.page(way, window, begin=",")
         else:
-            page = statements.page(way, window)
-            found: Found = self._look.texts(page, gather, is_scan=statements.is_ranked)
+            found = self._found(statements.page(way, window), is_scan=statements.is_ranked)
             return found.records, found.count
         with (
             self._look.session.watched(),
@@ -233,6 +232,13 @@ class _Reader:
         ):
             lines = _Counting(map(bytes, copy))
             return (Spool.of_text if query.is_text else Spool.of_list)(lines), lines.count
+
+    def _found(self, statement: Clause, *, is_scan: bool = False) -> Found:
+        sizes = self._relation.sizes
+        batch_rows = sizes.batch_rows(self._query.limit)
+        found: Found = self._look.texts(statement, gather, batch_rows=batch_rows, is_scan=is_scan)
+        sizes.note(found.count, found.size_bytes)
+        return found
 
     def _last(self, way: Way) -> int | None:
         """Read the last ``_id`` of the page, if somebody wants to go on from it."""

@@ -10,6 +10,7 @@ from .. import storage
 from ..exceptions import UnknownResource
 from ..filters import Clause
 from ..models import Resource
+from .record_sizes import RecordSizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,7 +22,7 @@ class Relation:
     ``sparse`` some records lack, and of those that are ``ordered`` there is an index; ``rows``
     counts all records where that is known, and ``common`` those of some values, by field and JSON
     text.  By the column ``place`` a statement fetches again what it has found: of a table, where a
-    record lies.
+    record lies.  ``sizes`` are what answers have shown of its records.
     """
 
     source: Clause
@@ -32,6 +33,7 @@ class Relation:
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
     common: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sizes: RecordSizes = field(default_factory=RecordSizes)
 
 
 def relation_of(resource: Resource) -> Relation:

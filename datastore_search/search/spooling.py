@@ -136,6 +136,7 @@ class Found:
     head: tuple[bytes | None, ...]
     records: list[bytes] | Spool
     count: int
+    size_bytes: int
 
 
 def gather(batches: Iterator[storage.Texts]) -> Found:
@@ -154,8 +155,8 @@ def gather(batches: Iterator[storage.Texts]) -> Found:
         size += sum(map(len, some))
         if size > MEMORY_BYTES:
             spool = Spool.of_members(chain(texts, _texts(batches)))
-            return Found(head, spool, len(spool))
-    return Found(head, _listed(texts), len(texts))
+            return Found(head, spool, len(spool), spool.size)
+    return Found(head, _listed(texts), len(texts), size)
 
 
 def _listed(texts: Sequence[bytes]) -> list[bytes]:

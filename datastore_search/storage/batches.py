@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from psycopg import capabilities, errors, generators, pq
-
-#: Rows of texts that are in memory at once, for each may have megabytes.  A batch costs some
-#: microseconds.
-_BATCH_ROWS = 32
 
 #: Seconds for which a statement that nobody reads any more is asked to end.
 _CANCEL_TIMEOUT_SECONDS = 5.0
@@ -42,18 +38,29 @@ class BatchCursor(psycopg.ClientCursor[Any]):
     """
     A cursor that hands on rows in batches while PostgreSQL sends them, and keeps none.
 
+    Each batch costs some microseconds, and more while other threads wait for Python's lock.
+
     ``psycopg`` has this as ``stream``, by a protocol that takes only one statement in a message.
 
     Source: libpq, "Retrieving Query Results in Chunks".
     """
 
     def __init__(
-        self, connection: psycopg.Connection[Any], before: int, gather: Gather[Any]
+        self,
+        connection: psycopg.Connection[Any],
+        before: int,
+        gather: Gather[Any],
+        batch_rows: int | None,
     ) -> None:
-        """Gather the rows of the statement that has so many others ``before`` it in its message."""
+        """
+        Gather the rows of the statement that has so many others ``before`` it in its message.
+
+        ``batch_rows`` are in memory at once; None for all rows.
+        """
         super().__init__(connection)
         self._before = before
         self._gather = gather
+        self._batch_rows = batch_rows
         self.gathered: Any = None
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
@@ -66,7 +73,7 @@ class BatchCursor(psycopg.ClientCursor[Any]):
             super().execute(b"")  # begins the transaction
         with connection.lock:
             try:
-                _send(connection, message)
+                _send(connection, message, self._batch_rows)
                 self.gathered = self._gather(self._batches())
             finally:
                 _end(connection)
@@ -74,7 +81,8 @@ class BatchCursor(psycopg.ClientCursor[Any]):
 
     def _batches(self) -> Iterator[Texts]:
         before, head = self._before, None
-        for result in _results(self.connection):
+        results = _all_results if self._batch_rows is None else _results
+        for result in results(self.connection):
             if before:
                 before -= result.status == pq.ExecStatus.TUPLES_OK  # the end of its rows
                 continue
@@ -86,14 +94,25 @@ class BatchCursor(psycopg.ClientCursor[Any]):
             yield Texts(head, list(map(result.get_value, range(rows), repeat(last))))
 
 
-def _send(connection: psycopg.Connection[Any], message: bytes) -> None:
+def _send(connection: psycopg.Connection[Any], message: bytes, batch_rows: int | None) -> None:
     driver = connection.pgconn
     driver.send_query(message)
+    if batch_rows is None:
+        return
     if capabilities.has_stream_chunked():
-        driver.set_chunked_rows_mode(_BATCH_ROWS)
+        driver.set_chunked_rows_mode(batch_rows)
     else:  # a libpq before 17: row by row
         driver.set_single_row_mode()
     connection.wait(generators.send(driver))
+
+
+def _all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresult]:
+    """Read the results of a message, all at once."""
+    results: list[pq.abc.PGresult] = connection.wait(generators.execute(connection.pgconn))
+    for result in results:
+        if result.status == pq.ExecStatus.FATAL_ERROR:
+            raise errors.error_from_result(result)
+    return results
 
 
 def _results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:

@@ -73,17 +73,18 @@ class Session:
         parameters: Sequence[Any],
         gather: Gather[Found],
         *,
+        batch_rows: int | None = None,
         is_scan: bool = False,
     ) -> Found:
         """
         Run a statement whose rows differ in the last column alone, and return what is gathered.
 
-        ``gather`` gets the rows in batches of a few, so that it decides how many of them are in
-        memory at once; there is at least one batch.  ``is_scan`` is for a statement that may look
-        at half a table.
+        ``gather`` gets the rows in batches of ``batch_rows``, or all of them in one, so that it
+        decides how many of them are in memory at once; there is at least one batch.  ``is_scan`` is
+        for a statement that may look at half a table.
         """
         settings = _FOR_SCANNING if is_scan else {}
-        return self._run(lambda: self._gather_texts(text, parameters, settings, gather))
+        return self._run(lambda: self._gather_texts(text, parameters, settings, gather, batch_rows))
 
     def admitted(self) -> AbstractContextManager[None]:
         """
@@ -125,13 +126,14 @@ class Session:
         parameters: Sequence[Any],
         settings: Mapping[str, str],
         gather: Gather[Found],
+        batch_rows: int | None,
     ) -> Found:
         with ExitStack() as stack:
             if not self._settings and settings:
                 keeping = stack.enter_context(_client_cursor(self.connection))
                 stack.enter_context(_kept(keeping, settings))
             before, message = self._message(text, settings)
-            batches = BatchCursor(self.connection.connection, before, gather)
+            batches = BatchCursor(self.connection.connection, before, gather, batch_rows)
             cursor = stack.enter_context(_wrapped(self.connection, batches))
             with self.watched():
                 cursor.execute(message, parameters)

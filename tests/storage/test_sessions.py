@@ -161,12 +161,23 @@ NUMBERS = sql.SQL("SELECT 'head', generate_series(1, %s)")
 
 
 @READING
-@pytest.mark.parametrize(("rows", "sizes"), [(0, [0]), (1, [1]), (32, [32]), (70, [32, 32, 6])])
-def test_texts_come_in_batches_of_a_few(
-    transactional_db: None, way: Way, rows: int, sizes: list[int]
+@pytest.mark.parametrize(
+    ("rows", "batch_rows", "sizes"),
+    [
+        (0, 32, [0]),
+        (1, 32, [1]),
+        (32, 32, [32]),
+        (70, 32, [32, 32, 6]),
+        (3, 1, [1, 1, 1]),
+        (0, None, [0]),
+        (70, None, [70]),
+    ],
+)
+def test_texts_come_in_batches(
+    transactional_db: None, way: Way, rows: int, batch_rows: int | None, sizes: list[int]
 ) -> None:
     with way(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.texts(NUMBERS, [rows], list)
+        batches = session.texts(NUMBERS, [rows], list, batch_rows=batch_rows)
 
     assert [len(batch.last) for batch in batches] == sizes
     assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
@@ -178,7 +189,7 @@ def test_texts_come_one_by_one_from_a_libpq_without_batches(
 ) -> None:
     monkeypatch.setattr(capabilities, "has_stream_chunked", lambda: False)
     with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.texts(NUMBERS, [3], list)
+        batches = session.texts(NUMBERS, [3], list, batch_rows=32)
 
     assert batches == [storage.Texts((b"head",), [text]) for text in (b"1", b"2", b"3")]
 
@@ -193,14 +204,15 @@ def test_a_statement_whose_rows_nobody_wants_ends(transactional_db: None, way: W
         pytest.raises(KeyError),
         way(connection, timedelta(hours=1), 2**20) as session,
     ):
-        session.texts(NUMBERS, [10**12], gather)  # would take days
+        session.texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
 
     with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
         assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
 
 
+@pytest.mark.parametrize("batch_rows", [32, None])
 def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable(
-    transactional_db: None,
+    transactional_db: None, batch_rows: int | None
 ) -> None:
     seen: list[int] = []
 
@@ -210,7 +222,7 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
     failing = sql.SQL("SELECT 1 / (100 - n) FROM generate_series(1, 200) AS n")
     with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
         with pytest.raises(DatabaseError, match="division by zero"):
-            session.texts(failing, [], gather)
+            session.texts(failing, [], gather, batch_rows=batch_rows)
         assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
 
     assert sum(seen) < 100

@@ -1,0 +1,37 @@
+"""How many records are read at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from datastore_search.search.record_sizes import RecordSizes
+
+
+def sizes_of(*answers: tuple[int, int]) -> RecordSizes:
+    sizes = RecordSizes()
+    for count, size_bytes in answers:
+        sizes.note(count, size_bytes)
+    return sizes
+
+
+@pytest.mark.parametrize(
+    ("answers", "rows"),
+    [
+        ([], 32),
+        ([(0, 0)], 32),
+        ([(5, 2_000)], 100),
+        ([(1, 100_000)], 20),
+        ([(1_000, 110_000_000)], 19),
+        ([(3, 2**30)], 1),
+        ([(10, 1_000_000), (10, 1_000)], 20),  # the larger ones decide, whatever came later
+        ([(10, 1_000), (10, 1_000_000)], 20),
+    ],
+)
+def test_so_many_records_are_read_at_once_as_two_megabytes_hold(
+    answers: list[tuple[int, int]], rows: int
+) -> None:
+    sizes = sizes_of(*answers)
+
+    assert sizes.batch_rows(rows) is None
+    assert sizes.batch_rows(rows + 1) == rows
+    assert sizes.batch_rows(None) == rows
