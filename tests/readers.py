@@ -6,17 +6,24 @@ import threading
 from typing import Self
 
 from django.db import connections
+from django.test import override_settings
 
 
 class ReaderThreads:
-    """Readers that look again and again, until one of them finds a fault or the block ends."""
+    """
+    Readers that look again and again, until one of them finds a fault or the block ends.
+
+    Any search is slow on a machine that does much else, and may then have a slot.
+    """
 
     def __init__(self, *, count: int) -> None:
         self.faults: list[object] = []
         self.done = threading.Event()
+        self._slots = override_settings(DATASTORE_SEARCH_SLOW_STATEMENTS_MAX=count)
         self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
 
     def __enter__(self) -> Self:
+        self._slots.enable()
         for thread in self._threads:
             thread.start()
         return self
@@ -25,6 +32,7 @@ class ReaderThreads:
         self.done.set()
         for thread in self._threads:
             thread.join()
+        self._slots.disable()
 
     def look(self) -> None:
         """Look once, and note in ``faults`` what cannot be."""

@@ -26,6 +26,7 @@ from benchmarks.abuse.tables import fat_text
 from benchmarks.abuse.watching import Watched
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
+from example_project.management.commands.serve import THREADS
 
 from .builders import ask, make_resource
 from .loading.workers import database_url
@@ -232,7 +233,7 @@ def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
 
     assert done.returncode == ("The portal gave way." in done.stdout), done.stderr
     assert "; 200: 100\n" in done.stdout
-    assert "200 records; 2 workers of 4 threads, behind nginx; 2 s" in done.stdout
+    assert f"200 records; 2 workers of {THREADS} threads, behind nginx; 2 s" in done.stdout
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", done.stdout, re.MULTILINE)
     assert re.search(r"^long-ids +60 +60 +413, ", done.stdout, re.MULTILINE)
     connection.ensure_connection()
