@@ -84,8 +84,7 @@ class Version(models.Func):
 
     #: Reads the version of the resource whose id follows.
     read: LiteralString = (
-        "SELECT versioned.xmin::text || versioned.ctid::text"
-        " || extract(epoch FROM versioned.modified)::text"
+        "SELECT concat(versioned.xmin, versioned.ctid, versioned.modified)"
         " FROM datastore_search_resource AS versioned WHERE versioned.id = "
     )
     template = f"({read}%(expressions)s)"

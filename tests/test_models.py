@@ -168,7 +168,6 @@ def test_the_version_holds_more_than_what_a_new_server_may_repeat(resource: Reso
     described = Resource.objects.described(resource.pk)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT xmin::text, ctid::text, extract(epoch FROM modified)::text"
-            " FROM datastore_search_resource"
+            "SELECT xmin::text, ctid::text, modified::text FROM datastore_search_resource"
         )
         assert described.version == "".join(cursor.fetchone())
