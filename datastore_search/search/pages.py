@@ -8,7 +8,7 @@ should hold a full page, so that nobody walks a million records in vain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import LiteralString
@@ -230,8 +230,8 @@ class _Reader:
             self._look.session.watched(),
             copied(self._look.connection, statement, sql.SQL(options)) as copy,
         ):
-            lines = _Counting(map(bytes, copy))
-            return (Spool.of_text if query.is_text else Spool.of_list)(lines), lines.count
+            spool = (Spool.of_text if query.is_text else Spool.of_list)(map(bytes, copy))
+            return spool, copy.cursor.rowcount
 
     def _found(self, statement: Clause, *, is_scan: bool = False) -> Found:
         sizes = self._relation.sizes
@@ -246,19 +246,6 @@ class _Reader:
             return None
         ((last_id,),) = self._look.rows(self._statements.last_id(way))
         return None if last_id is None else int(last_id)
-
-
-class _Counting(Iterator[bytes]):
-    """Rows that are counted as they pass."""
-
-    def __init__(self, rows: Iterator[bytes]) -> None:
-        self._rows = rows
-        self.count = 0
-
-    def __next__(self) -> bytes:
-        row = next(self._rows)
-        self.count += 1
-        return row
 
 
 def _close(records: list[bytes] | Spool) -> None:

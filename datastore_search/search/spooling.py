@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
 from .. import storage
@@ -26,6 +26,9 @@ MEMORY_BYTES = 4 * 2**20
 
 #: So much is read, and sent, at once.
 BLOCK_BYTES = 2**16
+
+#: Lines that are in memory at once, for each may have megabytes.
+_LINES_AT_ONCE = 32
 
 
 class Spool:
@@ -116,7 +119,7 @@ class Spool:
         """Make a JSON list of lines: the texts of its members, a comma before each."""
         lines = iter(rows)
         first = next(lines, b"")
-        return cls(b"[" + first[1:], lines, b"]")
+        return cls(b"[" + first[1:], _blocks(lines), b"]")
 
     @classmethod
     def of_text(cls, rows: Iterable[bytes]) -> Spool:
@@ -175,9 +178,9 @@ def _texts(batches: Iterable[storage.Texts]) -> Iterator[bytes]:
 
 def _blocks(rows: Iterable[bytes]) -> Iterator[bytes]:
     """Put lines together, for a call for each would take too long."""
-    block = bytearray()
-    for row in rows:
-        block += row
+    block, lines = bytearray(), iter(rows)
+    while some := b"".join(islice(lines, _LINES_AT_ONCE)):
+        block += some
         if len(block) >= BLOCK_BYTES:
             yield bytes(block)
             block.clear()

@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
-from typing import Self, TypeVar
+from itertools import chain
+from typing import Never, Self, TypeVar
 from weakref import finalize
 
 from django.db import connections, router
@@ -70,23 +71,23 @@ class Reading:
         """Read rows of cells as CSV, in the manner of PostgreSQL, each with its line's end."""
         options = sql.SQL(_CSV).format(sql.Literal(delimiter))
         with self._copied(self._statements.cells(self._way()), options) as copy:
-            yield self._whole(map(bytes, copy))
+            yield self._whole(copy, map(bytes, copy))
 
     @contextmanager
     def lists(self) -> Iterator[Iterator[bytes]]:
         """Read rows as the JSON texts of lists, each with its line's end."""
         with self._copied(self._statements.page(self._way()), sql.SQL(ONE_TEXT)) as copy:
-            yield self._whole(map(bytes, copy))
+            yield self._whole(copy, map(bytes, copy))
 
     @contextmanager
     def cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
         """Read rows of cells as they would stand in CSV, None for null."""
         with self._copied(self._statements.cells(self._way()), sql.SQL(_CELLS)) as copy:
-            yield self._whole(copy.rows())
+            yield self._whole(copy, copy.rows())
 
-    def _whole(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _whole(self, copy: Copy, rows: Iterator[Row]) -> Iterator[Row]:
         """
-        Pass rows on, and make sure in the end that none is missing where their number is known.
+        Pass the rows of a copy on; where their number is known, make sure that none is missing.
 
         Raises: ``RecordsIncomplete``.
         """
@@ -95,7 +96,8 @@ class Reading:
             return rows
         promised = max(0, known - self._query.offset)
         limit = self._query.limit
-        return _counted(rows, promised if limit is None else min(promised, limit))
+        promised = promised if limit is None else min(promised, limit)
+        return chain(rows, _check_number(copy, promised))
 
     def _way(self) -> Way:
         """Count the matches when only some are wanted; without a limit PostgreSQL plans well."""
@@ -270,12 +272,15 @@ def _steps(
         raise
 
 
-def _counted(rows: Iterator[Row], promised: int) -> Iterator[Row]:
-    count = 0
-    for count, row in enumerate(rows, 1):  # noqa: B007 - it is needed after the last row
-        yield row
-    if count < promised:
+def _check_number(copy: Copy, promised: int) -> Iterator[Never]:
+    """
+    Give nothing, after the last row of a copy.
+
+    Raises: ``RecordsIncomplete``.
+    """
+    if copy.cursor.rowcount < promised:
         raise RecordsIncomplete
+    yield from ()
 
 
 def _watched(
