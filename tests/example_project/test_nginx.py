@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -260,6 +261,8 @@ def test_answers_are_compressed_for_who_takes_them_so(server: str) -> None:
 
 
 def test_connections_to_the_portal_are_used_again(server: str) -> None:
-    ports = {json.loads(send(server, "GET", ACTION)[1])["port"] for _ in range(5)}
+    processes = os.cpu_count() or 1  # of nginx, each with connections of its own
+    requests = range(5 * processes)
+    ports = {json.loads(send(server, "GET", ACTION)[1])["port"] for _ in requests}
 
-    assert len(ports) == 1
+    assert len(ports) <= processes
