@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
@@ -156,7 +156,8 @@ class Stream(Iterator[bytes]):
         # Also of a response that somebody threw away.  The source knows neither the stream nor the
         # response, so it is whole when they go.
         self._end = finalize(self, self._source.close)
-        self._end.atexit = False  # type: ignore[misc] # a property, which the stubs do not know
+        # At the end of the process a thread may still read: what it holds ends with the process.
+        self._end.atexit = False  # type: ignore[misc] # the stubs do not list the name as a slot
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
         self._ahead.append(first)
@@ -177,7 +178,7 @@ class Stream(Iterator[bytes]):
         Raises: ``UnsteadyResource``; ``TooManySlowSearches`` in a flood, too; otherwise as the
         stream itself.
         """
-        with storage.admitted():
+        with nullcontext() if client is None else storage.admitted():
             return within_time_of(
                 client,
                 lambda limit: steadily(lambda: cls(name, begin, client, limit)),

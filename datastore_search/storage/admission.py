@@ -27,6 +27,11 @@ class _Searches:
         self.begun: set[object] = set()
         self._flood_until = 0.0
 
+    def begin_anew(self) -> None:
+        """Forget the searches of the process that this one was forked from."""
+        self.begun.clear()
+        self._flood_until = 0.0
+
     def note_flood(self) -> None:
         self._flood_until = time.monotonic() + _FLOOD_SECONDS
 
@@ -37,6 +42,7 @@ class _Searches:
 
 
 _searches = _Searches()
+os.register_at_fork(after_in_child=_searches.begin_anew)
 
 
 def note_flood() -> None:
@@ -51,21 +57,11 @@ def admitted() -> Iterator[None]:
 
     Raises: ``TooManySlowSearches``.
     """
-    searches = _searches
-    if searches.must_refuse():
+    if _searches.must_refuse():
         raise TooManySlowSearches
     this = object()
-    searches.begun.add(this)
+    _searches.begun.add(this)
     try:
         yield
     finally:
-        searches.begun.remove(this)
-
-
-def _begin_anew() -> None:
-    """Forget the searches of the process that this one was forked from."""
-    global _searches  # noqa: PLW0603 - one for each process
-    _searches = _Searches()
-
-
-os.register_at_fork(after_in_child=_begin_anew)
+        _searches.begun.discard(this)  # a fork within the block has forgotten it

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
-from types import SimpleNamespace
 from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
-from psycopg import capabilities, errors, generators, pq
+from psycopg import adapt, capabilities, errors, generators, pq
 
 #: Seconds for which a statement that nobody reads any more is asked to end.
 _CANCEL_TIMEOUT_SECONDS = 5.0
@@ -66,14 +65,13 @@ class BatchCursor(psycopg.ClientCursor[Any]):
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Run a message, and gather the rows of its last statement."""
         connection = self.connection
-        message = self.mogrify(query, params).encode()
-        # Django's log of statements reads it from here.
-        self._query = SimpleNamespace(query=message)  # type: ignore[assignment] # and nothing else
         if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
             super().execute(b"")  # begins the transaction
+        self._tx = adapt.Transformer(self)
+        self._query = self._convert_query(query, params)  # Django's log of statements reads it
         with connection.lock:
             try:
-                _send(connection, message, self._batch_rows)
+                _send(connection, self._query.query, self._batch_rows)
                 self.gathered = self._gather(self._batches())
             finally:
                 _end(connection)
