@@ -58,19 +58,24 @@ class Standby:
         with psycopg.connect(primary.url) as connection:
             found = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
         assert found
-        wait(lambda: self._has(found[0]))
-
-    def _has(self, position: str) -> bool:
-        try:
-            return bool(self.run("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", position))
-        except psycopg.OperationalError:  # even a new connection may stand in the way of a replay
-            return False
+        wait(lambda: self.run("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", found[0]))
 
     def run(self, statement: str, *values: object) -> Any:
-        """Run a statement and give the first value of its first row."""
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            found = connection.execute(statement, values).fetchone()
-        return found and found[0]
+        """
+        Run a statement and give the first value of its first row.
+
+        Any statement, and even a new connection, may stand in the way of a replay, which ends it:
+        then it is run again.
+        """
+        deadline = time.monotonic() + _START_TIMEOUT_SECONDS
+        while True:
+            try:
+                with psycopg.connect(self.url, autocommit=True) as connection:
+                    found = connection.execute(statement, values).fetchone()
+                return found and found[0]
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
 
 
 @contextmanager

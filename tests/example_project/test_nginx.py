@@ -22,6 +22,7 @@ from datastore_search.models import Resource
 from example_project.management.commands.serve import web_server
 
 from ..builders import make_resource
+from ..deployment.servers import wait
 from ..loading.workers import PROJECT, database_url, environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
@@ -86,6 +87,15 @@ def connect(server: str, client: str, **options: int) -> socket.socket:
     made.bind((client, 0))
     made.connect((host, int(port)))
     return made
+
+
+def get(server: str, client: str) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send a request from an address of its own."""
+    with connect(server, client) as made:
+        made.sendall(f"GET {ACTION} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        answer = http.client.HTTPResponse(made)
+        answer.begin()
+        return answer, answer.read()
 
 
 def begin_body(server: str, client: str) -> socket.socket:
@@ -219,18 +229,19 @@ def test_a_portal_that_is_down_is_said_in_the_envelope(locale: str) -> None:
 
 def test_one_address_is_answered_twenty_requests_at_once(server: str) -> None:
     with ExitStack() as held:
-        for _ in range(20):
+        for _ in range(19):
             held.enter_context(begin_body(server, "127.0.3.1"))
-        with connect(server, "127.0.3.1") as made:
-            made.sendall(f"GET {ACTION} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
-            answer = http.client.HTTPResponse(made)
-            answer.begin()
-            refused = (answer, answer.read())
+        assert get(server, "127.0.3.1")[0].status == 200
+        # nginx may still count the request before, and its processes begin requests in no order.
+        for _ in range(2):
+            held.enter_context(begin_body(server, "127.0.3.1"))
+        wait(lambda: get(server, "127.0.3.1")[0].status == 429)
+        refused = get(server, "127.0.3.1")
         other = send(server, "GET", ACTION)
 
     found = envelope(refused, 429)
     assert found["error"]["__type"] == "Too Many Requests"
-    assert answer.getheader("Retry-After") == "1"
+    assert refused[0].getheader("Retry-After") == "1"
     assert other[0].status == 200
 
 
