@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from threading import Thread, Timer
@@ -190,6 +192,23 @@ def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Pat
 
     with pytest.raises(NoMemory):
         read(path)
+
+
+@override_settings(
+    DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20, DATASTORE_SEARCH_READ_MEMORY_BYTES=256 * 2**20
+)
+def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    chance = random.Random(0)
+    with path.open("w") as file:
+        file.write("a,b,c,d,e,f,g,h\n")
+        while file.tell() < 80 * 2**20:
+            text = chance.randbytes(100).hex()
+            cuts = sorted(chance.choices(range(len(text)), k=7))
+            cells = (text[slice(*ends)] for ends in pairwise((0, *cuts, None)))
+            file.write(",".join(f'"{cell}"' for cell in cells) + "\n")
+
+    read(path)  # is NoMemory where what was freed counts
 
 
 @override_settings(DATASTORE_SEARCH_UNPACKED_MAX_BYTES=100_000)

@@ -39,6 +39,14 @@ _LOOK_AGAIN = 0.1
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME")
 _LIBRARIES = ("LD_", "DYLD_")
 
+#: Memory that is free again goes back to the system, for the limit counts what is mapped: jemalloc,
+#: which DuckDB has, keeps all that it ever had, and glibc what lies below the last piece in use.
+_ALLOCATORS = {
+    "DUCKDB_JE_MALLOC_CONF": "retain:false",
+    "MALLOC_MMAP_THRESHOLD_": str(128 * 2**10),
+    "MALLOC_ARENA_MAX": "1",
+}
+
 _SETTINGS = (
     "LOAD_MEMORY_BYTES",
     "READ_CPU_SECONDS",
@@ -149,7 +157,8 @@ def _environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name in _ENVIRONMENT or name.startswith(_LIBRARIES)
     }
-    return kept | {"PYTHONPATH": os.pathsep.join(part or str(Path.cwd()) for part in sys.path)}
+    paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
+    return kept | _ALLOCATORS | {"PYTHONPATH": paths}
 
 
 def _answer_of(process: subprocess.Popen[bytes], asked: bytes) -> bytes:
