@@ -73,7 +73,7 @@ class Settings:
     @cached_property
     def SLOW_STATEMENTS_MAX(self) -> int:
         """Slow statements that a process runs at once, at most."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_STATEMENTS_MAX", 2))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_STATEMENTS_MAX", 1))
 
     @cached_property
     def LOCK_TIMEOUT(self) -> timedelta:

@@ -1,53 +1,66 @@
 """
 Admission: what may be slow is refused at once while there is a flood of it.
 
-The watchdog tells when it has cancelled a statement because there was no slot.  For some seconds
-after that no more searches that may be slow run at once than there are slots, so the others do not
-hold a thread even for a moment.  At other times every search is begun.
+The watchdog tells when it has cancelled a statement because there was no slot.  When that happens
+again and again, no more searches that may be slow run at once than there are slots, so the others
+do not hold a thread even for a moment.  At other times every search is begun.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..conf import conf
 from ..exceptions import TooManySlowSearches
 
-#: A flood is over when so long no statement was cancelled for want of a slot.
+#: There is a flood when so many statements found no slot within so many seconds.
+_FLOOD_STATEMENTS = 3
 _FLOOD_SECONDS = 5.0
+
+#: While all slots are taken a statement that has run for so long is cancelled, since a flood is
+#: likely.  In a flood, a search that has run for so long makes the flood last.
+SLOW_SECONDS_WHEN_FULL = 0.1
 
 
 class _Searches:
     """The searches of this process that may be slow."""
 
     def __init__(self) -> None:
-        self.begun: set[object] = set()
-        self._flood_until = 0.0
+        self.begun: dict[object, float] = {}
+        self._without_slot: deque[float] = deque(maxlen=_FLOOD_STATEMENTS)
 
     def begin_anew(self) -> None:
         """Forget the searches of the process that this one was forked from."""
         self.begun.clear()
-        self._flood_until = 0.0
+        self._without_slot.clear()
 
-    def note_flood(self) -> None:
-        self._flood_until = time.monotonic() + _FLOOD_SECONDS
+    def note_no_slot(self) -> None:
+        self._without_slot.append(time.monotonic())
 
     def must_refuse(self) -> bool:
-        if time.monotonic() >= self._flood_until:
+        now = time.monotonic()
+        if not self._is_flood(now) or len(self.begun) < max(1, conf.SLOW_STATEMENTS_MAX):
             return False
-        return len(self.begun) >= max(1, conf.SLOW_STATEMENTS_MAX)
+        if now - min(self.begun.copy().values(), default=now) >= SLOW_SECONDS_WHEN_FULL:
+            self.note_no_slot()
+        return True
+
+    def _is_flood(self, now: float) -> bool:
+        times = tuple(self._without_slot)
+        return len(times) == _FLOOD_STATEMENTS and now - times[0] < _FLOOD_SECONDS
 
 
 _searches = _Searches()
 os.register_at_fork(after_in_child=_searches.begin_anew)
 
 
-def note_flood() -> None:
+def note_no_slot() -> None:
     """Take note that a statement found no slot."""
-    _searches.note_flood()
+    _searches.note_no_slot()
 
 
 @contextmanager
@@ -60,8 +73,8 @@ def admitted() -> Iterator[None]:
     if _searches.must_refuse():
         raise TooManySlowSearches
     this = object()
-    _searches.begun.add(this)
+    _searches.begun[this] = time.monotonic()
     try:
         yield
     finally:
-        _searches.begun.discard(this)  # a fork within the block has forgotten it
+        _searches.begun.pop(this, None)  # a fork within the block has forgotten it

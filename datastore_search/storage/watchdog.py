@@ -31,17 +31,13 @@ from ..exceptions import (
     TooManySlowSearches,
 )
 from ..slots import Slots
-from .admission import note_flood
+from .admission import SLOW_SECONDS_WHEN_FULL, note_no_slot
 
 logger = logging.getLogger(__name__)
 
 #: A statement is slow once it has run for so long.  Nearly all searches of a million records end
 #: before; and a flood that finds no slot holds a thread for no longer.
 SLOW_SECONDS: Final = 0.5
-
-#: While all slots are taken a statement that has run for so long is cancelled: then a flood is
-#: likely, and it must not hold the other threads either.
-_SLOW_SECONDS_WHEN_FULL = 0.1
 
 #: How often the statements are looked at.
 _INTERVAL_SECONDS = 0.05
@@ -107,7 +103,7 @@ class Watched:
     def check(self, now: float) -> None:
         """Cancel what must not go on; the watchdog calls this again and again."""
         seconds = now - self._began
-        if seconds < (SLOW_SECONDS if self._may_get_slot() else _SLOW_SECONDS_WHEN_FULL):
+        if seconds < (SLOW_SECONDS if self._may_get_slot() else SLOW_SECONDS_WHEN_FULL):
             return
         with self._lock:
             if self._is_over:
@@ -128,7 +124,7 @@ class Watched:
         if self._needs_slot and not self._has_slot:
             self._has_slot = _watchdog.slots.acquire()
             if not self._has_slot:
-                note_flood()
+                note_no_slot()
                 return TooManySlowSearches()
         return None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -44,6 +45,12 @@ HEAVY = [
 ]
 
 
+def begin_flood() -> None:
+    """Let three statements find no slot."""
+    for _statement in range(3):
+        admission.note_no_slot()
+
+
 @pytest.fixture
 def full(settings: Any) -> Iterator[None]:
     """As many searches that may be slow as there are slots."""
@@ -57,7 +64,7 @@ def full(settings: Any) -> Iterator[None]:
 @pytest.fixture
 def flood(full: None) -> None:
     """A flood of slow searches, all slots of which are taken."""
-    admission.note_flood()
+    begin_flood()
 
 
 @pytest.mark.parametrize("address", HEAVY)
@@ -93,7 +100,7 @@ def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
 ) -> None:
     settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
     with admission.admitted():
-        admission.note_flood()
+        begin_flood()
 
         response = client.get(address.format(id=resource.pk))
 
@@ -102,7 +109,7 @@ def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
             b"".join(response)  # a dump, too, gives its place back
 
 
-def test_a_search_that_found_no_slot_begins_a_flood(
+def test_three_searches_that_found_no_slot_begin_a_flood(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
@@ -110,21 +117,69 @@ def test_a_search_that_found_no_slot_begins_a_flood(
     address = f"{API}?resource_id={other.pk}&q=river"
     make_slow(resource)
     with admission.admitted():
-        assert client.get(address).status_code == 200
-
-        error_of(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
+        for _search in range(3):
+            assert client.get(address).status_code == 200
+            error_of(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
 
         error_of(client.get(address), 503, "Service Unavailable")
     assert client.get(address).status_code == 200
 
 
-def test_a_flood_ends(
-    client: Browser, resource: Resource, full: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admission, "_FLOOD_SECONDS", 0.0)
-    admission.note_flood()
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let the time of admission pass; what it gives lets more seconds pass."""
+    now = [1000.0]
+    monkeypatch.setattr(admission, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    assert client.get(f"{API}?resource_id={resource.pk}&q=river").status_code == 200
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    return wait
+
+
+def is_refused() -> bool:
+    try:
+        with admission.admitted():
+            return False
+    except TooManySlowSearches:
+        return True
+
+
+def test_a_flood_ends(clock: Callable[[float], None], full: None) -> None:
+    begin_flood()
+    clock(4.9)
+    assert is_refused()
+
+    clock(0.2)
+    assert not is_refused()
+
+
+def test_a_flood_lasts_while_slow_searches_keep_others_out(
+    clock: Callable[[float], None], full: None
+) -> None:
+    begin_flood()
+    for _time in range(10):
+        clock(1.0)
+        assert is_refused()
+
+    clock(5.1)
+    assert not is_refused()
+
+
+def test_fast_searches_that_meet_make_no_flood_last(
+    clock: Callable[[float], None], settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    begin_flood()
+    for _time in range(4):
+        clock(1.0)
+        with admission.admitted():
+            clock(0.05)
+            assert is_refused()
+
+    clock(1.0)
+    with admission.admitted():
+        assert not is_refused()
 
 
 def test_what_the_client_has_already_is_not_searched_for_in_a_flood(
@@ -132,7 +187,7 @@ def test_what_the_client_has_already_is_not_searched_for_in_a_flood(
 ) -> None:
     address = f"{API}?resource_id={resource.pk}&q=river"
     tag = client.get(address)["ETag"]
-    admission.note_flood()
+    begin_flood()
 
     assert client.get(address, headers={"If-None-Match": tag}).status_code == 304
 

@@ -19,7 +19,7 @@ _LOOK_AGAIN = 0.5
 
 #: Requests that each worker of the web server answers at once: some take long, as dumps to slow
 #: readers do.
-THREADS = 8
+THREADS = 4
 
 #: Memory of a worker of the web server, in MiB, above which another one takes its place.
 MAX_WORKER_RSS_MIB = 256
