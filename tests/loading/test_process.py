@@ -33,6 +33,7 @@ from datastore_search.exceptions.loads import (
 from datastore_search.loading import LoadOptions, drafts, jobs
 from datastore_search.loading.interrupts import Interrupter
 from datastore_search.loading.reading import open_table, process
+from datastore_search.loading.table import stage
 from datastore_search.models import Load, LoadState, Resource
 
 from ..builders import ask, make_resource, result_of
@@ -209,6 +210,15 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
             file.write(",".join(f'"{cell}"' for cell in cells) + "\n")
 
     read(path)  # is NoMemory where what was freed counts
+
+
+def test_many_cores_make_no_more_threads() -> None:
+    with stage() as place:  # each thread has a stack, which counts for the limit of memory
+        found = place.connection.execute(
+            "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', 'async_threads')"
+        ).fetchall()
+
+    assert {value for _name, value in found} == {"2"}
 
 
 @override_settings(DATASTORE_SEARCH_UNPACKED_MAX_BYTES=100_000)
