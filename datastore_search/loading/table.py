@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,24 +141,23 @@ def stage() -> Iterator[Stage]:
 def stage_in(folder: Path, allowance: Allowance | None = None) -> Iterator[Stage]:
     """Run DuckDB for a stage in a folder, without a database yet."""
     with (
-        _connect(
-            {
-                "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
-                "temp_directory": str(folder),
-                "max_temp_directory_size": f"{conf.UNPACKED_MAX_BYTES}B",
-                "threads": "2",
-                "autoload_known_extensions": "false",
-                "autoinstall_known_extensions": "false",
-            }
-        ) as connection,
+        _connect(folder) as connection,
         interruptible(connection),
     ):
         yield Stage(connection, folder, allowance or Allowance())
 
 
-def _connect(config: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """Run DuckDB without the four threads for each core, and their stacks, that read files."""
-    try:
+def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Run DuckDB within its limits, which a file that is read must not outgrow."""
+    config = {
+        "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
+        "temp_directory": str(folder),
+        "max_temp_directory_size": f"{conf.UNPACKED_MAX_BYTES}B",
+        "threads": "2",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+    }
+    try:  # not the four threads for each core that read files, each with a stack
         return duckdb.connect(":memory:", config={**config, "async_threads": "2"})
     except duckdb.InvalidInputException:  # an older DuckDB, which has none of them
         return duckdb.connect(":memory:", config={**config})

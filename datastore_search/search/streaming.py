@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
-from typing import Never, Self, TypeVar
+from typing import Any, Never, Self, TypeVar
 from weakref import finalize
 
 from django.db import connections, router
@@ -155,9 +155,10 @@ class Stream(Iterator[bytes]):
         self._source = _Source(self._alias, self._own, steps if self._own else _spooled(steps))
         # Also of a response that somebody threw away.  The source knows neither the stream nor the
         # response, so it is whole when they go.
-        self._end = finalize(self, self._source.close)
+        end: Any = finalize(self, self._source.close)
         # At the end of the process a thread may still read: what it holds ends with the process.
-        self._end.atexit = False  # type: ignore[misc] # the stubs do not list the name as a slot
+        end.atexit = False
+        self._end: Callable[[], object] = end
         self._ahead: list[bytes] = []
         self.resource, first = self._step()
         self._ahead.append(first)

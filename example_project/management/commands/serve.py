@@ -17,8 +17,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 _LOOK_AGAIN = 0.5
 
-#: Requests that each worker of the web server answers at once: some take long, as dumps to slow
-#: readers do.
+#: Requests that each worker of the web server answers at once: one more than its slow statement and
+#: its two streams, which take long.
 THREADS = 4
 
 #: Memory of a worker of the web server, in MiB, above which another one takes its place.
