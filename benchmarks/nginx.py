@@ -13,8 +13,8 @@ from pathlib import Path
 from .failures import BenchmarkError
 from .server import free_port, wait_for
 
-#: The file that docs/deployment.md explains.
-CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "nginx.conf"
+#: The file that docs/how-to/deploy.md explains.
+CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "nginx.conf"
 
 #: What stands around it in a system's own ``nginx.conf``.
 _MAIN = """

@@ -18,7 +18,7 @@ _DESCRIPTION = (
 )
 
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "performance.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=PAGE,
         metavar="PAGE.md",
-        help="write the tables into a page, docs/performance.md if none is named",
+        help="write the tables into a page, docs/explanation/performance.md if none is named",
     )
 
 

@@ -32,7 +32,7 @@ from .builders import ask, make_resource
 from .loading.workers import database_url
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = (ROOT / "docs" / "abuse.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")
 
 
 class Door(BaseHTTPRequestHandler):

@@ -448,7 +448,7 @@ def test_every_json_example_is_json(page: Path) -> None:
         json.loads(block)
 
 
-LOADING = ROOT / "docs" / "loading.md"
+LOADING = ROOT / "docs" / "how-to" / "load-files.md"
 
 
 def loads_of(page: Path) -> list[list[str]]:

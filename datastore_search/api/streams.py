@@ -4,7 +4,7 @@ Answers that are sent block by block, to clients that take them fast enough.
 A client that takes its time holds a file or a snapshot, and under WSGI a thread.  What is measured
 is the time between two blocks, which is the client's and the network's: that of PostgreSQL does not
 count.  Under WSGI nothing runs here while the server waits for a client that takes nothing at all;
-the server in front ends that (``docs/deployment.md``).  Under ASGI a timer does.
+the server in front ends that (``docs/how-to/deploy.md``).  Under ASGI a timer does.
 """
 
 from __future__ import annotations

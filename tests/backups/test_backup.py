@@ -18,7 +18,7 @@ from .servers import (
     serving,
 )
 
-_PAGE = (ROOT / "docs" / "backup.md").read_text()
+_PAGE = (ROOT / "docs" / "how-to" / "back-up-and-restore.md").read_text()
 
 
 def commands(heading: str, number: int = 0) -> str:
