@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -54,7 +56,8 @@ from .builders import act, make_user
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(datastore_search.__file__).parent
-REFERENCE = ROOT / "docs" / "reference"
+REFERENCE, HOW_TO = ROOT / "docs" / "reference", ROOT / "docs" / "how-to"
+TUTORIALS = ROOT / "docs" / "tutorials"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 SEARCH, WRITING = REFERENCE / "datastore_search.md", REFERENCE / "writing.md"
@@ -448,7 +451,8 @@ def test_every_json_example_is_json(page: Path) -> None:
         json.loads(block)
 
 
-LOADING = ROOT / "docs" / "how-to" / "load-files.md"
+LOADING, PORTAL = HOW_TO / "load-files.md", TUTORIALS / "first-portal.md"
+README = ROOT / "README.md"
 
 
 def loads_of(page: Path) -> list[list[str]]:
@@ -458,15 +462,27 @@ def loads_of(page: Path) -> list[list[str]]:
     return [shlex.split(each.rstrip("`"), comments=True) for each in found if each]
 
 
-@pytest.mark.parametrize("page", [LOADING, ROOT / "README.md"], ids=lambda page: page.stem)
-def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "count"),
+    [(LOADING, 8), (PORTAL, 2), (README, 1)],
+    ids=["load-files", "portal", "readme"],
+)
+def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count: int) -> None:
     parser = load_command_class("datastore_search", "load_resource").create_parser("", "")
     examples = loads_of(page)
 
     for words in examples:
         given = parser.parse_args(words)
         assert (given.path is None) != (given.url is None), words
-    assert len(examples) > 2
+    assert len(examples) >= count
+
+
+def test_the_readme_has_the_same_steps_as_the_tutorial() -> None:
+    steps = section_of(README, "Add it to your portal")
+    code = re.findall(r"^ *```python\n(.*?)^ *```", steps, re.DOTALL | re.MULTILINE)
+
+    assert len(code) == 3
+    assert all(textwrap.dedent(block) in text_of(PORTAL) for block in code)
 
 
 def test_the_guide_to_loading_has_every_state_and_mode() -> None:
@@ -501,7 +517,7 @@ def curls(texts: Iterable[str]) -> Iterator[list[str]]:
     for text in texts:
         words = shlex.split(text.replace("\\\n", " "), comments=True)
         starts = [place for place, word in enumerate(words) if word == "curl"]
-        for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
+        for start, end in pairwise([*starts, len(words)]):
             yield words[start + 1 : end]
 
 
@@ -528,31 +544,30 @@ def run(client: Client, words: list[str], token: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("page", "start", "end"),
+    ("page", "count"),
     [
-        (SEARCH, "", ""),
-        (WRITING, "", ""),
-        (OTHERS, "", ""),
-        (ROOT / "README.md", "## Write records", "## Add it to your portal"),
+        (SEARCH, 3),
+        (WRITING, 3),
+        (OTHERS, 3),
+        (README, 1),
+        (TUTORIALS / "demo.md", 2),
+        (HOW_TO / "use-clients.md", 2),
+        (HOW_TO / "write-records.md", 5),
     ],
-    ids=["search", "writing", "others", "readme"],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
 )
 @pytest.mark.django_db
-def test_every_curl_example_works_on_the_demo(
-    client: Client, page: Path, start: str, end: str
-) -> None:
+def test_every_curl_example_works_on_the_demo(client: Client, page: Path, count: int) -> None:
     call_command("demo", stdout=StringIO())
     token = issue_token(get_user_model().objects.get(username="admin"))
-    text = text_of(page)[text_of(page).index(start) :]
-    text = text[: text.index(end)] if end else text
     ran = 0
-    for words in curls(re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)):
+    for words in curls(blocks(page, "sh")):
         response = run(client, words, token)
         content = b"".join(response)  # of a dump too, which is sent as it is read
         assert response.status_code == 200, content
         ran += 1
 
-    assert ran > 2
+    assert ran >= count
     assert Resource.objects.filter(current_load__isnull=False).count() == 5
 
 

@@ -1,4 +1,4 @@
-"""The README's “Add it to your portal”, done to a bare project."""
+"""The tutorial “Your first portal”, done to a bare project."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from typing import Any
 import pytest
 from django.db import connection
 
-README = Path(__file__).parent.parent / "README.md"
-SECTION = README.read_text().split("## Add it to your portal")[1].split("\n## ")[0]
+PAGE = Path(__file__).parent.parent / "docs" / "tutorials" / "first-portal.md"
 ID = "2f1c9f6e-7f0e-4f0a-9a43-0d6c1a6f0b10"
 
 
 def block(first: str) -> str:
-    """Give the code block of the README's section that begins with some words."""
-    blocks: list[str] = re.findall(r"```\w+\n(.*?)```", SECTION, re.DOTALL)
+    """Give the code block of the tutorial that begins with some words."""
+    blocks: list[str] = re.findall(r"```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (found,) = [text for text in blocks if text.startswith(first)]
     return found
 
 
 @pytest.fixture
 def portal(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., str]]:
-    """A bare project, changed as the README says, on a database of its own."""
+    """A bare project, changed as the tutorial says, on a database of its own."""
     name = f"portal_{os.getpid()}"
     with connection.cursor() as cursor:
         template = connection.settings_dict["TEST"]["TEMPLATE"]
@@ -73,7 +72,7 @@ def change_settings(path: Path, database: str) -> None:
     path.write_text(settings)
 
 
-def test_the_steps_of_the_readme_make_a_portal_that_answers(
+def test_the_steps_of_the_tutorial_make_a_portal_that_answers(
     portal: Callable[..., str], tmp_path: Path
 ) -> None:
     csv = block("cat > survey.csv").split("<<'END'\n")[1].split("END\n")[0]

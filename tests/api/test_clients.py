@@ -11,12 +11,14 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http.client import HTTPResponse
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +27,8 @@ import pytest
 import requests
 from ckanapi import NotAuthorized, NotFound, RemoteCKAN, ValidationError
 from ckanapi.errors import CKANAPIError
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
 
 from datastore_search.models import Resource
 
@@ -212,6 +216,56 @@ def test_the_sample_in_sql_is_told_that_there_is_no_such_action(
         "__type": "Bad Request",
         "message": "There is no action “datastore_search_sql”.",
     }
+
+
+# Examples of the documentation --------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "use-clients.md"
+
+#: What the examples use of pandas, which is too large to install for them.
+PANDAS = """
+class DataFrame:
+    def __init__(self, records):
+        self.records = records
+
+    def set_index(self, name):
+        self.records = {record[name]: record for record in self.records}
+        return self
+
+    def describe(self):
+        return len(self.records)
+"""
+
+
+def examples(language: str, suffix: str) -> list[tuple[str, str]]:
+    text = PAGE.read_text(encoding="utf-8")
+    code = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [(f"{language}-{number}{suffix}", block) for number, block in enumerate(code)]
+
+
+def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> None:
+    call_command("demo", stdout=StringIO())
+    token = make_token(get_user_model().objects.get(username="admin"))
+    (tmp_path / "pandas.py").write_text(PANDAS)
+    printed = []
+    for name, code in [*examples("python", ".py"), *examples("js", ".mjs")]:
+        program = tmp_path / name
+        program.write_text(code.replace("http://127.0.0.1:8000", base), encoding="utf-8")
+        done = subprocess.run(
+            ["node" if name.endswith(".mjs") else sys.executable, program],
+            env={**os.environ, "TOKEN": token},
+            capture_output=True,
+            check=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+        printed.append(done.stdout.strip())
+    by_requests, by_ckanapi, by_pandas, by_fetch = printed
+
+    codes = [line.split()[0] for line in by_requests.splitlines()]
+    assert len(codes) == 5
+    assert (by_ckanapi, by_pandas) == ("104", "2000")
+    assert all(code in by_fetch for code in codes)
 
 
 # Clients ------------------------------------------------------------------------------------------
