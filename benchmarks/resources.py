@@ -13,7 +13,7 @@ from django.db import connections, router
 from tqdm import tqdm
 
 from datastore_search import storage
-from datastore_search.loading import LoadOptions, load_file
+from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from .access import set_private

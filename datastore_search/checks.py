@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 
 from . import storage
 from .conf import conf
-from .loading.fetching.addresses import is_host
+from .loading.sources.addresses import is_host
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException

@@ -6,7 +6,7 @@ import logging
 
 from .conf import conf
 from .exceptions.loads import LoadFailed
-from .loading import drafts, jobs, mark_interrupted
+from .loading.jobs import drafts, mark_interrupted, queue
 from .models import Load, LoadState
 from .task_framework import task
 
@@ -21,7 +21,7 @@ def run_load(load_id: int) -> str:
     if load is None:
         return "gone"
     try:
-        jobs.run(load)
+        queue.run(load)
     except LoadFailed as failure:  # which the load keeps, for people to read
         logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
     return load.state

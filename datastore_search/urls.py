@@ -12,8 +12,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
-from .pages.schemas import SchemaView
-from .pages.views import CatalogueView, ResourceView
+from .html.schemas import SchemaView
+from .html.views import CatalogueView, ResourceView
 
 app_name = "datastore_search"
 

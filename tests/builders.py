@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db import connection
 
-from datastore_search.loading import LoadOptions, load_file
+from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.search import Page, Query, answer_from, search
 from datastore_search.tokens import issue_token

@@ -15,7 +15,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 
 from datastore_search import storage
-from datastore_search.loading import jobs
+from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
 from datastore_search.storage import admission
 
@@ -33,7 +33,7 @@ settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.Immediate
 def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what is queued at once in tests that are one transaction, and so never commit."""
     if not _commits(request):
-        monkeypatch.setattr(jobs, "when_committed", lambda call: call())
+        monkeypatch.setattr(queue, "when_committed", lambda call: call())
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import THREADS
 
 from .builders import ask, make_resource
-from .loading.workers import database_url
+from .loading.jobs.workers import database_url
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from benchmarks.loads.files import LoadFigures, worker
 from benchmarks.loads.floors import copy_json, copy_typed, keep_json
 from benchmarks.loads.tables import loads
 from benchmarks.options import PAGE, read_options
-from datastore_search.loading import load_file
+from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 
 from .test_benchmarks import database_url, run

@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from datastore_search import storage
-from datastore_search.loading import jobs
+from datastore_search.loading.jobs import queue
 from datastore_search.models import Load, LoadState, Resource
 
 from .builders import SURVEY, make_user
@@ -62,7 +62,7 @@ def faults_of(browser: Chrome) -> list[str]:
 def waiting(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """What a worker would do, for the test to do it when it wants."""
     calls: list[Callable[[], None]] = []
-    monkeypatch.setattr(jobs, "when_committed", calls.append)
+    monkeypatch.setattr(queue, "when_committed", calls.append)
     return calls
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from datastore_search.loading import cleanup
+from datastore_search.loading.jobs import cleanup
 from datastore_search.models import Resource
 
 from .builders import make_resource, make_slow
 from .example_project.test_serve import answers, free_port
-from .loading.holds import wait_for
-from .loading.workers import PROJECT, database_url, environment
+from .loading.jobs.holds import wait_for
+from .loading.jobs.workers import PROJECT, database_url, environment
 
 WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
 

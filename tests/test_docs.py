@@ -35,6 +35,7 @@ from datastore_search.api.parameter_types import (
 from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
+from datastore_search.filters.full_text import MAX_QUESTION_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (
     DEPTH_MOST,
     MAX_TEXT_CONDITIONS,
@@ -42,8 +43,7 @@ from datastore_search.filters.grammar import (
     OPERATIONS_MOST,
     OPERATORS,
 )
-from datastore_search.filters.questions import MAX_QUESTION_FIELDS, MAX_WORDS
-from datastore_search.loading.tableschema import schema_of
+from datastore_search.loading.typing.schema import schema_of
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.request_size import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat, metadata

@@ -11,8 +11,8 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 from django.test import Client
 
-from datastore_search.loading import LoadOptions, cleanup, load_file
-from datastore_search.loading.jobs import new_load, run
+from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs.queue import new_load, run
 from datastore_search.models import Field, Load, Resource
 
 from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user

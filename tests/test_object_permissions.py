@@ -17,11 +17,11 @@ from datastore_search.tokens import issue_token
 
 from .backends import AllOfThem
 from .builders import ask, grant, make_listed, make_user, result_of
-from .pages.reading import text_of
+from .html.reading import text_of
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 GUARDIAN = "guardian.backends.ObjectPermissionBackend"
-MINE = "tests.pages.backends.OnlyTheOneNamedMine"
+MINE = "tests.html.backends.OnlyTheOneNamedMine"
 FINDING = "tests.backends.Finding"
 
 CATALOGUE = "/en/datastore/"

@@ -12,7 +12,7 @@ from django.db import connection
 from datastore_search.filters import AnyOf
 from datastore_search.models import Resource
 from datastore_search.search import Query, relation_of
-from datastore_search.search.statements import Statements, Way
+from datastore_search.search.sql import Statements, Way
 
 from .builders import make_resource, page_of
 

@@ -107,7 +107,7 @@ django.setup()
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import Client
-from datastore_search.loading import load_file
+from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 
 call_command("check", fail_level="WARNING")

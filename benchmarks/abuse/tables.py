@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.test import override_settings
 
-from datastore_search.loading import LoadOptions, load_file
+from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 
 from ..data import Source

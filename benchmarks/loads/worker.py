@@ -34,7 +34,7 @@ def main(what: str, *arguments: str) -> None:
 
 def one(name: str, path: str) -> dict[str, Any]:
     """Load one file, types and all found out from it."""
-    from datastore_search.loading import LoadOptions, load_file
+    from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
     target, _ = Resource.objects.get_or_create(name=name)
@@ -56,7 +56,7 @@ def one(name: str, path: str) -> dict[str, Any]:
 
 def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
     """Load files into so many resources in turn; see what of it is left behind."""
-    from datastore_search.loading import LoadOptions, load_file
+    from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
     resources = [
@@ -81,7 +81,7 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
 @contextmanager
 def _states() -> Iterator[dict[str, float]]:
     """Note when a load enters each of its states."""
-    from datastore_search.loading.watching import Watch
+    from datastore_search.loading.jobs.monitor import Watch
 
     entered: dict[str, float] = {}
     enters = Watch.enters

@@ -13,11 +13,11 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
-from ..loading import LoadOptions, drafts, effective
+from ..loading.jobs import LoadOptions, drafts, effective
 from ..models import Load, Resource
+from .display import untaken
 from .forms import LoadForm, PreviewForm
-from .found import found_in
-from .showing import untaken
+from .preview import found_in
 
 _PREVIEW = "admin:datastore_search_load_preview"
 

@@ -21,9 +21,9 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import UploadTooLarge
 from ..exceptions.loads import LoadFailed
-from ..loading import BadRowsChoice, LoadOptions
-from ..loading.fetching import check_url
-from ..loading.tableschema import schema_of
+from ..loading.jobs import BadRowsChoice, LoadOptions
+from ..loading.sources.fetching import check_url
+from ..loading.typing.schema import schema_of
 from ..models import Field, IndexKind, Mode, Resource
 from .inputs import Lines, PlainSelect, Suggesting, types_to_choose
 

@@ -23,14 +23,11 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.loads import LoadFailed
-from ..loading import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
-from ..loading.report import write_report
+from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
+from ..loading.publishing.row_errors import write_report
 from ..models import Load, LoadState, Resource
 from .access import has_any_at_once, may, refuse_long_id, require, viewable
-from .drafting import options_page, preview_page
-from .receiving import receives_files
-from .refusals import RefusalAwareAdmin
-from .showing import (
+from .display import (
     UNSHOWN,
     address_of,
     advance,
@@ -42,6 +39,9 @@ from .showing import (
     records_of,
     took,
 )
+from .drafting import options_page, preview_page
+from .receiving import receives_files
+from .refusals import RefusalAwareAdmin
 
 _BAD_ROWS_A_PAGE = 100
 #: Loads that one question after their progress may name.

@@ -20,14 +20,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
-from ..loading import mark_interrupted
+from ..loading.jobs import mark_interrupted
 from ..models import Alias, Field, Load, Resource
 from .access import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
+from .display import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
 from .drafting import upload_page
 from .forms import FieldForm, ResourceForm
 from .receiving import receives_files
 from .refusals import RefusalAwareAdmin
-from .showing import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
 from .waiting import LimitedWaits
 
 #: Loads that the page of a resource lists; the list of loads has all.

@@ -6,8 +6,8 @@ What ``filters`` and ``q`` mean.
 """
 
 from .clauses import Clause, Types, all_of, key_of_field, key_of_value, meets
+from .full_text import MAX_WORDS, Question, has_too_many_words, questions_of
 from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
-from .questions import MAX_WORDS, Question, has_too_many_words, questions_of
 
 __all__ = [
     "MAX_WORDS",

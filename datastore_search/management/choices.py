@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils.translation import gettext as _
 
-from ..loading import BadRowsChoice, LoadOptions
+from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..models import Mode
 
 

@@ -9,8 +9,8 @@ from collections.abc import Container, Iterator, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ..loading import LoadOptions
-from ..loading.preview import Preview, PreviewedFault, PreviewedField
+from ..loading.jobs import LoadOptions
+from ..loading.publishing.preview import Preview, PreviewedFault, PreviewedField
 from ..models import Mode
 
 _ROWS = 5

@@ -14,7 +14,7 @@ from typing import Any
 from ..api import parameter_types as types
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
-from ..filters.questions import MAX_QUESTION_FIELDS
+from ..filters.full_text import MAX_QUESTION_FIELDS
 from .components import (
     NATURAL,
     NULL,

@@ -9,8 +9,8 @@ it on the way to the client.
 
 from __future__ import annotations
 
-from .looks import Look, answer_from, at_one_moment, steadily
-from .pages import read_page
+from .consistency import Look, answer_from, at_one_moment, steadily
+from .plan import read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
 from .relations import Relation, relation_of
 from .spooling import Spool

@@ -25,13 +25,13 @@ from ..conf import conf
 from ..exceptions import RecordsIncomplete, TooManyStreams
 from ..filters import Clause
 from ..models import Load, Resource
+from .consistency import Look, MissingTable, anticipated, raise_if_current, steadily, within_time_of
 from .copying import ONE_TEXT, copied
-from .looks import Look, MissingTable, anticipated, raise_if_current, steadily, within_time_of
-from .pages import statements_of, total_of, way_to
+from .plan import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
 from .spooling import Spool
-from .statements import Way
+from .sql import Way
 from .stream_slots import StreamSlot
 
 Row = TypeVar("Row")

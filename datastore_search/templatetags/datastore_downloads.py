@@ -5,9 +5,9 @@ from __future__ import annotations
 from django import template
 from django.template import RequestContext
 
+from ..html.downloads import Download, downloads_of
+from ..html.filters import RecordFilterSet
 from ..models import Resource
-from ..pages.downloads import Download, downloads_of
-from ..pages.filters import RecordFilterSet
 from ..search import Query
 
 register = template.Library()

@@ -22,10 +22,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from datastore_search import storage
-from datastore_search.admin.showing import untaken
+from datastore_search.admin.display import untaken
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading import LoadOptions, cleanup, drafts, jobs
-from datastore_search.loading.sources import bring
+from datastore_search.loading.jobs import LoadOptions, cleanup, drafts, queue
+from datastore_search.loading.sources.files import bring
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
@@ -375,7 +375,7 @@ def test_a_large_file_is_looked_at_by_a_worker(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(jobs, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "when_committed", waiting.append)
     load = uploaded(staff, empty)
     assert "is being read" in page_of(staff, load)
     assert not progress(staff, load)["finished"]
@@ -392,7 +392,7 @@ def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_PACKED_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(jobs, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "when_committed", waiting.append)
 
     drafts.draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
 
@@ -545,7 +545,7 @@ def test_what_is_asked_after_and_is_no_load_is_left_out(staff: Client, db: None)
     assert staff.get(f"{LOADS}progress/?load=x&load=99999999").json() == {"loads": {}}
 
 
-def queue(resource: Resource, ago: timedelta, **values: Any) -> Load:
+def queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
     """Make a load that waits in the queue."""
     return Load.objects.create(
         resource=resource,
@@ -573,7 +573,7 @@ def test_a_load_that_no_worker_takes_says_so_and_how_to_start_one(
     staff: Client, empty: Resource, settings: Any, backend: tuple[str, dict[str, str]], hint: str
 ) -> None:
     path, names = backend
-    load = queue(empty, timedelta(minutes=2))
+    load = queued_load(empty, timedelta(minutes=2))
     settings.TASKS = {names.get("BACKEND", "default"): {"BACKEND": path}}
     for name, value in names.items():
         setattr(settings, f"DATASTORE_SEARCH_TASKS_{name}", value)
@@ -585,7 +585,7 @@ def test_a_load_that_no_worker_takes_says_so_and_how_to_start_one(
 
 
 def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource) -> None:
-    draft = queue(empty, timedelta(minutes=2), state=LoadState.DRAFT)
+    draft = queued_load(empty, timedelta(minutes=2), state=LoadState.DRAFT)
 
     assert progress(staff, draft)["text"].startswith("No worker has taken this for 2\xa0minutes")
     assert "No worker has taken this for 2\xa0minutes" in page_of(staff, draft)
@@ -607,7 +607,7 @@ def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource)
 def test_what_is_new_or_taken_waits_for_no_worker(
     empty: Resource, ago: timedelta, values: dict[str, Any]
 ) -> None:
-    assert not untaken(queue(empty, ago, **values))
+    assert not untaken(queued_load(empty, ago, **values))
 
 
 def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
@@ -615,7 +615,7 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(jobs, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "when_committed", waiting.append)
     before = timezone.now()
     load = uploaded(staff, empty)
     assert load.queued_at is None
@@ -848,7 +848,7 @@ def test_who_may_see_nothing_learns_nothing_of_loads(
 
 def test_a_permission_may_be_for_one_resource(client: Client, db: None, settings: Any) -> None:
     password = "django.contrib.auth.backends.ModelBackend"
-    settings.AUTHENTICATION_BACKENDS = [password, "tests.pages.backends.OnlyTheOneNamedMine"]
+    settings.AUTHENTICATION_BACKENDS = [password, "tests.html.backends.OnlyTheOneNamedMine"]
     client.force_login(make_user("clerk", is_staff=True), backend=password)
     mine, other = make_resource(name="mine"), make_resource(name="other")
 

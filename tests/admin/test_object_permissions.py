@@ -19,7 +19,7 @@ ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"
 LOADS = f"{ADMIN}datastore_search/load/"
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
-OWN = "tests.pages.backends.OnlyTheOneNamedMine"
+OWN = "tests.html.backends.OnlyTheOneNamedMine"
 
 
 @pytest.fixture

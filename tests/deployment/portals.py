@@ -12,7 +12,7 @@ from django.db import connections
 from django.test import override_settings
 
 from datastore_search.models import Resource
-from datastore_search.search.looks import _descriptions
+from datastore_search.search.consistency import _descriptions
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading import LoadOptions, cancel, cleanup, load_file
-from datastore_search.loading.jobs import new_load, run
-from datastore_search.loading.report import write_report
+from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file
+from datastore_search.loading.jobs.queue import new_load, run
+from datastore_search.loading.publishing.row_errors import write_report
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 

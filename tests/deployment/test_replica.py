@@ -19,13 +19,13 @@ from django.urls import reverse
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import BadRows
-from datastore_search.loading import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file, retry, submit
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, error_of, make_user, result_of
+from ..loading.jobs.workers import DATABASE, PROJECT, worker_command
 from ..loading.servers import OwnServer
-from ..loading.workers import DATABASE, PROJECT, worker_command
 from .portals import empty, migrate, portal_on
 from .routers import ChangingRouter, ReplicaRouter
 from .servers import Standby, own_server, standby_of, wait

@@ -23,7 +23,7 @@ from example_project.management.commands.serve import web_server
 
 from ..builders import make_resource
 from ..deployment.servers import wait
-from ..loading.workers import PROJECT, database_url, environment
+from ..loading.jobs.workers import PROJECT, database_url, environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
 TAIL = "/api/3/action/help_show?name=datastore_search"

@@ -19,12 +19,12 @@ import psutil
 import pytest
 from django.core.files.base import ContentFile
 
-from datastore_search.loading import submit
+from datastore_search.loading.jobs import submit
 from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 
-from ..loading.holds import wait_for
-from ..loading.workers import DATABASE, PROJECT, database_url, environment
+from ..loading.jobs.holds import wait_for
+from ..loading.jobs.workers import DATABASE, PROJECT, database_url, environment
 
 
 def free_port() -> int:

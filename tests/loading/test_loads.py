@@ -21,8 +21,8 @@ from datastore_search.exceptions.loads import (
     LoadFailed,
     ResourceGone,
 )
-from datastore_search.loading import LoadOptions, cleanup, load_file
-from datastore_search.loading.watching import Watch
+from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs.monitor import Watch
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of

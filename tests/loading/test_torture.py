@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading import load_file
+from datastore_search.loading.jobs import load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, result_of

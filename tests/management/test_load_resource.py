@@ -23,7 +23,7 @@ from psycopg.errors import DiskFull
 
 from datastore_search.models import BadRowReport, Load, LoadState, Resource
 
-from ..loading.fetching.server import Server, answer, serving
+from ..loading.sources.server import Server, answer, serving
 from .test_commands import run
 
 BODY = "code,day,depth\n001,31.12.2023,1.5\n002,01.02.2024,NA\n003,05.06.2024,2\n"
@@ -416,7 +416,7 @@ def test_a_shortage_is_said_and_nothing_of_the_machine(
     def fail(*args: object, **options: object) -> None:
         raise failure
 
-    monkeypatch.setattr("datastore_search.loading.pipeline.decide", fail)
+    monkeypatch.setattr("datastore_search.loading.publishing.pipeline.decide", fail)
     loaded = run_failing("load_resource", path)
     looked = run_failing("load_resource", path, "--dry-run")
 
@@ -445,7 +445,7 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.loading.pipeline.decide", interrupted)
+    monkeypatch.setattr("datastore_search.loading.publishing.pipeline.decide", interrupted)
     with pytest.raises(CommandError, match="Interrupted") as caught:
         run("load_resource", path)
 
@@ -460,7 +460,7 @@ def test_ctrl_c_leaves_no_new_resource(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.loading.pipeline.decide", interrupted)
+    monkeypatch.setattr("datastore_search.loading.publishing.pipeline.decide", interrupted)
     with pytest.raises(CommandError, match="Interrupted"):
         run("load_resource", path)
 

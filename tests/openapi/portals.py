@@ -11,7 +11,7 @@ from typing import Any
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, transaction
 
-from datastore_search.loading import load_file
+from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 from example_project.management.commands.demo import _SAMPLES as SAMPLES
 

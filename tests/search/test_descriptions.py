@@ -12,7 +12,8 @@ from psycopg import sql
 
 from datastore_search.filters import Clause
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
-from datastore_search.search import looks, statements
+from datastore_search.search import consistency as looks
+from datastore_search.search import sql as statements
 from datastore_search.search.descriptions import Description, Descriptions
 from datastore_search.search.relations import relation_of
 

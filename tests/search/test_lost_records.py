@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading import LoadOptions, load_file
+from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import LoadState, Mode, Resource
 
 from ..builders import SURVEY, act, ask, error_of, load_csv, make_resource, make_token, make_user

@@ -12,7 +12,7 @@ from django.db import connection
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import UnstorableRecord
-from datastore_search.loading import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, writing_to
 
@@ -152,7 +152,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
 
     with monkeypatch.context() as broken:
         broken.setattr(
-            "datastore_search.loading.publishing.batches_of",
+            "datastore_search.loading.publishing.replacing.batches_of",
             lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
         )
         with pytest.raises(failure):

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search import storage
 from datastore_search.exceptions import WriteBlocked
-from datastore_search.loading import cleanup
+from datastore_search.loading.jobs import cleanup
 from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions
 from datastore_search.writing import Method, writing_to

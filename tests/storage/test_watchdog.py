@@ -23,7 +23,7 @@ from datastore_search.exceptions import (
     QueryTooSlow,
     TooManySlowSearches,
 )
-from datastore_search.loading import cleanup
+from datastore_search.loading.jobs import cleanup
 from datastore_search.models import Resource
 from datastore_search.storage import Watched, watchdog
 

@@ -15,7 +15,7 @@ import pytest
 from django.db import connections, transaction
 
 from datastore_search import storage
-from datastore_search.loading import cleanup, load_file
+from datastore_search.loading.jobs import cleanup, load_file
 from datastore_search.models import Alias, Load, Resource
 
 from ..builders import error_of

@@ -9,8 +9,8 @@ from django.db import connections, router
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading import cleanup
-from datastore_search.loading.unserved import kept_tables
+from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs.unserved import kept_tables
 from datastore_search.models import Load
 
 

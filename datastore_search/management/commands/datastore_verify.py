@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading.verification import Verified, verify_records
+from datastore_search.loading.jobs.verification import Verified, verify_records
 
 
 class Command(BaseCommand):

@@ -20,12 +20,12 @@ from django.utils.translation import gettext as _
 from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
-from datastore_search.loading import LoadOptions, Progress
-from datastore_search.loading.folders import working_folder
-from datastore_search.loading.jobs import new_load, run
-from datastore_search.loading.preview import preview
-from datastore_search.loading.report import write_report
-from datastore_search.loading.sources import bring
+from datastore_search.loading.jobs import LoadOptions, Progress
+from datastore_search.loading.jobs.queue import new_load, run
+from datastore_search.loading.publishing.preview import preview
+from datastore_search.loading.publishing.row_errors import write_report
+from datastore_search.loading.sources.files import bring
+from datastore_search.loading.sources.folders import working_folder
 from datastore_search.management.choices import add_choices, choices_from
 from datastore_search.management.previews import written
 from datastore_search.models import IndexKind, Load, LoadState, Resource

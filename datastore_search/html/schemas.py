@@ -1,0 +1,41 @@
+"""The description of a resource's fields that programs read: its Table Schema."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from ..clients import Client
+from ..exceptions import AccessDenied
+from ..loading.typing.schema import table_schema
+from ..search import Look, answer_from
+from ..validators import Validators
+from .views import PageView
+
+#: What the description depends on, beside its address: who may read it.
+_VARY = ("Cookie",)
+
+
+class SchemaView(PageView):
+    """The fields of a resource as a Frictionless Table Schema, which describes its dump in CSV."""
+
+    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+        """
+        Send it.
+
+        Raises: ``UnknownResource``, ``AccessDenied``.
+        """
+        return answer_from(resource_id, self._answer, client=Client.of(request))
+
+    def _answer(self, look: Look) -> HttpResponse:
+        resource = look.resource
+        if not resource.readable_by(self.request.user):
+            raise AccessDenied(user=self.request.user, resource=resource.pk)
+        validators = Validators.of(resource, self.request, vary=_VARY)
+        validators.check(self.request)
+        response = JsonResponse(
+            table_schema(resource), json_dumps_params={"ensure_ascii": False, "indent": 2}
+        )
+        validators.mark(response, self.request)
+        return response

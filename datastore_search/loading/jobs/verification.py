@@ -1,0 +1,35 @@
+"""Comparing the records that are there with those that resources are said to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db import connections, router
+
+from ... import storage
+from ...models import Load, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """How many records a resource should have, and has; None where there is no table."""
+
+    resource: Resource
+    expected: int
+    found: int | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether all records are there, and no others."""
+        return self.found == self.expected
+
+
+def verify_records() -> Iterator[Verified]:
+    """Count the records of each resource that has been loaded, in the order of their names."""
+    alias = router.db_for_write(Load)
+    resources = Resource.objects.using(alias).filter(current_load__isnull=False)
+    for resource in resources.select_related("current_load").order_by("name"):
+        if load := resource.current_load:
+            found = storage.count_records(connections[alias], load.pk)
+            yield Verified(resource, load.rows, found)

@@ -1,0 +1,86 @@
+"""What a file changes of a resource's fields: which are new, gone, or of another type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...exceptions.loads import (
+    FieldRetyped,
+    FieldsAdded,
+    FieldsDropped,
+    FieldsEmpty,
+    FieldsMissing,
+    Remark,
+)
+from ...models import Resource
+from ..readers.table import Table
+from ..typing.inference import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Retyped:
+    """A field that was of one type and is of another now, both by name."""
+
+    name: str
+    before: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The names of fields that the file adds or lacks, and the fields whose type is another."""
+
+    added: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    retyped: tuple[Retyped, ...] = ()
+
+    def check(self, *, may_drop: bool) -> None:
+        """
+        Refuse to replace the records when fields would go that nobody has let go.
+
+        Raises: ``FieldsMissing``.
+        """
+        if self.missing and not may_drop:
+            raise FieldsMissing(fields=_listed(self.missing))
+
+    def remarks(self, *, replaces: bool) -> list[Remark]:
+        """Say what changes; ``replaces`` when the records go with their fields."""
+        remarks: list[Remark] = []
+        if self.added:
+            remarks.append(FieldsAdded(fields=_listed(self.added)))
+        if self.missing:
+            kind = FieldsDropped if replaces else FieldsEmpty
+            remarks.append(kind(fields=_listed(self.missing)))
+        remarks += [
+            FieldRetyped(field=each.name, before=each.before, type=each.type)
+            for each in self.retyped
+        ]
+        return remarks
+
+
+def changes(
+    resource: Resource | None, table: Table, decisions: Sequence[Decision] | None = None
+) -> Changes:
+    """
+    Compare a file with a resource; one that has no table yet has no fields that could change.
+
+    Without ``decisions`` nothing is said about types.
+    """
+    if resource is None or resource.current_load_id is None:
+        return Changes()
+    before = {field.name: field.type for field in resource.fields.all()}
+    now = dict(zip(table.names, decisions or (), strict=bool(decisions)))
+    return Changes(
+        added=tuple(name for name in table.names if name not in before),
+        missing=tuple(name for name in before if name not in table.names),
+        retyped=tuple(
+            Retyped(name, before[name], decision.kind.name)
+            for name, decision in now.items()
+            if before.get(name, decision.kind.name) != decision.kind.name
+        ),
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)

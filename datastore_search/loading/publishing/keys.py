@@ -1,0 +1,124 @@
+"""
+The key of a table: the fields whose values no two records share.
+
+Rows that the key refuses are found here, before anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+
+from ...exceptions.loads import EmptyKey, KeyFieldMissing, KeyOfTooManyFields, LongKey, RepeatedKey
+from ...models import Resource
+from ..readers.table import FAULTS, Table, kept_literal, literal
+from ..typing.inference import Decision
+from ..typing.options import LoadOptions
+from .rows import member
+
+#: Fields of an index at most, a limit of PostgreSQL.
+_FIELDS_MOST = 32
+
+#: Bytes of a key at most: those of an entry of PostgreSQL's index, less what it adds to each value.
+_KEY_BYTES = 2_600
+_VALUE_EXTRA_BYTES = 16
+
+_LETTERS_SHOWN = 100
+
+
+def key_for(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
+    """Say by which key a file is to be loaded: the chosen one, or that of the resource."""
+    return tuple(resource.primary_key) if options.key is None else tuple(options.key)
+
+
+def check_key(key: Sequence[str], names: Collection[str]) -> None:
+    """
+    Refuse a key that a table cannot have; ``names`` are those of its fields.
+
+    Raises: ``KeyFieldMissing``, ``KeyOfTooManyFields``.
+    """
+    for name in key:
+        if name not in names:
+            raise KeyFieldMissing(field=name)
+    if len(key) > _FIELDS_MOST:
+        raise KeyOfTooManyFields(most=_FIELDS_MOST)
+
+
+def note_key_faults(table: Table, decisions: Sequence[Decision], key: Sequence[str]) -> None:
+    """
+    Make faults of the rows whose key is empty, too long, or that of an earlier row.
+
+    Rows that are faulty already are nobody's earlier row.
+    """
+    if not key:
+        return
+    columns = [table.columns[table.names.index(name)] for name in key]
+    _note_empty(table, columns, key)
+    _note_long(table, columns, key)
+    _note_repeated(table, columns, decisions, key)
+
+
+def shown_key(columns: Sequence[str]) -> str:
+    """Write the key of a row for people, as an expression."""
+    return f"left(concat_ws(', ', {', '.join(columns)}), {_LETTERS_SHOWN})"
+
+
+def shown_names(key: Sequence[str]) -> str:
+    """Write the names of a key's fields for people."""
+    return ", ".join(key)
+
+
+def _note_empty(table: Table, columns: Sequence[str], key: Sequence[str]) -> None:
+    fault = kept_literal(EmptyKey().kept())
+    for column, name in zip(columns, key, strict=True):
+        table.connection.execute(
+            f"INSERT INTO {FAULTS} SELECT line, {literal(name)}, '', {fault}"
+            f" FROM {table.relation} WHERE coalesce({column}, '') = ''"
+        )
+
+
+def _note_long(table: Table, columns: Sequence[str], key: Sequence[str]) -> None:
+    count = " + ".join(f"strlen({column}) + {_VALUE_EXTRA_BYTES}" for column in columns)
+    before, after = _around(LongKey(count=_PLACE, most=_KEY_BYTES))
+    table.connection.execute(
+        f"INSERT INTO {FAULTS} SELECT line, {literal(shown_names(key))}, {shown_key(columns)},"
+        f" {before} || ({count}) || {after} FROM {table.relation} WHERE {count} > {_KEY_BYTES}"
+    )
+
+
+def _note_repeated(
+    table: Table, columns: Sequence[str], decisions: Sequence[Decision], key: Sequence[str]
+) -> None:
+    """Compare the values as they will be stored, numbers without the zeros at their end."""
+    forms = [decisions[table.names.index(name)].form for name in key]
+    places = [f"k{place}" for place in range(len(key))]
+    values = ", ".join(
+        f"{_comparable(member(column, form), number=form.kind.name == 'numeric')} AS {place}"
+        for column, form, place in zip(columns, forms, places, strict=True)
+    )
+    before, after = _around(RepeatedKey(line=_PLACE))
+    keyed = (
+        f"SELECT line, {shown_key(columns)} AS shown, {values}"
+        f" FROM {table.relation} ANTI JOIN {FAULTS} USING (line)"
+    )
+    together = ", ".join(places)
+    table.connection.execute(
+        f"INSERT INTO {FAULTS} WITH keyed AS ({keyed}), repeated AS (SELECT {together},"
+        f" min(line) AS first FROM keyed GROUP BY {together} HAVING count(*) > 1)"
+        f" SELECT line, {literal(shown_names(key))}, shown, {before} || first || {after}"
+        f" FROM keyed JOIN repeated USING ({together}) WHERE line > first"
+    )
+
+
+def _comparable(value: str, *, number: bool) -> str:
+    return rf"regexp_replace({value}, '\.0*$|(\.[0-9]*[1-9])0+$', '\1')" if number else value
+
+
+#: Stands in a kept message for a number that DuckDB puts there.
+_PLACE = "{number}"
+
+
+def _around(fault: EmptyKey | LongKey | RepeatedKey) -> tuple[str, str]:
+    """Give what stands before and after the number in a kept fault, as literals."""
+    before, _place, after = json.dumps(fault.kept(), ensure_ascii=False).partition(f'"{_PLACE}"')
+    return literal(before), literal(after)

@@ -1,0 +1,333 @@
+"""
+Adding a file's rows to the records that a resource serves: append, and upsert by key.
+
+The rows go into a table of the load's own first.  Then one transaction, under the lock that single
+records are written under (``writing``), brings them into the table that is being served: readers
+see all of them or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F
+from django.utils import timezone
+
+from ... import storage
+from ...exceptions.loads import (
+    KeyRepeated,
+    NoKeyToUpdateBy,
+    OtherKey,
+    RecordsMerged,
+    Remark,
+    ResourceChanged,
+    ResourceGone,
+    TakenKey,
+    TooManyFields,
+    TypeKept,
+    UnstorableRecord,
+)
+from ...field_types import FieldType
+from ...models import Field, Load, LoadState, Mode, Resource
+from ..readers.table import FAULTS, Table, kept_literal, literal
+from ..typing.field_formats import EITHER, Form, chosen_form, forms
+from ..typing.inference import longest_values
+from ..typing.options import LoadOptions, keep
+from .fingerprint import fingerprint
+from .keys import key_for, shown_key, shown_names
+from .plan import Plan
+from .replacing import new_field
+from .row_errors import keep_report, refuse, refuses
+from .rows import batches_of, line_of
+
+if TYPE_CHECKING:
+    from ..jobs.monitor import Watch
+
+#: A value that is longer has no room in the index of its field's order.
+_ORDERED_BYTES = 2_600
+
+
+# Before -------------------------------------------------------------------------------------------
+
+
+def key_to_merge_by(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
+    """
+    Say by which key the rows are told apart; none where they are only added.
+
+    Raises: ``OtherKey``; ``NoKeyToUpdateBy``.
+    """
+    key = key_for(resource, options)
+    if resource.primary_key and list(key) != resource.primary_key:
+        raise OtherKey(fields=shown_names(resource.primary_key))
+    if options.mode == Mode.UPSERT and not key:
+        raise NoKeyToUpdateBy
+    return key
+
+
+def options_to_merge(
+    resource: Resource, table: Table, options: LoadOptions
+) -> tuple[LoadOptions, list[Remark]]:
+    """
+    Let the fields that the resource has be read as their types, however the file writes them.
+
+    Raises: ``TooManyFields``, ``UnknownType``.
+    """
+    known = {field.name: field.type for field in resource.fields.all()}
+    count = len(known.keys() | set(table.names))
+    if count > storage.FIELDS_MOST:
+        raise TooManyFields(count=count, most=storage.FIELDS_MOST)
+    types = dict(options.types)
+    remarks: list[Remark] = []
+    wanted = options.wanted_types
+    before = resource.current_load.forms if resource.current_load else {}
+    for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
+        if name not in known:
+            continue
+        said = wanted.get(name) or wanted.get(label)
+        chosen = _of_kind(said, known[name]) if said else ""
+        if said and not chosen:
+            remarks.append(TypeKept(field=name, type=known[name], chosen=said))
+        types.pop(label, None)
+        types[name] = chosen or _form_of(table, column, known[name], options, before.get(name)).name
+    return replace(options, types=types), remarks
+
+
+def _of_kind(said: str, kind: str) -> str:
+    """Keep of the forms that were chosen for a field those of its type."""
+    chosen = [name for name in said.split(EITHER) if chosen_form(name).kind.name == kind]
+    return EITHER.join(chosen)
+
+
+def _form_of(
+    table: Table, column: str, kind: str, options: LoadOptions, before: str | None
+) -> Form:
+    """
+    Find the form of a type in which a column is written: the one that most values fit.
+
+    Of several it is that of the file before, or that of the chosen order of day and month, or the
+    type's own, or any of those that read all values alike.  If they do not, nobody can tell, and
+    values that are not in the type's own form are bad.
+    """
+    possible = {name: form for name, form in forms.items() if form.kind.name == kind}
+    own = possible[kind]
+    if len(possible) == 1:
+        return own
+    counts = _fits(table, column, possible)
+    best = [possible[name] for name, count in counts.items() if count == max(counts.values())]
+    preferred = (
+        *(form for form in best if form.name == before),
+        *(form for form in best if options.date_order and form.notation == options.date_order),
+        *(form for form in best if form is own),
+    )
+    if preferred:
+        return preferred[0]
+    return best[0] if _read_alike(table, column, best) else own
+
+
+def _read_alike(table: Table, column: str, choices: Sequence[Form]) -> bool:
+    """Tell whether some forms, which fit the same values, give them the same meaning."""
+    first, *others = (FieldType.over(form.writes, column) for form in choices)
+    differ = " OR ".join(f"{other} <> {first}" for other in others) or "false"
+    fit = FieldType.over(choices[0].accepts, column)
+    found = table.connection.execute(
+        f"SELECT 1 FROM {table.relation} WHERE CASE WHEN {column} <> '' AND {fit}"
+        f" THEN {differ} END LIMIT 1"
+    ).fetchone()
+    return found is None
+
+
+def _fits(table: Table, column: str, possible: Mapping[str, Form]) -> dict[str, int]:
+    """Count the values of a column that fit each form."""
+    counts = ", ".join(
+        f"count(*) FILTER (coalesce({FieldType.over(form.accepts, column)}, false))"
+        for form in possible.values()
+    )
+    found = table.connection.execute(
+        f"SELECT {counts} FROM {table.relation} WHERE {column} <> ''"
+    ).fetchone()
+    return dict(zip(possible, found or (), strict=True))
+
+
+# Merging ------------------------------------------------------------------------------------------
+
+
+def finds_more(plan: Plan) -> bool:
+    """Tell whether some bad rows are known only when they are compared with the records."""
+    return plan.options.mode == Mode.APPEND and bool(plan.key)
+
+
+def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+    """
+    Bring a file's rows into the records that are being served.
+
+    Raises: ``LoadFailed``.
+    """
+    watch.enters(LoadState.COPYING)
+    _stage(connection, plan, watch)
+    watch.enters(LoadState.INDEXING)
+    _forget_orders(connection, plan)
+    is_refused = False
+    with storage.working(connection, plan.load.pk):
+        resource = _locked(plan)
+        if finds_more(plan):
+            _note_taken(connection, plan, resource)
+            is_refused = bool(plan.table.count(FAULTS)) and refuses(plan.options)
+        if not is_refused:
+            _merge(connection, plan, resource, watch)
+    if is_refused:
+        keep_report(plan)
+        refuse(plan.load)
+    plan.load.resource = resource
+
+
+def _stage(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+    try:
+        storage.stage_rows(connection, plan.load.pk, _watched(plan, watch))
+    except UnstorableRecord as error:
+        raise UnstorableRecord(row=line_of(plan.table, error.values["row"])) from error
+
+
+def _watched(plan: Plan, watch: Watch) -> Iterator[list[tuple[int, str]]]:
+    done, total = 0, plan.table.count()
+    watch.advances(done, total)
+    for batch in batches_of(plan.table, plan.decisions):
+        yield batch
+        done += len(batch)
+        watch.advances(done, total)
+
+
+def _forget_orders(connection: BaseDatabaseWrapper, plan: Plan) -> None:
+    """
+    Drop the index of a field's order when a value is too long for it.
+
+    It takes the table for itself, so it has a transaction of its own that is over at once.
+    """
+    lengths = dict(zip(plan.table.names, longest_values(plan.table), strict=True))
+    long = [name for name, length in lengths.items() if length > _ORDERED_BYTES]
+    if not long:
+        return
+    with storage.working(connection, plan.load.pk):
+        resource = _locked(plan)
+        fields = resource.fields.filter(name__in=long, ordered=True)
+        storage.drop_orders(connection, _target(resource), [field.name for field in fields])
+        fields.update(ordered=False)
+
+
+def _locked(plan: Plan) -> Resource:
+    """
+    Let nobody else write to the resource, and make sure that it is as it was.
+
+    Raises: ``ResourceGone``, ``ResourceChanged``.
+    """
+    found = Resource.objects.select_for_update(no_key=True, of=("self",))
+    resource = found.filter(pk=plan.load.resource_id).first()
+    if resource is None:
+        raise ResourceGone
+    types = {field.name: field.type for field in resource.fields.all()}
+    is_same = (
+        resource.current_load_id is not None
+        and all(types.get(name, kind) == kind for name, kind in plan.types.items())
+        and (not resource.primary_key or resource.primary_key == list(plan.key))
+    )
+    if not is_same:
+        raise ResourceChanged
+    return resource
+
+
+def _target(resource: Resource) -> int:
+    if resource.current_load_id is None:
+        raise ResourceChanged
+    return resource.current_load_id
+
+
+def _note_taken(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> None:
+    """Make faults of the rows to be added whose key a record has already."""
+    table = plan.table
+    columns = [table.columns[table.names.index(name)] for name in plan.key]
+    fault = kept_literal(TakenKey().kept())
+    for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
+        table.connection.execute(
+            f"INSERT INTO {FAULTS} SELECT line, {literal(shown_names(plan.key))},"
+            f" {shown_key(columns)}, {fault} FROM {table.relation}"
+            " WHERE line IN (SELECT unnest(?::BIGINT[]))",
+            [lines],
+        )
+
+
+def _merge(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource, watch: Watch) -> None:
+    """Do it: fields, key, records, and the number of them."""
+    load = plan.load
+    if finds_more(plan):
+        keep_report(plan)
+    _add_fields(resource, plan)
+    _set_key(connection, plan, resource)
+    rows = plan.table.count()
+    added, changed = _write(connection, plan, resource)
+    load.rows = rows if plan.options.mode == Mode.UPSERT else added
+    load.forms, load.finished = plan.forms, timezone.now()
+    merged = RecordsMerged(added=added, changed=changed, same=load.rows - added - changed)
+    load.remarks = [*load.remarks, merged.kept()]
+    load.save(update_fields=["forms", "remarks"])
+    _count(plan, _target(resource), added)
+    keep(resource, plan.options)
+    Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
+    storage.drop_records(connection, load.pk)
+    watch.enters(LoadState.READY)
+
+
+def _add_fields(resource: Resource, plan: Plan) -> None:
+    """Add the fields that only the file has; the records that are there lack them."""
+    known = {field.name: field for field in resource.fields.all()}
+    position = max((field.position for field in known.values()), default=-1) + 1
+    fields: list[Field] = []
+    for name, label in zip(plan.table.names, plan.table.labels, strict=True):
+        if name not in known:
+            field = new_field(resource, name, label)
+            field.position, field.type = position + len(fields), plan.types[name]
+            field.sparse = True
+            fields.append(field)
+    Field.objects.bulk_create(fields, batch_size=500)
+
+
+def _set_key(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> None:
+    """Give the table the key that it has not; nobody reads by it yet, so nobody has to wait."""
+    if resource.primary_key or not plan.key:
+        return
+    try:
+        with transaction.atomic(using=connection.alias):
+            storage.set_key(connection, _target(resource), plan.key)
+    except IntegrityError as error:
+        raise KeyRepeated(fields=shown_names(plan.key)) from error
+    Resource.objects.filter(pk=resource.pk).update(primary_key=list(plan.key))
+
+
+def _write(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> tuple[int, int]:
+    """Write the rows, and return how many are new and how many records changed."""
+    load_id, target = plan.load.pk, _target(resource)
+    names = resource.fields.values_list("name", flat=True)
+    empty = [name for name in names if name not in plan.table.names]
+    try:
+        if plan.options.mode == Mode.APPEND:
+            if plan.key:
+                storage.drop_taken(connection, load_id, target, plan.key)
+            return storage.add_rows(connection, load_id, target, empty=empty), 0
+        changed = storage.change_records(connection, load_id, target, plan.key)
+        added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
+    except IntegrityError as error:  # what is the same only to PostgreSQL
+        raise KeyRepeated(fields=shown_names(plan.key)) from error
+    return added, changed
+
+
+def _count(plan: Plan, target: int, added: int) -> None:
+    """Keep the number of records, how files write them, and what they are made of by now."""
+    served = Load.objects.filter(pk=target)
+    served.update(
+        rows=F("rows") + added,
+        common={},
+        forms={**served.values_list("forms", flat=True).get(), **plan.forms},
+        fingerprint=fingerprint(plan.load, plan.options, plan.key),
+    )

@@ -1,0 +1,125 @@
+"""
+From a table that was read to records that are being served.
+
+What the fields are and which rows cannot be loaded is found out first; then the rows take the place
+of the records that are there (``publishing``), or are brought into them (``merging``).
+"""
+
+from __future__ import annotations
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
+from ...models import Load, Mode, Resource
+from ..jobs.monitor import Watch
+from ..readers.table import Table
+from ..typing.inference import Decision, decide, remarks_on_types
+from ..typing.options import LoadOptions
+from .changes import changes
+from .keys import check_key, key_for, note_key_faults, shown_names
+from .merging import finds_more, key_to_merge_by, merge_records, options_to_merge
+from .plan import Plan
+from .postgres_limits import note_refused
+from .replacing import replace_records
+from .row_errors import keep_report, leave_out, refuse, refuses
+
+
+def load_table(
+    connection: BaseDatabaseWrapper,
+    load: Load,
+    table: Table,
+    options: LoadOptions,
+    watch: Watch,
+) -> None:
+    """
+    Do what is to be done once a file has been read.
+
+    Raises: ``LoadFailed``.
+    """
+    resource = _resource(load)
+    replaces = is_replacing(resource, options)
+    plan = plan_for(load, resource, table, options)
+    if replaces or not finds_more(plan):
+        keep_report(plan)
+        if replaces:
+            changes(resource, table).check(may_drop=options.may_drop)
+        if refuses(options):
+            refuse(load)
+    leave_out(table)
+    if load.faults and not table.count():  # to leave everything out was not meant
+        refuse(load)
+    (replace_records if replaces else merge_records)(connection, plan, watch)
+
+
+def is_replacing(resource: Resource, options: LoadOptions) -> bool:
+    """Tell whether the records that are there go, if there are any."""
+    return options.mode == Mode.REPLACE or not resource.has_table
+
+
+def plan_for(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool = False
+) -> Plan:
+    """
+    Decide what is to be made of a file; the rows that cannot be loaded become faults of the table.
+
+    Raises: ``LoadFailed``.
+    """
+    plan_it = _plan_to_replace if is_replacing(resource, options) else _plan_to_merge
+    plan = plan_it(load, resource, table, options, explain=explain)
+    note_refused(table, plan.decisions)
+    note_key_faults(table, plan.decisions, plan.key)
+    return plan
+
+
+def _resource(load: Load) -> Resource:
+    """Read the resource as it is now, which may not be what the caller has read."""
+    found = Resource.objects.filter(pk=load.resource_id).select_related("current_load").first()
+    if found is None:
+        raise ResourceGone
+    return found
+
+
+def _plan_to_replace(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+) -> Plan:
+    """
+    Say what the new table is to be.
+
+    A key that the resource has already goes with its fields; one that was asked for must be there.
+
+    Raises: ``LoadFailed``.
+    """
+    key = key_for(resource, options)
+    forgotten: list[Remark] = []
+    gone = [name for name in key if name not in table.names]
+    if options.key is None and gone:
+        key, forgotten = (), [KeyForgotten(fields=shown_names(gone))]
+    check_key(key, table.names)
+    decisions = decide(table, options, explain=explain)
+    changed = changes(resource, table, decisions).remarks(replaces=True)
+    remarks = _remarks(table, options, decisions, [*changed, *forgotten])
+    return Plan(load, table, options, decisions, key, remarks)
+
+
+def _plan_to_merge(
+    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+) -> Plan:
+    """
+    Say how the rows come into the table that is there.
+
+    Raises: ``LoadFailed``.
+    """
+    key = key_to_merge_by(resource, options)
+    check_key(key, table.names)
+    merging, kept = options_to_merge(resource, table, options)
+    decisions = decide(table, merging, explain=explain)
+    changed = changes(resource, table, decisions).remarks(replaces=False)
+    remarks = _remarks(table, options, decisions, [*kept, *changed])
+    return Plan(load, table, options, decisions, key, remarks)
+
+
+def _remarks(
+    table: Table, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Remark]
+) -> tuple[Remark, ...]:
+    """Gather what people should know: of the file, of its types, of what changes."""
+    return (*table.remarks, *remarks_on_types(table, options, decisions), *others)

@@ -1,0 +1,171 @@
+"""What would become of a file, before anything is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
+from ...models import Load, Resource
+from ..jobs.failures import shortage_of
+from ..readers import open_table
+from ..readers.table import FAULTS, STAGED, Table
+from ..typing.inference import Decision, remarks_on_types
+from ..typing.options import LoadOptions, effective
+from .changes import Changes, changes
+from .pipeline import is_replacing, plan_for
+from .row_errors import refuses
+
+_ROWS_SHOWN = 20
+_FAULTS_SHOWN = 50
+_VALUES_SHOWN = 3
+_LETTERS_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewedField:
+    """
+    A field of a file.
+
+    ``form`` is the name of its type and notation, ``chosen`` says that a person chose it, and
+    ``reason`` why it has it; ``values`` are its first values, as the file writes them.
+    """
+
+    name: str
+    label: str
+    form: str
+    chosen: bool
+    reason: Remark | None
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewedFault:
+    """A value, or a whole row, that cannot be loaded."""
+
+    line: int
+    field: str
+    value: str
+    reason: BadRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """
+    A file as it would be loaded.
+
+    ``rows`` are the first rows, as texts, None where a cell is empty; ``total`` counts all that
+    have the file's shape.  ``faulty`` counts the rows that cannot be loaded; ``faults`` are the
+    first of what is wrong with them.  ``refusal`` says why a load would fail, if it would.
+    """
+
+    fields: tuple[PreviewedField, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    total: int
+    faulty: int
+    faults: tuple[PreviewedFault, ...]
+    remarks: tuple[Remark, ...]
+    changes: Changes
+    refusal: LoadFailed | None
+
+
+def preview(
+    resource: Resource | None, path: Path, options: LoadOptions, *, name: str = ""
+) -> Preview:
+    """
+    Say what a load of a file would make of it, and write nothing.
+
+    ``resource`` is what it would be loaded into, if that is there already; ``name`` is what the
+    file is called, if not as its path says.
+
+    Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
+    """
+    wanted = effective(resource, options)
+    try:
+        return _previewed(resource, path, wanted, name)
+    except Exception as error:
+        shortage = shortage_of(error)
+        if shortage is None:
+            raise
+        raise shortage from error
+
+
+def _previewed(resource: Resource | None, path: Path, wanted: LoadOptions, name: str) -> Preview:
+    into = resource or Resource()
+    with open_table(path, wanted, name=name) as table:
+        decisions = plan_for(Load(), into, table, wanted, explain=True).decisions
+        found = Preview(
+            fields=_fields(table, wanted, decisions),
+            rows=_first_rows(table),
+            total=table.count(),
+            faulty=table.count(f"(SELECT DISTINCT line FROM {FAULTS})"),
+            faults=_first_faults(table),
+            remarks=(*table.remarks, *remarks_on_types(table, wanted, decisions)),
+            changes=changes(resource, table, decisions),
+            refusal=None,
+        )
+    return replace(found, refusal=_refusal(found, wanted, replaces=is_replacing(into, wanted)))
+
+
+def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
+    """Say why a load would fail, as ``pipeline.load_table`` does."""
+    try:
+        if replaces:
+            found.changes.check(may_drop=options.may_drop)
+    except LoadFailed as failure:
+        return failure
+    if not (found.faulty and refuses(options)):
+        return None
+    first = found.faults[0]
+    return BadRows(
+        count=found.faulty,
+        line=first.line,
+        field=first.field or "–",
+        value=first.value,
+        reason=first.reason,
+    )
+
+
+def _fields(
+    table: Table, options: LoadOptions, decisions: Sequence[Decision]
+) -> tuple[PreviewedField, ...]:
+    wanted = options.wanted_types  # where rows are added, types are given by what is there, too
+    described = zip(table.columns, table.names, table.labels, decisions, strict=True)
+    return tuple(
+        PreviewedField(
+            name=name,
+            label=label,
+            form=decision.form.name,
+            chosen=decision.chosen and bool({name, label} & wanted.keys()),
+            reason=decision.reason,
+            values=_first_values(table, column),
+        )
+        for column, name, label, decision in described
+    )
+
+
+def _first_values(table: Table, column: str) -> tuple[str, ...]:
+    found = table.connection.execute(
+        f"SELECT {column}[:{_LETTERS_SHOWN}] FROM {STAGED} WHERE {column} <> ''"
+        f" LIMIT {_VALUES_SHOWN}"
+    ).fetchall()
+    return tuple(value for (value,) in found)
+
+
+def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
+    cells = ", ".join(f"{column}[:{_LETTERS_SHOWN}]" for column in table.columns)
+    return tuple(
+        table.connection.execute(f"SELECT {cells} FROM {STAGED} LIMIT {_ROWS_SHOWN}").fetchall()
+    )
+
+
+def _first_faults(table: Table) -> tuple[PreviewedFault, ...]:
+    found = table.connection.execute(
+        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_FAULTS_SHOWN}"
+    ).fetchall()
+    return tuple(
+        PreviewedFault(line, field, value, BadRow.revived(json.loads(kept)))
+        for line, field, value, kept in found
+    )

@@ -1,0 +1,170 @@
+"""
+Replacing the records of a resource: a new table takes the place of the old one, at one moment.
+
+Until then readers see the old records, and from then on the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from django.db import IntegrityError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
+
+from ... import storage
+from ...conf import conf
+from ...exceptions.loads import KeyRepeated, ResourceGone, UnstorableRecord
+from ...field_types import as_json
+from ...models import Field, LoadState, Resource
+from ..typing.inference import longest_values
+from ..typing.options import keep
+from .fingerprint import fingerprint
+from .keys import shown_names
+from .plan import Plan
+from .profiles import profiles_of
+from .rows import batches_of, line_of
+
+if TYPE_CHECKING:
+    from ..jobs.monitor import Watch
+
+_FIELDS_AT_ONCE = 500
+
+#: So few rows are copied before another connection is there.
+_ROWS_FEW = 10_000
+
+#: So few rows are sorted without an index as fast as with one.
+_ROWS_SORTED = 2_000
+
+#: Of values that so many records have the number is kept.
+_COMMON = 10_000
+
+#: Values of a field whose order is indexed are as long as this at most.
+_SHORT_BYTES = 500
+
+
+def replace_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+    """
+    Make a new table of a file's rows, and let the resource serve it.
+
+    Raises: ``LoadFailed``.
+    """
+    load = plan.load
+    rows = plan.table.count()
+    load.profiles = profiles_of(plan.table, plan.decisions)
+    indexes = _indexes(load.resource, plan, rows)
+    streams = conf.LOAD_CONNECTIONS if rows > _ROWS_FEW else 1
+    watch.enters(LoadState.COPYING)
+    load.rows = _copy(connection, plan, rows, streams, watch)
+    watch.enters(LoadState.INDEXING)
+    storage.index_records(
+        connection, load.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES, streams=streams
+    )
+    _set_key(connection, plan)
+    load.common = _common(connection, plan, indexes)
+    _publish(connection, plan, indexes, watch)
+
+
+def _indexes(resource: Resource, plan: Plan, rows: int) -> storage.Indexes:
+    """Say what to index: small tables are sorted in no time, and long texts are not sorted by."""
+    if rows <= _ROWS_SORTED:
+        return resource.wanted_indexes({})
+    lengths = dict(zip(plan.table.names, longest_values(plan.table), strict=True))
+    return resource.wanted_indexes(
+        {name: kind for name, kind in plan.types.items() if lengths[name] <= _SHORT_BYTES}
+    )
+
+
+def _copy(
+    connection: BaseDatabaseWrapper, plan: Plan, rows: int, streams: int, watch: Watch
+) -> int:
+    try:
+        return storage.create_records(
+            connection,
+            plan.load.pk,
+            language=plan.load.language,
+            batches=_watched(plan, rows, watch),
+            streams=streams,
+        )
+    except UnstorableRecord as error:
+        raise UnstorableRecord(row=line_of(plan.table, error.values["row"])) from error
+
+
+def _watched(plan: Plan, total: int, watch: Watch) -> Iterator[list[str]]:
+    done = 0
+    watch.advances(done, total)
+    for batch in batches_of(plan.table, plan.decisions):
+        yield [text for _line, text in batch]
+        done += len(batch)
+        watch.advances(done, total)
+
+
+def _set_key(connection: BaseDatabaseWrapper, plan: Plan) -> None:
+    if not plan.key:
+        return
+    try:
+        with storage.working(connection, plan.load.pk):
+            storage.set_key(connection, plan.load.pk, plan.key)
+    except IntegrityError as error:
+        raise KeyRepeated(fields=shown_names(plan.key)) from error
+
+
+def _common(
+    connection: BaseDatabaseWrapper, plan: Plan, indexes: storage.Indexes
+) -> dict[str, dict[str, int]]:
+    """Count the values that would take long to count each time they are asked for."""
+    texts = [name for name in indexes.orders if plan.types[name] == "text"]
+    found = storage.count_common(connection, plan.load.pk, texts, least=_COMMON)
+    return {
+        name: {as_json(value): count for value, count in counts.items()}
+        for name, counts in found.items()
+    }
+
+
+def _publish(
+    connection: BaseDatabaseWrapper, plan: Plan, indexes: storage.Indexes, watch: Watch
+) -> None:
+    """Switch the resource to the new records, its fields with it, at one moment."""
+    load = plan.load
+    with storage.working(connection, load.pk):
+        resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
+        if resource is None:
+            raise ResourceGone
+        _describe(resource, plan, indexes)
+        resource.current_load = load
+        resource.primary_key = list(plan.key)
+        resource.save(update_fields=["current_load", "primary_key", "modified"])
+        keep(resource, plan.options)
+        load.finished = timezone.now()
+        load.forms = plan.forms
+        load.fingerprint = fingerprint(load, plan.options, plan.key)
+        if load.profiles:
+            load.profiles["of"] = load.fingerprint
+        load.save(update_fields=["forms", "fingerprint", "profiles"])
+        watch.enters(LoadState.READY)
+    load.resource = resource
+
+
+def _describe(resource: Resource, plan: Plan, indexes: storage.Indexes) -> None:
+    """Bring the dictionary up to the new fields; what people wrote about a field stays."""
+    known = {field.name: field for field in resource.fields.all()}
+    resource.fields.exclude(name__in=plan.table.names).delete()
+    fields = []
+    for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
+        field = known.get(name) or new_field(resource, name, label)
+        field.position, field.type, field.sparse = position, plan.types[name], False
+        field.ordered = name in indexes.orders
+        fields.append(field)
+    Field.objects.bulk_create(
+        fields,
+        update_conflicts=True,
+        unique_fields=["resource", "name"],
+        update_fields=["position", "type", "sparse", "ordered"],
+        batch_size=_FIELDS_AT_ONCE,
+    )
+
+
+def new_field(resource: Resource, name: str, label: str) -> Field:
+    """Describe a field that a file brings; a label that is the name itself says nothing."""
+    return Field(resource=resource, name=name, label=label if label != name else "")

@@ -1,0 +1,133 @@
+"""The rows of a file that cannot be loaded: kept with the load, and written for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from django.db.models import Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
+from ...models import BadRowReport, Load
+from ..readers.table import FAULTS, STAGED, Table
+from ..typing.options import BadRowsChoice, LoadOptions
+from .plan import Plan
+
+#: Faults that a report lists at most; all of them are counted.
+_LISTED = 100_000
+_ROWS_AT_ONCE = 2_000
+
+#: What makes a spreadsheet take a text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def keep_report(plan: Plan) -> None:
+    """
+    Keep with a load what people should know of it, and the first of the rows that cannot be loaded.
+
+    All of those are counted.
+    """
+    load, table = plan.load, plan.table
+    load.faults = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
+    load.remarks = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
+    load.save(update_fields=["faults", "remarks"])
+    if not load.faults:
+        return
+    found = table.connection.execute(
+        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_LISTED}"
+    )
+    while batch := found.fetchmany(_ROWS_AT_ONCE):
+        BadRowReport.objects.bulk_create(
+            BadRowReport(
+                load=load,
+                line=line,
+                field=field,
+                value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
+                kept=json.loads(kept),
+            )
+            for line, field, value, kept in batch
+        )
+
+
+def _remarks(plan: Plan) -> list[Remark]:
+    """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
+    remarks: list[Remark] = []
+    if plan.load.faults and not refuses(plan.options):
+        remarks.append(RowsLeftOut(count=plan.load.faults))
+    count = plan.table.count(FAULTS)
+    if count > _LISTED:
+        remarks.append(ReportCut(listed=_LISTED, count=count))
+    return remarks
+
+
+def refuses(options: LoadOptions) -> bool:
+    """Tell whether a single bad row refuses the file."""
+    return options.bad_rows == BadRowsChoice.REFUSE
+
+
+def refuse(load: Load) -> None:
+    """
+    Refuse the file for its bad rows, if it has any.
+
+    Raises: ``BadRows``.
+    """
+    first = load.bad_rows.first()
+    if first is not None:
+        raise BadRows(
+            count=load.faults,
+            line=first.line,
+            field=first.field or "–",
+            value=first.value,
+            reason=BadRow.revived(first.kept),
+        )
+
+
+def leave_out(table: Table) -> None:
+    """Keep of the rows those that can be loaded."""
+    table.connection.execute(f"DELETE FROM {STAGED} WHERE line IN (SELECT line FROM {FAULTS})")
+
+
+# For people ---------------------------------------------------------------------------------------
+
+
+def write_report(load: Load, language: str) -> Iterator[str]:
+    """
+    Write the bad rows of a load as CSV, in a language, piece by piece.
+
+    It begins with a byte order mark, by which spreadsheets know the encoding; a value that they
+    would take for a formula gets an apostrophe.
+    """
+    with translation.override(language):
+        header = [_("Line"), _("Field"), _("Value"), _("Reason")]
+        first = "\ufeff" + _written([header])
+    yield first
+    batch: Sequence[BadRowReport] = ()
+    # Not by a cursor of the server: a pooler may give each batch another session.
+    while batch := _rows_after(load, batch[-1] if batch else None):
+        # Between two pieces the language is that of whoever reads them.
+        with translation.override(language):
+            piece = _written([row.line, row.field, row.value, row.reason] for row in batch)
+        yield piece
+
+
+def _rows_after(load: Load, last: BadRowReport | None) -> Sequence[BadRowReport]:
+    """Read the next bad rows of a load, after one or from the first."""
+    rows = load.bad_rows.order_by("line", "pk")
+    if last is not None:
+        rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
+    return list(rows[:_ROWS_AT_ONCE])
+
+
+def _written(rows: Iterable[list[str] | list[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows([_harmless(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _harmless(cell: object) -> str:
+    text = str(cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

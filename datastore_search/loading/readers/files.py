@@ -1,0 +1,28 @@
+"""A file of any known format, packed or not, as a ``Table``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ..sources.archives import Unpacked, unpacked
+from .formats import reader_of
+from .headers import labels_of, remarks_on
+from .options import ReadOptions
+from .table import Stage, Table
+
+
+def read_file(path: Path, options: ReadOptions, place: Stage, *, name: str = "") -> Table:
+    """
+    Stage a file.
+
+    ``name`` is what the file is called, if not as its path says: its ending is one of the hints at
+    its format.
+
+    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    """
+    file = unpacked(Unpacked(path, name or path.name), options, place)
+    table = reader_of(file.path, file.name)(file.path, options, place)
+    said = remarks_on(table.labels, table.names)
+    labels = labels_of(table.labels)
+    return replace(table, labels=labels, remarks=(*table.remarks, *said))

@@ -1,0 +1,276 @@
+"""
+The types of a file's fields, inferred over all rows and without loss.
+
+A field has a form only when every value says so and all are written alike, so that the stored
+values can be written back as they were: ``007``, ``+84``, ``1e5`` and numbers too long for an
+integer stay text.  So does what two rival forms read differently: ``1/2/2024``, ``1,234``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...exceptions.loads import (
+    AmbiguousDates,
+    AmbiguousNumbers,
+    ChosenType,
+    DecidedByOrder,
+    EveryValue,
+    GroupedCodes,
+    MaybeThousands,
+    Remark,
+    ToldType,
+    TypeNotApplied,
+    UnfitValue,
+    UnknownTypeField,
+)
+from ...field_types import FieldType
+from ..readers.table import FAULTS, STAGED, Table, kept_literal, literal
+from .explanations import reasons_for_text
+from .field_formats import EITHER, TEXT, Form, chosen_form, forms
+from .matching import conditions_held, forms_that_fit, holds_for_all
+from .options import LoadOptions
+from .schema import schema_of
+
+#: Groups of figures that are all as long as this are telephone numbers rather than amounts.
+_CODE_LETTERS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    What a field's values are read as.
+
+    ``chosen`` says that a person did, ``told`` that the file did; ``reason`` says why, as far as it
+    was asked for.  ``remark`` is what a person should know in any case.
+    """
+
+    form: Form
+    chosen: bool = False
+    told: bool = False
+    reason: Remark | None = None
+    remark: Remark | None = None
+
+    @property
+    def kind(self) -> FieldType:
+        """Give the type."""
+        return self.form.kind
+
+
+def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tuple[Decision, ...]:
+    """
+    Give each field its form: the chosen one, the file's own, or the narrowest that fits all values.
+
+    The texts that mean nothing become null first.  Values that are not of a chosen form become
+    faults of the table.  ``explain`` finds the reason of each decision, which takes time.
+
+    Raises: ``UnknownTypeField``, ``UnknownType``.
+    """
+    for name in options.types:
+        if _column(table, name) is None:
+            raise UnknownTypeField(field=name)
+    _empty_nulls(table, options.nulls)
+    found = _chosen(table, options)
+    found |= _told(table, [column for column in table.columns if column not in found])
+    read = forms_that_fit(table, [column for column in table.columns if column not in found])
+    found |= {
+        column: _decision(table, column, read.get(column, ()), options)
+        for column in table.columns
+        if column not in found
+    }
+    if explain:
+        found |= _explained(table, found)
+    return tuple(found[column] for column in table.columns)
+
+
+def remarks_on_types(
+    table: Table, options: LoadOptions, decisions: Iterable[Decision]
+) -> tuple[Remark, ...]:
+    """Say what a person should know of the types of a file, beside the remarks of the table."""
+    unknown = [name for name in options.wanted_types if _column(table, name) is None]
+    return (
+        *schema_of(options.schema).remarks,
+        *(TypeNotApplied(field=name) for name in unknown),
+        *(decision.remark for decision in decisions if decision.remark),
+    )
+
+
+def longest_values(table: Table) -> list[int]:
+    """Measure the longest value of each field, in bytes."""
+    longest = ", ".join(f"max(strlen({column}))" for column in table.columns)
+    found = table.connection.execute(f"SELECT {longest} FROM {table.relation}").fetchone()
+    return [length or 0 for length in found or ()]
+
+
+def _empty_nulls(table: Table, nulls: Sequence[str]) -> None:
+    """
+    Make null of the texts that mean nothing.
+
+    Only the columns that have such texts are written anew: a view would compare every value each
+    time that the rows are read, a new table takes as long as reading the file.
+    """
+    if not nulls:
+        return
+    nothing = f"IN ({', '.join(literal(text) for text in nulls)})"
+    found = table.connection.execute(
+        f"SELECT {', '.join(f'bool_or({column} {nothing})' for column in table.columns)}"
+        f" FROM {STAGED}"
+    ).fetchone()
+    for column, has_some in zip(table.columns, found or (), strict=True):
+        if has_some:
+            table.connection.execute(
+                f"ALTER TABLE {STAGED} ALTER {column} TYPE VARCHAR"
+                f" USING CASE WHEN {column} {nothing} THEN NULL ELSE {column} END"
+            )
+
+
+def _name(table: Table, column: str) -> str:
+    return table.names[table.columns.index(column)]
+
+
+def _column(table: Table, name: str) -> str | None:
+    """Find the column of a field by its name, or by the header's own word for it."""
+    for words in (table.names, table.labels):
+        if name in words:
+            return table.columns[words.index(name)]
+    return None
+
+
+# What people and the file say ---------------------------------------------------------------------
+
+
+def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
+    """Take the types that were chosen, for this load or before, and note what does not fit them."""
+    wanted = {
+        column: [chosen_form(name) for name in said.split(EITHER)]
+        for name, said in options.wanted_types.items()
+        if (column := _column(table, name))
+    }
+    found = {}
+    for column, choices in wanted.items():
+        form = choices[0] if len(choices) == 1 else _fitting_most(table, column, choices)
+        found[column] = Decision(form, chosen=True)
+        _note_misfits(table, column, form)
+    return found
+
+
+def _fitting_most(table: Table, column: str, choices: Sequence[Form]) -> Form:
+    """Choose the first of the forms that most values are of."""
+    counts = ", ".join(f"count_if({FieldType.over(form.accepts, column)})" for form in choices)
+    found = table.connection.execute(
+        f"SELECT {counts} FROM {STAGED} WHERE {column} <> ''"
+    ).fetchone()
+    fitting = dict(zip(choices, found or (), strict=True))
+    return max(choices, key=lambda form: fitting[form])
+
+
+def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
+    """Take the types that the file gives, where all values are of them; text is looked into."""
+    tells = dict(zip(table.columns, table.tells, strict=True))
+    told = {
+        column: forms[tell] for column in columns if (tell := tells[column]) not in {None, "text"}
+    }
+    held = conditions_held(table, STAGED, {column: [form.accepts] for column, form in told.items()})
+    return {
+        column: Decision(form, told=True)
+        for column, form in told.items()
+        if form.accepts in held.get(column, {form.accepts})
+    }
+
+
+def _note_misfits(table: Table, column: str, form: Form) -> None:
+    """Make faults of the values that are not of the form somebody chose."""
+    fault = kept_literal(UnfitValue(type=form.title).kept())
+    table.connection.execute(
+        f"INSERT INTO {FAULTS} SELECT line, {literal(_name(table, column))}, {column}[:100],"
+        f" {fault} FROM {table.relation} WHERE {column} <> ''"
+        f" AND NOT coalesce({FieldType.over(form.accepts, column)}, false)"
+    )
+
+
+# What the values say ------------------------------------------------------------------------------
+
+
+def _decision(table: Table, column: str, read: Sequence[Form], options: LoadOptions) -> Decision:
+    """Choose the form of a field among those that all its values are of."""
+    if not read:
+        return Decision(TEXT)
+    if len(read) > 1:
+        return _between_rivals(table, column, read, options)
+    return _doubted(table, column, read[0])
+
+
+def _between_rivals(
+    table: Table, column: str, rivals: Sequence[Form], options: LoadOptions
+) -> Decision:
+    """Leave a field as text that can be read in two ways, unless the order of dates is chosen."""
+    for form in rivals:
+        if form.notation == options.date_order:
+            return Decision(form, reason=DecidedByOrder(type=form.title))
+    ambiguous = AmbiguousNumbers if rivals[0].is_number else AmbiguousDates
+    remark = ambiguous(
+        field=_name(table, column),
+        value=_example(table, column, "true" if ambiguous is AmbiguousDates else _HAS_COMMA),
+        one=rivals[0].name,
+        other=rivals[1].name,
+    )
+    return Decision(TEXT, reason=remark, remark=remark)
+
+
+_HAS_COMMA = "contains({v}, ',')"
+#: Numbers whose decimals, if they have any, are three: figures of thousands, perhaps.
+_LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
+
+
+def _doubted(table: Table, column: str, form: Form) -> Decision:
+    """Take a form, but say so where its figures may be meant in another way."""
+    name = _name(table, column)
+    if form.notation == "spaced" and _are_codes(table, column):
+        remark: Remark = GroupedCodes(
+            field=name, value=_example(table, column, "true"), other=form.name
+        )
+        return Decision(TEXT, reason=remark, remark=remark)
+    if form is forms["numeric"] and holds_for_all(table, column, _LIKE_THOUSANDS):
+        value = _example(table, column, "contains({v}, '.')")
+        return Decision(form, remark=MaybeThousands(field=name, value=value, other="int4:comma"))
+    return Decision(form)
+
+
+def _are_codes(table: Table, column: str) -> bool:
+    found = table.connection.execute(
+        f"SELECT min(length({column})), max(length({column})) FROM {STAGED} WHERE {column} <> ''"
+    ).fetchone()
+    shortest, longest = found or (0, 0)
+    return bool(shortest == longest >= _CODE_LETTERS)
+
+
+def _example(table: Table, column: str, condition: str) -> str:
+    found = table.connection.execute(
+        f"SELECT {column}[:100] FROM {STAGED} WHERE {column} <> ''"
+        f" AND {FieldType.over(condition, column)} LIMIT 1"
+    ).fetchone()
+    return str(found[0]) if found else ""
+
+
+# Why ----------------------------------------------------------------------------------------------
+
+
+def _explained(table: Table, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+    """Say of each decision why it was made."""
+    unsaid = [c for c, made in decisions.items() if made.kind.is_text and not _said(made)]
+    reasons = reasons_for_text(table, unsaid)
+    return {
+        column: replace(made, reason=_said(made) or reasons.get(column))
+        for column, made in decisions.items()
+    }
+
+
+def _said(decision: Decision) -> Remark | None:
+    if decision.reason:
+        return decision.reason
+    if decision.chosen:
+        return ChosenType(type=decision.form.title)
+    if decision.told:
+        return ToldType(type=decision.form.title)
+    return None if decision.kind.is_text else EveryValue(type=decision.form.title)

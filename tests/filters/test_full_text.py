@@ -1,0 +1,51 @@
+"""How many words a full-text query has."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import pytest
+
+from datastore_search.filters.full_text import MAX_WORDS, has_too_many_words
+
+MANY = [f"w{number}" for number in range(MAX_WORDS + 1)]
+
+
+@pytest.mark.parametrize("separator", [" ", ",", "-", "_", "'", "&", "\n", "。"])
+def test_words_are_what_stands_between_other_signs(separator: str) -> None:
+    assert has_too_many_words([separator.join(MANY)], plain=True)
+    assert not has_too_many_words([separator.join(MANY[1:])], plain=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ([" ".join(MANY[:60]), " ".join(MANY[:40])], False),
+        ([" ".join(MANY[:60]), " ".join(MANY[:41])], True),
+        (["river " * 200], False),
+        (["river " * 200, "RIVER " * 200], False),
+        (["/" * 10_000], False),
+        (["北京" * 2_000], False),
+        ([""], False),
+        ([], False),
+    ],
+)
+def test_words_of_all_texts_count_each_once(texts: Sequence[str], expected: bool) -> None:
+    assert has_too_many_words(texts, plain=True) is expected
+
+
+@pytest.mark.parametrize("text", ["Hà Nội đường", "हिन्दी में", "ที่นี่"])
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_marks_belong_to_their_words(text: str, form: str) -> None:
+    words = unicodedata.normalize(form, text).split()  # type: ignore[arg-type] # one of its forms
+    many = [f"{words[number % len(words)]}{number}" for number in range(MAX_WORDS)]
+
+    assert not has_too_many_words([" ".join(many)], plain=True)
+    assert has_too_many_words([" ".join([*many, "x"])], plain=True)
+
+
+def test_of_a_query_with_operators_every_word_counts() -> None:
+    assert has_too_many_words([" | ".join(["river:*"] * (MAX_WORDS + 1))], plain=False)
+    assert not has_too_many_words([" | ".join(["river:*"] * MAX_WORDS)], plain=False)
+    assert not has_too_many_words(["!" * 9_000 + "a"], plain=False)

@@ -1,0 +1,229 @@
+"""The catalogue: what is listed, for whom, and how it is found."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.test.utils import override_script_prefix
+
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource, make_user
+from .reading import text_of
+
+PATH = "/en/datastore/"
+
+
+def titles(client: Client, **parameters: Any) -> list[str]:
+    response = client.get(PATH, parameters)
+    assert response.status_code == 200
+    return re.findall(r'<h2><a href="[^"]+"><bdi>(.*?)</bdi>', response.content.decode())
+
+
+def test_an_entry_describes_a_resource(client: Client, db: None) -> None:
+    resource = make_resource(name="waters", title="Waters & <more>", description="All <b>of</b> it")
+
+    page = client.get(PATH).content.decode()
+
+    assert (
+        f'<a href="/en/datastore/{resource.pk}/"><bdi>Waters &amp; &lt;more&gt;</bdi></a>' in page
+    )
+    assert "All &lt;b&gt;of&lt;/b&gt; it" in page
+    assert "6 records" in page
+    assert "6 fields" in page
+    assert "Loaded on" in page
+
+
+def test_one_record_is_no_records(client: Client, db: None) -> None:
+    make_resource("a\n1\n")
+
+    page = text_of(client.get(PATH))
+
+    assert "1 record " in page
+    assert "1 field " in page
+
+
+def test_entries_come_in_the_order_of_their_titles(client: Client, db: None) -> None:
+    for name, title in (("c", ""), ("a", "zebra"), ("z", "Ant"), ("y", "bee")):
+        make_resource("a\n1\n", name=name, title=title)
+
+    assert titles(client) == ["Ant", "bee", "c", "zebra"]
+
+
+def test_what_was_never_loaded_is_not_listed(client: Client, db: None) -> None:
+    Resource.objects.create(name="empty")
+
+    assert titles(client) == []
+    assert "There are no resources yet." in text_of(client.get(PATH))
+
+
+@pytest.mark.parametrize(
+    ("q", "found"),
+    [
+        ("river", ["River"]),
+        ("RIV gaug", ["River"]),
+        ("gauge nothing", []),
+        ("flow-rate", ["River"]),
+        ("debit", ["River"]),
+        ("forest-name", ["Forest"]),
+        ("50%", ["Forest"]),
+        ("_", ["River"]),
+        ("  ", ["Forest", "River"]),
+    ],
+)
+def test_resources_are_found_by_words_of_their_description(
+    client: Client, db: None, q: str, found: list[str]
+) -> None:
+    river = make_resource("flow-rate,no_1\n1,2\n", name="r", title="River", description="Gauges")
+    Field.objects.filter(resource=river, name="flow-rate").update(label="Débit debit")
+    make_resource("a\n1\n", name="forest-name", title="Forest", description="to 50% of 100%")
+
+    assert titles(client, q=q) == found
+
+
+def test_a_resource_is_found_by_its_id(client: Client, resource: Resource) -> None:
+    make_resource("a\n1\n")
+
+    assert titles(client, q=str(resource.pk)) == [resource.name]
+
+
+@pytest.mark.parametrize("q", ["x" * 201, "a\0b"])
+def test_a_text_that_cannot_be_looked_for_is_refused(
+    client: Client, resource: Resource, q: str
+) -> None:
+    response = client.get(PATH, {"q": q})
+
+    assert response.status_code == 400
+    assert 'id="q-error" role="alert"' in response.content.decode()
+    assert resource.name not in response.content.decode()
+
+
+def test_the_catalogue_has_pages(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("datastore_search.html.views.RESOURCES_A_PAGE", 2)
+    for name in ("n1", "n2", "n3", "other"):
+        make_resource("a\n1\n", name=name)
+
+    first = client.get(PATH, {"q": "n"}).content.decode()
+    second = client.get(PATH, {"q": "n", "page": "2"}).content.decode()
+
+    assert "1–2 of 3" in first
+    assert f'rel="next" href="{PATH}?q=n&amp;page=2"' in first
+    assert 'rel="prev"' not in first
+    assert "3–3 of 3" in second
+    assert f'rel="prev" href="{PATH}?q=n"' in second
+    assert 'rel="next"' not in second
+
+
+@pytest.mark.parametrize("page", ["0", "2", "-1", "x", "1.0", "٢", "9" * 30, "<script>"])
+def test_a_page_that_is_not_there_is_404(client: Client, resource: Resource, page: str) -> None:
+    response = client.get(PATH, {"page": page})
+
+    assert response.status_code == 404
+    assert "There is no page" in text_of(response)
+    assert "<script>" not in response.content.decode()
+
+
+# Privacy ------------------------------------------------------------------------------------------
+
+
+def test_a_private_resource_is_listed_only_for_those_who_may_read_it(
+    client: Client, db: None
+) -> None:
+    make_resource("salary\n1\n", title="Hidden", private=True)
+    make_resource("a\n1\n", title="Open")
+
+    assert titles(client) == ["Open"]
+    client.force_login(make_user("nobody"))
+    assert titles(client) == ["Open"]
+    client.force_login(make_user("reader", permissions=("view_resource",)))
+    assert titles(client) == ["Hidden", "Open"]
+
+
+@pytest.mark.parametrize("q", ["Hidden", "salary", "secret", ""])
+def test_nothing_of_a_private_resource_is_found_or_counted(
+    client: Client, db: None, q: str
+) -> None:
+    hidden = make_resource("salary\n1\n", title="Hidden", description="secret", private=True)
+
+    page = client.get(PATH, {"q": q}).content.decode()
+
+    for word in ("Hidden</", "salary</", "secret</", "private", str(hidden.pk), " of 1"):
+        assert word not in page
+    assert client.get(PATH, {"q": q, "page": "2"}).status_code == 404
+
+
+def test_an_object_permission_is_enough(client: Client, db: None, settings: Any) -> None:
+    settings.AUTHENTICATION_BACKENDS = [
+        "django.contrib.auth.backends.ModelBackend",
+        "tests.html.backends.OnlyTheOneNamedMine",
+    ]
+    make_resource("a\n1\n", name="mine", private=True)
+    make_resource("a\n1\n", name="theirs", private=True)
+    client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
+
+    assert titles(client) == ["mine"]
+
+
+def test_only_what_everybody_sees_may_be_kept_by_a_shared_cache(
+    client: Client, resource: Resource
+) -> None:
+    for_all = client.get(PATH)
+    client.force_login(make_user())
+    for_one = client.get(PATH)
+
+    assert for_all["Cache-Control"] == "max-age=0, must-revalidate, public"
+    assert for_one["Cache-Control"] == "max-age=0, must-revalidate, private"
+    assert "Cookie" in for_all["Vary"]
+
+
+# Addresses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("locale", ["en", "en-gb", "en_GB", "EN_gb", "vi", "ar"])
+def test_links_keep_the_locale_as_it_was_spelled(
+    client: Client, resource: Resource, locale: str
+) -> None:
+    page = client.get(f"/{locale}/datastore/", {"q": resource.name}).content.decode()
+
+    assert f'href="/{locale}/datastore/{resource.pk}/"' in page
+    assert f'action="/{locale}/datastore/"' in page
+    assert f'<a href="/{locale}/datastore/">' in page
+
+
+def test_links_stay_below_the_script_of_a_portal(client: Client, resource: Resource) -> None:
+    with override_script_prefix("/portal/"):
+        page = client.get("/en_GB/datastore/", SCRIPT_NAME="/portal").content.decode()
+
+    assert f'href="/portal/en_GB/datastore/{resource.pk}/"' in page
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "direction"),
+    [
+        ("/en_GB/datastore/", "en-gb", "ltr"),
+        ("/vi/datastore/", "vi", "ltr"),
+        ("/ar/datastore/", "ar", "rtl"),
+    ],
+)
+def test_the_page_says_its_language(
+    client: Client, db: None, path: str, language: str, direction: str
+) -> None:
+    response = client.get(path, headers={"Accept-Language": "de"})
+
+    assert f'<html lang="{language}" dir="{direction}">' in response.content.decode()
+    assert response["Content-Language"] == language
+
+
+def test_the_portal_begins_with_the_catalogue(client: Client, db: None) -> None:
+    assert client.get("/en_GB/")["Location"] == "/en_GB/datastore/"
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_the_catalogue_is_only_read(db: None, method: str) -> None:
+    response = getattr(Client(enforce_csrf_checks=True), method)(PATH)
+
+    assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD, OPTIONS"

@@ -1,0 +1,95 @@
+"""The files that a data page offers."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import include, path
+
+from datastore_search.models import Resource
+from datastore_search.urls import page_urlpatterns
+
+from ..builders import make_resource, make_user
+from .reading import table_of
+
+#: A portal that has the pages alone.
+urlpatterns = [path("", include((page_urlpatterns, "datastore_search")))]
+
+
+def page(client: Client, resource: Resource, locale: str = "en", **parameters: Any) -> Any:
+    asked = {name.replace("__", "."): value for name, value in parameters.items()}
+    return client.get(f"/{locale}/datastore/{resource.pk}/", asked, follow=True)
+
+
+def downloads(response: Any) -> dict[str, str]:
+    """Give the addresses of the files by their labels."""
+    found = re.search(
+        r'<nav class="datastore-downloads".*?</nav>', response.content.decode(), re.DOTALL
+    )
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', found[0]) if found else []
+    return {label: html.unescape(address) for address, label in links}
+
+
+def test_a_data_page_offers_all_its_records_in_each_format(
+    client: Client, resource: Resource
+) -> None:
+    files = downloads(page(client, resource))
+
+    assert files == {
+        label: f"/en/datastore/dump/{resource.pk}?format={name}"
+        for label, name in (("CSV", "csv"), ("TSV", "tsv"), ("JSON", "json"), ("XML", "xml"))
+    } | {"Table Schema": f"/en/datastore/{resource.pk}/schema.json"}
+    for address in files.values():
+        assert client.get(address).status_code == 200
+
+
+def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) -> None:
+    rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
+    resource = make_resource(f"n,a%b,$c\n{rows}31,other,5\n")
+
+    response = page(
+        client, resource, "en_GB", q="it's 0", **{"field.a%b": "it's", "field.$c": '5"0%'}, page=2
+    )
+
+    assert len(table_of(response)[1:]) == 5
+    address = downloads(response)["CSV"]
+    parts = urlsplit(address)
+    assert parts.path == f"/en_GB/datastore/dump/{resource.pk}"
+    assert parse_qs(parts.query) == {
+        "format": ["csv"],
+        "q": ["it's 0"],
+        "filters": ['{"a%b":["it\'s"],"$$c":["5\\"0%"]}'],
+    }
+    lines = client.get(address).getvalue().decode().splitlines()
+    assert len(lines) == 31
+    assert "31,other" not in lines[-1]
+
+
+def test_a_page_that_found_nothing_offers_nothing(client: Client, resource: Resource) -> None:
+    assert downloads(page(client, resource, q="nowhere")) == {}
+    assert downloads(page(client, resource, field__amount="much")) == {}
+    assert downloads(page(client, make_resource("a\n"))) == {}
+
+
+def test_a_private_resource_is_downloaded_by_who_is_signed_in(client: Client, db: None) -> None:
+    resource = make_resource(private=True)
+    client.force_login(make_user(permissions=("view_resource",)))
+
+    address = downloads(page(client, resource))["CSV"]
+
+    assert client.get(address).getvalue().count(b"\n") == 7
+    assert Client().get(address).status_code == 403
+
+
+@pytest.mark.urls("tests.html.test_downloads")
+def test_a_portal_without_the_dump_offers_none(client: Client, resource: Resource) -> None:
+    response = client.get(f"/datastore/{resource.pk}/")
+
+    assert len(table_of(response)) == 7
+    assert downloads(response) == {}
+    assert b"curl" not in response.content

@@ -1,0 +1,545 @@
+"""The data page: its table, its search, its filters, and who may see it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from datetime import timedelta
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.db.utils import OperationalError
+from django.test import Client
+
+from datastore_search.models import Field, Resource
+from datastore_search.search import Look, search
+from datastore_search.search.consistency import Outdated
+from datastore_search.search.stream_slots import StreamSlot
+
+from ..builders import ids_of, make_resource, make_slow, make_token, make_user
+from .reading import table_of, text_of
+
+
+def path_of(resource: Resource, locale: str = "en") -> str:
+    return f"/{locale}/datastore/{resource.pk}/"
+
+
+def shown(client: Client, resource: Resource, **parameters: Any) -> list[int]:
+    """Give the ``_id`` of each record on the page; dots in names of parameters are ``__``."""
+    asked = {name.replace("__", "."): value for name, value in parameters.items()}
+    response = client.get(path_of(resource), asked, follow=True)
+    if "No record matches." in text_of(response):
+        return []
+    return [int(row[0]) for row in table_of(response)[1:]]
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def test_the_records_are_shown_in_a_table(client: Client, resource: Resource) -> None:
+    table = table_of(client.get(path_of(resource)))
+
+    assert table[0] == ["No.", "code", "subject", "stage", "title", "amount", "seen"]
+    assert table[4] == [
+        "4",
+        "004",
+        "air",
+        "active",
+        "Chất lượng không khí Hà Nội",
+        "–",
+        "2021-01-01",
+    ]
+    assert table[5] == ["5", "005", "survey", "planned", "Running waters of Ha Noi", "7.00", "–"]
+    assert len(table) == 7
+
+
+def test_a_cell_of_megabytes_is_cut_and_says_so(client: Client, db: None) -> None:
+    texts = ["a" * 100_000, "b" * 100_001, "c" * 5_000_000]
+    resource = make_resource("n,text\n" + "".join(f"1,{text}\n" for text in texts))
+
+    page = client.get(path_of(resource)).content.decode()
+
+    assert len(page) < 400_000
+    assert [page.count(letter * 100_000) for letter in "abc"] == [1, 1, 1]
+    assert page.count("The rest is in the downloads.") == 2
+    StreamSlot().release()  # the page keeps none
+
+
+def test_labels_and_notes_head_the_columns(client: Client, resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="seen").update(label="Day", notes='of "the" visit')
+
+    page = client.get(path_of(resource)).content.decode()
+
+    assert re.search(r'<th scope="col"[^>]* title="of &quot;the&quot; visit"><bdi>Day</bdi>', page)
+    assert "<code><bdi>seen</bdi></code>" in page
+
+
+def test_each_type_is_shown_as_it_was_loaded(client: Client, db: None) -> None:
+    resource = make_resource(
+        "big,number,double,truth,day,moment,hour,doc,list\n"
+        "9223372036854775807,1200.50,1e300,true,2020-02-29,2020-02-29T23:59:00.000,08:30:00,"
+        '"{""a"": [1.50, null, ""<b>""]}","[""x"", ""y""]"\n',
+        types={"double": "float8", "doc": "json", "list": "_text", "moment": "timestamp"},
+    )
+
+    assert table_of(client.get(path_of(resource)))[1] == [
+        "1",
+        "9223372036854775807",
+        "1200.50",
+        "1e+300",
+        "yes",
+        "2020-02-29",
+        "2020-02-29 23:59:00",
+        "08:30:00",
+        '{"a": [1.50, null, "<b>"]}',
+        '["x", "y"]',
+    ]
+
+
+def test_what_is_not_a_number_is_shown(client: Client, db: None) -> None:
+    resource = make_resource("a,b\nNaN,NaN\nInfinity,1.0\n", types={"a": "float8", "b": "numeric"})
+
+    assert [row[1:] for row in table_of(client.get(path_of(resource)))[1:]] == [
+        ["NaN", "NaN"],
+        ["Infinity", "1.0"],
+    ]
+
+
+def test_a_number_without_end_is_shown(client: Client, db: None) -> None:
+    resource = make_resource(f"a\n{'9' * 6000}\n", types={"a": "numeric"})
+
+    assert table_of(client.get(path_of(resource)))[1][1].endswith("9" * 6000)
+
+
+def test_a_long_text_is_folded_up(client: Client, db: None) -> None:
+    text = "word " * 100 + "end"
+    resource = make_resource(f"a\n{text}\n")
+
+    assert table_of(client.get(path_of(resource)))[1][1] == text[:200] + "…" + text
+
+
+def test_a_field_named_rank_is_not_the_rank(client: Client, db: None) -> None:
+    resource = make_resource("rank,name\ncaptain,Ana\n")
+
+    assert table_of(client.get(path_of(resource), {"q": "ana"}))[1] == ["1", "captain", "Ana"]
+
+
+def test_data_is_never_markup(client: Client, db: None) -> None:
+    evil = "<script>alert(1)</script>"
+    resource = make_resource(
+        f'{evil},"a""b\' %s %(x)s {{{{ 1 }}}}"\n{evil},"{{% now %}}"\n',
+        title=evil,
+        description=evil,
+    )
+    Field.objects.filter(resource=resource, position=0).update(label=evil, notes=f'"{evil}')
+
+    asked = {"q": evil, f"field.{evil}": evil, "value": evil, "page": evil}
+    for parameters in ({}, {"q": "script"}, asked, {f"field.{evil}": evil}):
+        response = client.get(path_of(resource), parameters, follow=True)
+        assert "<script" not in response.content.decode()
+    assert table_of(client.get(path_of(resource)))[1] == ["1", evil, "{% now %}"]
+
+
+def test_a_table_without_records_says_so(client: Client, db: None) -> None:
+    resource = make_resource("a,b\n")
+
+    response = client.get(path_of(resource))
+
+    assert response.status_code == 200
+    assert "There are no records." in text_of(response)
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(db: None) -> Resource:
+    """Sixty records, every third of which is red."""
+    rows = "".join(f"{n},{'red' if n % 3 == 0 else 'blue'}\n" for n in range(1, 61))
+    return make_resource(f"n,colour\n{rows}")
+
+
+def test_a_page_has_twenty_five_records(client: Client, many: Resource) -> None:
+    assert shown(client, many) == list(range(1, 26))
+    assert shown(client, many, page=2) == list(range(26, 51))
+    assert shown(client, many, page=3) == list(range(51, 61))
+
+
+def test_links_lead_to_the_other_pages_of_the_same_question(client: Client, many: Resource) -> None:
+    path = path_of(many, "en_GB")
+    asked = {"q": "blue", "field.colour": "blue"}
+
+    first = client.get(path, asked).content.decode()
+    second = client.get(path, {**asked, "page": "2"}).content.decode()
+
+    assert "1–25 of 40" in first
+    assert f'rel="next" href="{path}?q=blue&amp;field.colour=blue&amp;page=2"' in first
+    assert 'rel="prev"' not in first
+    assert "26–40 of 40" in second
+    assert f'rel="prev" href="{path}?q=blue&amp;field.colour=blue"' in second
+    assert 'rel="next"' not in second
+
+
+@pytest.mark.parametrize("page", ["0", "4", "-1", "x", "9" * 15, "9" * 30, "a\0"])
+def test_a_page_that_is_not_there_is_404(client: Client, many: Resource, page: str) -> None:
+    response = client.get(path_of(many), {"page": page})
+
+    assert response.status_code == 404
+    assert "There is no page" in text_of(response)
+
+
+# Searching ----------------------------------------------------------------------------------------
+
+
+def test_q_searches_all_fields(client: Client, resource: Resource) -> None:
+    assert shown(client, resource, q="ha noi") == [5, 4]
+    assert shown(client, resource, q="Hà") == [4]
+    assert shown(client, resource, q="nowhere") == []
+
+
+@pytest.mark.parametrize("q", ["x" * 1001, "a\0b"])
+def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resource, q: str) -> None:
+    response = client.get(path_of(resource), {"q": q})
+
+    assert response.status_code == 400
+    assert 'id="q-error" role="alert"' in response.content.decode()
+    assert "mammals" not in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"field.stage": "active"}, [1, 2, 4, 6]),
+        ({"field.stage": "active", "field.subject": "survey"}, [2]),
+        ({"field.stage": "active", "q": "river"}, [1]),
+        ({"field.code": "003"}, [3]),
+        ({"field.code": "3"}, []),
+        ({"field.amount": "10.5"}, [1]),
+        ({"field.amount": " 10.500 "}, [1]),
+        ({"field.seen": "2020-02-29"}, [2]),
+        ({"field.stage": "active "}, []),
+        ({"field.stage": "%s"}, []),
+        ({"field.stage": "'; DROP TABLE auth_user; --"}, []),
+        ({"field": "stage", "value": "closed"}, [3]),
+        ({"field": "stage", "value": "active", "field.subject": "air"}, [4]),
+        ({"field": "stage", "value": ""}, [1, 2, 3, 4, 5, 6]),
+        ({"field.stage": "", "q": "", "page": ""}, [1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_fields_are_filtered_as_in_the_api(
+    client: Client, resource: Resource, asked: dict[str, str], found: list[int]
+) -> None:
+    response = client.get(path_of(resource), asked, follow=True)
+
+    ids = [int(row[0]) for row in table_of(response)[1:]] if found else []
+    assert ids == found
+    assert ("No record matches." in text_of(response)) is (not found)
+
+
+def test_a_truth_value_is_chosen(client: Client, db: None) -> None:
+    resource = make_resource('a\ntrue\nfalse\n""\n')
+
+    assert shown(client, resource, field__a="true") == [1]
+    assert shown(client, resource, field__a="false") == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "part"),
+    [
+        ("amount", "much", '“amount” has type numeric and cannot equal "much"'),
+        ("seen", "2023-02-30", '“seen” has type date and cannot equal "2023-02-30"'),
+        ("truth", "maybe", "Select a valid choice. maybe is not one of the available choices."),
+        ("truth", "TRUE", "Select a valid choice. TRUE is not one of the available choices."),
+        ("code", "a\0b", "Null characters are not allowed."),
+        ("list", "x", '“list” has type _text and cannot equal "x"'),
+    ],
+)
+def test_what_does_not_fit_a_field_is_said_next_to_it(
+    client: Client, db: None, name: str, value: str, part: str
+) -> None:
+    resource = make_resource(
+        'code,amount,seen,truth,list\nsight,1.5,2020-01-01,true,"[""x""]"\n',
+        types={"list": "_text"},
+    )
+
+    response = client.get(path_of(resource), {f"field.{name}": value, "q": "sight"})
+
+    assert response.status_code == 400
+    page = response.content.decode()
+    place = re.search(rf'name="field\.{name}"[^>]* id="(field-\d)"', page)
+    assert place
+    found = re.search(rf'<ul [^>]*id="{place[1]}-error" role="alert">(.*?)</ul>', page)
+    assert found
+    assert part in found[1].replace("&quot;", '"')
+    assert f'aria-describedby="{place[1]}-error"' in page
+    assert "<details open>" in page
+    assert "<td class" not in page
+    assert " of 1" not in text_of(response)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("field.nope=1", "Unknown field: “nope”"),
+        ("field._id=1", "Unknown field: “_id”"),
+        ("field.stage=active&field.stage=closed", "Give one value only."),
+        ("field.stage=active&field=stage&value=closed", "Give one value only."),
+        ("q=a&q=b", "Give one value only."),
+        ("value=closed", "Choose the field that the value is looked for in."),
+        ("field=nope&value=closed", "Unknown field: “nope”"),
+    ],
+)
+def test_nothing_that_was_asked_is_ignored(
+    client: Client, resource: Resource, query: str, message: str
+) -> None:
+    response = client.get(f"{path_of(resource)}?{query}", follow=True)
+
+    assert response.status_code == 400
+    assert message in text_of(response)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["prefix", "field_order", "default_renderer", "__doc__", "clean", "errors", "q", "page",
+     "field", "value", "field.a", "share in %", "it's 50%, \"or so\"", "a=b&c", "tên đẹp", "%(x)s",
+     "{0}", "n" * 200, "rank", "_Id", "on", "'", "\\"],
+)  # fmt: skip
+def test_a_field_of_any_name_is_filtered(client: Client, db: None, name: str) -> None:
+    quoted = name.replace('"', '""')
+    resource = make_resource(f'x,"{quoted}"\n1,red\n2,blue\n')
+    name = resource.fields.get(position=resource.fields.count() - 1).name
+
+    response = client.get(path_of(resource), {f"field.{name}": "blue"})
+    by_choice = client.get(path_of(resource), {"field": name, "value": "blue"})
+
+    assert table_of(response) == [["No.", "x", name], ["2", "2", "blue"]]
+    assert parse_qsl(urlsplit(by_choice["Location"]).query) == [(f"field.{name}", "blue")]
+
+
+def test_an_address_is_written_in_its_shortest_form(client: Client, resource: Resource) -> None:
+    asked = {"q": "river", "field.stage": "", "field": "code", "value": "001", "page": "1"}
+
+    response = client.get(path_of(resource, "en_GB"), asked)
+
+    assert response.status_code == 302
+    assert response["Location"] == f"{path_of(resource, 'en_GB')}?q=river&field.code=001"
+
+
+def test_the_form_of_many_fields_stays_small(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(100)]
+    resource = make_resource(f"{','.join(names)}\n{','.join(map(str, range(100)))}\n")
+
+    page = client.get(path_of(resource), {"field.f99": "99"}).content.decode()
+
+    form = page[page.index("<form") : page.index("</form>")]
+    assert len(re.findall(r'name="field\.', form)) == 13
+    assert 'name="field.f99" value="99"' in form
+    assert '<option value="f98">f98</option>' in form
+    assert '<option value="f99">' not in form
+    assert len(re.findall("<option", form)) == 1 + 100 - 13
+
+
+def test_fields_with_long_names_leave_the_address_short(client: Client, db: None) -> None:
+    names = [f"{n} " + "đ" * 190 for n in range(10)]
+    resource = make_resource(f"{','.join(names)}\n{','.join('1' * 10)}\n")
+
+    page = client.get(path_of(resource)).content.decode()
+
+    assert len(re.findall(r'<input[^>]* name="field\.', page)) == 2
+
+
+def test_fields_that_nobody_types_are_not_offered(client: Client, db: None) -> None:
+    resource = make_resource('doc,list,plain\n{},"[]",x\n', types={"doc": "json", "list": "_text"})
+
+    page = client.get(path_of(resource)).content.decode()
+
+    assert re.findall(r'name="(field\.[^"]*)"', page) == ["field.plain"]
+
+
+# The API ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_the_command_asks_the_api_for_the_same_records(
+    client: Client, db: None, private: bool
+) -> None:
+    rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
+    resource = make_resource(f"n,a%b,c\n{rows}", private=private)
+    user = make_user(permissions=("view_resource",))
+    client.force_login(user)
+
+    response = client.get(
+        path_of(resource, "en_GB"),
+        {"q": "it's 0", "field.a%b": "it's", "field.c": '5"0%', "page": "2"},
+    )
+
+    ids = [int(row[0]) for row in table_of(response)[1:]]
+    curl = re.search(r"<code>(curl .*?)</code>", response.content.decode(), re.DOTALL)
+    assert curl
+    command, flag, address, *rest = shlex.split(html.unescape(curl[1]).replace("\\\n", ""))
+    assert (command, flag) == ("curl", "-G")
+    assert address == "http://testserver/en_GB/api/action/datastore_search"
+    headers = {}
+    if private:
+        assert rest[:2] == ["-H", "Authorization: $TOKEN"]
+        headers = {"Authorization": make_token(user)}
+        rest = rest[2:]
+    pairs = dict(text.split("=", 1) for text in rest[1::2])
+    assert set(rest[0::2]) == {"--data-urlencode"}
+    assert len(ids) == 5
+    assert ids_of(Client().get(urlsplit(address).path, pairs, headers=headers)) == ids
+    assert json.loads(pairs["filters"]) == {"a%b": ["it's"], "c": ['5"0%']}
+
+
+# Who may see it -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signed_in", [False, True])
+@pytest.mark.parametrize(
+    "asked", [{}, {"q": "1"}, {"field.salary": "x"}, {"field.nope": "x"}, {"page": "9"}, {"q": ""}]
+)
+def test_a_private_resource_is_403_and_tells_nothing(
+    client: Client, db: None, signed_in: bool, asked: dict[str, str]
+) -> None:
+    resource = make_resource(
+        "salary\n123456\n", name="hidden", title="Hidden", description="secret", private=True
+    )
+    Field.objects.update(label="wages", notes="monthly")
+    if signed_in:
+        client.force_login(make_user())
+
+    response = client.get(path_of(resource), asked)
+
+    assert response.status_code == 403
+    text = text_of(response)
+    assert "This resource is private" in text
+    assert ("Sign in" in text) is not signed_in
+    for word in ("salary", "123456", "idden", "secret", "wages", "monthly", "numeric", "int4"):
+        assert word not in response.content.decode()
+    assert "no-store" in response["Cache-Control"]
+
+
+def test_a_private_resource_is_shown_to_those_who_may_read_it(client: Client, db: None) -> None:
+    resource = make_resource("salary\n123456\n", private=True)
+    client.force_login(make_user(permissions=("view_resource",)))
+
+    response = client.get(path_of(resource))
+
+    assert table_of(response)[1] == ["1", "123456"]
+    assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
+    assert "Cookie" in response["Vary"]
+
+
+def test_a_public_resource_may_be_kept_by_shared_caches(client: Client, resource: Resource) -> None:
+    assert client.get(path_of(resource))["Cache-Control"] == "max-age=0, must-revalidate, public"
+
+
+def test_a_token_does_not_open_pages(client: Client, db: None) -> None:
+    resource = make_resource(private=True)
+
+    response = client.get(path_of(resource), headers={"Authorization": make_token()})
+
+    assert response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "resource_id", ["b1e00f9c-5551-4d39-ac98-de198a7980bd", "no-id", "5", "../admin"]
+)
+def test_an_unknown_resource_is_404(client: Client, db: None, resource_id: str) -> None:
+    assert client.get(f"/en/datastore/{resource_id}/").status_code == 404
+
+
+def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
+    empty = Resource.objects.create(name="empty", title="Empty")
+
+    response = client.get(path_of(empty))
+
+    assert response.status_code == 404
+    assert "nothing has been loaded" in text_of(response)
+    assert "Empty" not in text_of(response)
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_a_page_is_only_read(resource: Resource, method: str) -> None:
+    response = getattr(Client(enforce_csrf_checks=True), method)(path_of(resource))
+
+    assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD, OPTIONS"
+
+
+def test_head_answers_like_get_without_a_body(client: Client, resource: Resource) -> None:
+    response = client.head(path_of(resource))
+
+    assert response.status_code == 200
+    assert response.content == b""
+
+
+# Failures -----------------------------------------------------------------------------------------
+
+
+def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: Any) -> None:
+    make_slow(resource)
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
+
+    response = client.get(path_of(resource), {"q": "river"})
+
+    assert response.status_code == 503
+    assert "The search took too long." in text_of(response)
+
+
+def test_a_resource_that_is_being_replaced_is_read_again(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def once_replaced(found: Look, query: Any) -> Any:
+        looks.append(found)
+        if len(looks) == 1:
+            raise Outdated
+        return search(found, query)
+
+    monkeypatch.setattr("datastore_search.html.views.search", once_replaced)
+
+    assert len(table_of(client.get(path_of(resource)))) == 7
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (Outdated(), "The resource is being replaced over and over."),
+        (OperationalError("secret of the server"), "The database cannot be reached."),
+    ],
+)
+def test_what_passes_is_503(
+    client: Client,
+    resource: Resource,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    message: str,
+) -> None:
+    def failing(*_arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("datastore_search.html.views.search", failing)
+
+    response = client.get(path_of(resource))
+
+    assert response.status_code == 503
+    assert message in text_of(response)
+    assert "secret" not in text_of(response)
+
+
+# The admin ----------------------------------------------------------------------------------------
+
+
+def test_the_admin_leads_to_the_page(client: Client, resource: Resource) -> None:
+    empty = Resource.objects.create(name="empty")
+    client.force_login(make_user(is_staff=True, is_superuser=True))
+    admin = "/en/admin/datastore_search/resource"
+
+    assert path_of(resource) in client.get(f"{admin}/{resource.pk}/change/").content.decode()
+    assert path_of(empty) not in client.get(f"{admin}/{empty.pk}/change/").content.decode()

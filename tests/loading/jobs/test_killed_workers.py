@@ -1,0 +1,239 @@
+"""Workers that are killed, and loads that are cancelled, in each state, while people search."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
+from django.test import Client
+
+from datastore_search import storage
+from datastore_search.exceptions.loads import LoadInterrupted
+from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.models import Load, LoadState, Mode, Resource
+
+from ...builders import ask
+from ...readers import ReaderThreads
+from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
+from .workers import DATABASE, database_url, work_off, working
+
+#: More than are copied over a single connection.
+_ROWS = 12_000
+
+
+def records(version: int, count: int) -> bytes:
+    return b"version,text\n" + f"{version},river\n".encode() * count
+
+
+class Searchers(ReaderThreads):
+    """Each version holds its number in all of its records, and has a number of them of its own."""
+
+    def __init__(self, resource: Resource) -> None:
+        super().__init__(count=2)
+        self.seen: list[int] = []
+        self._resource = resource
+
+    def look(self) -> None:
+        extras: tuple[dict[str, Any], ...] = ({}, {"q": "river"}, {"filters": {"text": "river"}})
+        for extra in extras:
+            answer = ask(
+                Client(), {"resource_id": str(self._resource.pk), "limit": 20, **extra}
+            ).json()
+            found = answer.get("result")
+            versions = {record["version"] for record in found["records"]} if found else None
+            known = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended to
+            if versions is None or (versions, found["total"]) not in known:
+                self.faults.append(answer)
+            else:
+                self.seen += versions
+
+
+@pytest.fixture
+def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Resource]:
+    """A resource that is searched all the time, and tasks that a worker runs."""
+    path = tmp_path / "first.csv"
+    path.write_bytes(records(0, 20))
+    settings.TASKS = DATABASE
+    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)  # of what other tests have left
+    with copying_can_be_held(database_url()):
+        resource = Resource.objects.create(name="served")
+        load_file(resource, path)
+        resource.refresh_from_db()
+        with Searchers(resource) as searchers:
+            yield resource
+            searchers.done.wait(0.2)
+        assert searchers.faults == []
+        assert searchers.seen
+        Resource.objects.all().delete()
+
+
+def queued(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
+    return submit(
+        resource,
+        file=ContentFile(records(1, _ROWS), name="second.csv"),
+        options=LoadOptions(mode=mode.value),
+    )
+
+
+@contextmanager
+def held(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
+    """Let a worker come so far with a load; it goes on after the block, if it still can."""
+    url = database_url()
+    hold = Hold(url, load.pk, Path(load.file.path))
+    with working(url, uploads) as worker, hold.at(moment) as reach:
+        reach(lambda: worker.poll() is None)
+        yield worker
+
+
+def gone(load: Load) -> bool:
+    return not storage.is_at_work(connection, load.pk)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
+    served: Resource, uploads: Path, moment: str
+) -> None:
+    before = served.current_load_id
+    load = queued(served)
+
+    with held(load, moment, uploads) as worker:
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+    cleanup()
+
+    load.refresh_from_db()
+    served.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.FAILED, str(LoadInterrupted()))
+    assert served.current_load_id == before
+    assert storage.stored_loads(connection) == {before}
+
+    again = retry(load)
+    work_off(database_url(), uploads)
+
+    again.refresh_from_db()
+    served.refresh_from_db()
+    assert (again.state, again.rows) == (LoadState.READY, _ROWS)
+    assert served.current_load_id == again.pk
+    assert not list(uploads.rglob("*.csv"))
+
+
+def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
+    served: Resource, uploads: Path
+) -> None:
+    before = served.current_load_id
+    load = queued(served)
+    with held(load, "copying", uploads) as worker:
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+    other = queued(Resource.objects.create(name="other"))
+
+    work_off(database_url(), uploads)
+
+    load.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.FAILED, str(LoadInterrupted()))
+    assert load.can_be_retried
+    assert storage.stored_loads(connection) == {before, other.pk}
+
+
+@pytest.mark.parametrize("moment", ["copying", "indexing", "publishing"])
+def test_a_load_is_cancelled_by_another_process(
+    served: Resource, uploads: Path, moment: str
+) -> None:
+    before = served.current_load_id
+    load = queued(served)
+
+    with held(load, moment, uploads) as worker:
+        worker.send_signal(signal.SIGSTOP)  # it looks once a second, perhaps at this very moment
+        try:
+            assert cancel(load)
+            assert load.state not in {LoadState.CANCELLED, LoadState.READY}
+        finally:
+            worker.send_signal(signal.SIGCONT)
+        wait_for(lambda: ended(load), "the end of the load", alive=lambda: worker.poll() is None)
+        wait_for(lambda: gone(load), "the worker’s rest", alive=lambda: worker.poll() is None)
+
+    served.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
+    assert served.current_load_id == before
+    cleanup()
+    assert storage.stored_loads(connection) == {before}
+
+
+@pytest.mark.parametrize("moment", ["merging", "publishing"])
+def test_what_is_added_is_added_wholly_or_not_at_all(
+    served: Resource, uploads: Path, moment: str
+) -> None:
+    before = served.current_load_id
+    load = queued(served, Mode.APPEND)
+
+    with held(load, moment, uploads) as worker:
+        worker.kill()
+        worker.wait()
+        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+    cleanup()
+    load.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert storage.stored_loads(connection) == {before}
+
+    again = retry(load)
+    with held(again, moment, uploads) as worker:
+        cancel(again)
+        wait_for(lambda: ended(again), "the end of the load", alive=lambda: worker.poll() is None)
+        wait_for(lambda: gone(again), "the worker’s rest", alive=lambda: worker.poll() is None)
+    assert again.state == LoadState.CANCELLED
+
+    last = retry(again)
+    work_off(database_url(), uploads)
+    last.refresh_from_db()
+    served.refresh_from_db()
+    assert last.state == LoadState.READY
+    assert served.current_load is not None
+    assert (served.current_load.pk, served.current_load.rows) == (before, 20 + _ROWS)
+
+
+def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
+    served: Resource, uploads: Path
+) -> None:
+    first = queued(served)
+
+    with held(first, "indexing", uploads), working(database_url(), uploads) as second_worker:
+        second = queued(served)
+        wait_for(
+            lambda: Load.objects.filter(pk=second.pk, began__isnull=False).exists(),
+            "the second load",
+            alive=lambda: second_worker.poll() is None,
+        )
+        assert Load.objects.get(pk=second.pk).state == LoadState.QUEUED
+        assert cancel(second)
+        assert second.state == LoadState.CANCELLED
+        wait_for(lambda: gone(second), "its end", alive=lambda: second_worker.poll() is None)
+        first.refresh_from_db()
+        assert first.state == LoadState.INDEXING
+
+
+def ended(load: Load) -> bool:
+    load.refresh_from_db()
+    return load.is_finished
+
+
+def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) -> None:
+    resource = Resource.objects.create(name="deleted")
+    load = queued(resource)
+    upload = Path(load.file.path)
+
+    with held(load, "copying", uploads) as worker:
+        Resource.objects.filter(pk=resource.pk).delete()
+        wait_for(lambda: gone(load), "the end of the load", alive=lambda: worker.poll() is None)
+
+    cleanup()
+    assert storage.stored_loads(connection) == {served.current_load_id}
+    assert not upload.exists()

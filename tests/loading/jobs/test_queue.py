@@ -1,0 +1,640 @@
+"""Loads as jobs: queued, watched, cancelled, retried, told of, cleared up behind."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from datastore_search import storage
+from datastore_search.exceptions.loads import (
+    DatabaseGone,
+    EmptyFile,
+    FileGone,
+    LoadCancelled,
+    LoadFailed,
+    LoadInterrupted,
+    NothingToRetry,
+)
+from datastore_search.loading.jobs import (
+    LoadOptions,
+    cancel,
+    cleanup,
+    load_file,
+    queue,
+    retry,
+    submit,
+)
+from datastore_search.loading.jobs.failures import is_gone
+from datastore_search.loading.jobs.monitor import Watch
+from datastore_search.loading.sources import files as sources
+from datastore_search.models import Load, LoadState, Resource, upload_storage
+from datastore_search.signals import load_failed, resource_loaded
+from datastore_search.storage import indexes
+
+from ...builders import make_resource
+from .holds import wait_for
+from .workers import DATABASE
+
+CSV = b"a,b\n1,x\n2,y\n"
+
+
+@pytest.fixture(autouse=True)
+def no_tables_of_others(db: None) -> None:
+    """Begin without the tables that a test with its own transactions has left behind."""
+    cleanup()
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Resource]:
+    """A resource in a test whose transactions are real."""
+    yield make_resource("a\n0\n")
+    Resource.objects.all().delete()
+
+
+def upload(content: bytes = CSV) -> ContentFile:
+    return ContentFile(content, name="file.csv")
+
+
+def files(uploads: Path) -> list[Path]:
+    return [path for path in uploads.rglob("*") if path.is_file()]
+
+
+# Queueing -----------------------------------------------------------------------------------------
+
+
+def test_an_upload_is_loaded_at_once_without_a_worker_and_then_forgotten(
+    db: None, uploads: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    resource = Resource.objects.create(name="r")
+
+    with django_capture_on_commit_callbacks(execute=True):
+        load = submit(resource, file=upload(), options=LoadOptions(types={"a": "text"}))
+    load.refresh_from_db()
+
+    assert (load.state, load.rows, load.source) == (LoadState.READY, 2, "file.csv")
+    assert load.checksum == sha256(CSV).hexdigest()
+    assert not load.file
+    assert files(uploads) == []
+    assert [field.type for field in resource.fields.all()] == ["text", "text"]
+
+
+def test_an_upload_waits_for_its_worker_under_a_name_that_nobody_can_guess(
+    db: None, uploads: Path, settings: Any
+) -> None:
+    settings.TASKS = DATABASE
+
+    load = submit(Resource.objects.create(name="r"), file=upload())
+
+    (path,) = files(uploads)
+    assert (load.state, load.is_waiting, load.percentage) == (LoadState.QUEUED, True, None)
+    assert path.read_bytes() == CSV
+    assert path.suffix == ".csv"
+    assert "file" not in path.stem
+    assert len(path.stem) > 30
+
+
+def test_nothing_is_queued_before_the_transaction_is_committed(
+    committed: Resource, settings: Any
+) -> None:
+    from django_tasks_db.models import DBTaskResult  # noqa: PLC0415 - once the app is installed
+
+    settings.TASKS = DATABASE
+
+    with transaction.atomic():
+        load = submit(committed, file=upload())
+        assert not DBTaskResult.objects.exists()
+    (task,) = DBTaskResult.objects.all()
+
+    assert task.args_kwargs["args"] == [load.pk]
+    assert task.task_path == "datastore_search.tasks.run_load"
+
+
+def test_a_load_that_cannot_be_queued_says_so(db: None, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_TASKS_BACKEND = "nowhere"
+
+    load = submit(Resource.objects.create(name="r"), file=upload())
+
+    assert load.state == LoadState.FAILED
+    assert "could not be queued" in load.error
+    assert load.can_be_retried
+
+
+def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
+    resource = Resource.objects.create(name="r")
+    load = submit(resource, file=upload())
+
+    queue.run(Load.objects.get(pk=load.pk))
+
+    load.refresh_from_db()
+    assert load.state == LoadState.READY
+    assert resource.loads.count() == 1
+
+
+def test_a_file_that_is_gone_is_named_as_such(db: None, uploads: Path, settings: Any) -> None:
+    settings.TASKS = DATABASE
+    load = submit(Resource.objects.create(name="r"), file=upload())
+    files(uploads)[0].unlink()
+
+    with pytest.raises(FileGone):
+        queue.run(load)
+
+    assert (load.state, load.error) == (LoadState.FAILED, str(FileGone()))
+
+
+def test_uploads_have_a_storage_of_their_own_where_the_portal_names_one(settings: Any) -> None:
+    own = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
+    settings.STORAGES = {**settings.STORAGES, "private": own}
+    settings.DATASTORE_SEARCH_UPLOADS_STORAGE = "private"
+
+    assert isinstance(upload_storage(), InMemoryStorage)
+
+
+# Sources ------------------------------------------------------------------------------------------
+
+
+def stored(content: bytes) -> Any:
+    """Give a file of a storage that is not on this machine's disk."""
+    elsewhere = InMemoryStorage()
+    elsewhere.save("file.csv", ContentFile(content))
+    return elsewhere.open("file.csv")
+
+
+def on_disk(content: bytes) -> TemporaryUploadedFile:
+    file = TemporaryUploadedFile("file.csv", "text/csv", len(content), None)
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize(
+    "made", [upload, stored, on_disk, lambda content: SimpleUploadedFile("file.csv", content)]
+)
+def test_every_file_of_django_is_brought_with_its_digest(
+    tmp_path: Path, made: Callable[[bytes], Any]
+) -> None:
+    content = CSV * 500_000
+    told: list[tuple[int, int | None]] = []
+    file = made(content)
+
+    source = sources.bring(file, tmp_path, advance=lambda done, total: told.append((done, total)))
+
+    assert source.path.read_bytes() == content
+    assert (source.name, source.checksum) == ("file.csv", sha256(content).hexdigest())
+    assert told[-1] == (len(content), len(content))
+    assert len(told) > 3
+
+
+# Retrying -----------------------------------------------------------------------------------------
+
+
+def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) -> None:
+    options = LoadOptions(types={"a": "text"}, bad_rows="skip", may_drop=True)
+    first = submit(resource, file=upload(b""), options=options)
+    assert (first.state, first.error) == (LoadState.FAILED, str(EmptyFile()))
+    Path(first.file.path).write_bytes(CSV)
+
+    second = retry(first)
+
+    assert (second.state, second.rows, second.source) == (LoadState.READY, 2, "file.csv")
+    assert LoadOptions.revived(second.options) == options
+    assert not first.can_be_retried
+    with pytest.raises(NothingToRetry):
+        retry(first)
+
+
+def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None:
+    settings.TASKS = DATABASE
+    load = submit(Resource.objects.create(name="r"), file=upload())
+
+    with pytest.raises(NothingToRetry):
+        retry(load)
+
+
+# Cancelling ---------------------------------------------------------------------------------------
+
+
+def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, settings: Any) -> None:
+    settings.TASKS = DATABASE
+    load = submit(Resource.objects.create(name="r"), file=upload())
+
+    assert cancel(load)
+    queue.run(Load.objects.get(pk=load.pk))
+
+    load.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.CANCELLED, str(LoadCancelled()))
+    assert load.can_be_retried
+    assert not cancel(load)
+
+
+def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
+    load = resource.current_load
+    assert load is not None
+
+    assert not cancel(load)
+
+    assert load.state == LoadState.READY
+    assert not load.cancelling
+
+
+def test_what_duckdb_is_doing_is_interrupted(
+    committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+
+    def endless(table: Any, *_arguments: object) -> None:
+        load = Load.objects.filter(resource=committed).first()
+        assert load is not None
+        threading.Thread(target=cancel_apart, args=[load]).start()
+        table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
+
+    monkeypatch.setattr(
+        "datastore_search.loading.jobs.queue.load_table", lambda _c, _l, t, *_: endless(t)
+    )
+
+    with pytest.raises(LoadCancelled):
+        load_file(committed, path)
+
+    load = Load.objects.filter(resource=committed).first()
+    assert load is not None
+    assert (load.state, load.cancelling) == (LoadState.CANCELLED, True)
+
+
+def cancel_apart(load: Load) -> None:
+    try:
+        cancel(load)
+    finally:
+        connection.close()
+
+
+def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
+    resource: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resource.current_load_id
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+    enters = Watch.enters
+
+    def cancelled(watch: Watch, state: LoadState) -> None:
+        if state == LoadState.READY:
+            Load.objects.filter(pk=watch.load.pk).update(cancelling=True)
+        enters(watch, state)
+
+    monkeypatch.setattr(Watch, "enters", cancelled)
+
+    with pytest.raises(LoadCancelled):
+        load_file(resource, path, options=LoadOptions(may_drop=True))
+
+    resource.refresh_from_db()
+    assert resource.current_load_id == before
+    assert storage.stored_loads(connection) == {before}
+
+
+# Progress -----------------------------------------------------------------------------------------
+
+
+def test_progress_only_grows_and_is_seen_from_elsewhere(
+    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.loading.jobs.monitor._LOOK_AGAIN", 0.01)
+    path = tmp_path / "many.csv"
+    path.write_bytes(b"a\n" + b"1\n" * 30_000)
+    seen: list[tuple[int | None, str]] = []
+
+    def look(done: int, _total: int) -> None:
+        loads = Load.objects.filter(resource=committed, state=LoadState.COPYING)
+        wait_for(lambda: loads.filter(done=done).exists(), "progress", alive=lambda: True)
+        load = loads.get()
+        seen.append((load.percentage, load.state))
+
+    load_file(committed, path, progress=look)
+
+    percentages = [percentage or 0 for percentage, _state in seen]
+    assert percentages == sorted(percentages)
+    assert percentages[-1] > percentages[0]
+    assert {state for _percentage, state in seen} == {LoadState.COPYING}
+
+
+@pytest.mark.parametrize(
+    ("state", "progress", "percentage", "remaining"),
+    [
+        (LoadState.QUEUED, 0.0, None, None),
+        (LoadState.READING, 0.0, None, None),
+        (LoadState.READING, 0.1, 10, None),
+        (LoadState.COPYING, 0.25, 25, timedelta(seconds=30)),
+        (LoadState.INDEXING, 0.999, 99, timedelta(milliseconds=10)),
+        (LoadState.INDEXING, 1.0, 99, timedelta(0)),
+        (LoadState.READY, 1.0, 100, None),
+        (LoadState.FAILED, 0.5, None, None),
+    ],
+)
+def test_what_remains_is_estimated_from_what_is_done(
+    state: LoadState, progress: float, percentage: int | None, remaining: timedelta | None
+) -> None:
+    began = timezone.now()
+    load = Load(state=state, progress=progress, began=began, seen=began + timedelta(seconds=10))
+
+    assert load.percentage == percentage
+    if remaining is None:
+        assert load.remaining is None
+    else:
+        assert load.remaining is not None
+        assert abs(load.remaining - remaining) < timedelta(milliseconds=1)
+
+
+# Failing ------------------------------------------------------------------------------------------
+
+
+def raised(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "gone"),
+    [
+        (psycopg.OperationalError("the server closed the connection"), True),
+        (psycopg.errors.AdminShutdown(), True),
+        (psycopg.errors.CrashShutdown(), True),
+        (psycopg.InterfaceError("the connection is closed"), True),
+        (raised(DatabaseError(), psycopg.OperationalError()), True),
+        (psycopg.errors.QueryCanceled(), False),
+        (psycopg.errors.DiskFull(), False),
+        (psycopg.errors.UniqueViolation(), False),
+        (duckdb.IOException(), False),
+        (OSError(), False),
+    ],
+)
+def test_a_database_that_went_away_is_told_from_one_that_refuses(
+    error: Exception, gone: bool
+) -> None:
+    assert is_gone(error) is gone
+
+
+def test_a_connection_that_is_ended_fails_the_load_and_no_more(
+    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = committed.current_load_id
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+    index = storage.index_records
+
+    def cut_off(*arguments: Any, **options: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (pid,) = cursor.fetchone()
+        threading.Thread(target=end_session, args=[pid]).run()
+        index(*arguments, **options)
+
+    monkeypatch.setattr(storage, "index_records", cut_off)
+
+    with pytest.raises(DatabaseGone):
+        load_file(committed, path, options=LoadOptions(may_drop=True))
+
+    load = Load.objects.filter(resource=committed).first()
+    assert load is not None
+    committed.refresh_from_db()
+    assert (load.state, load.error) == (LoadState.FAILED, str(DatabaseGone()))
+    assert committed.current_load_id == before
+    assert storage.stored_loads(connection) == {before}
+
+
+def end_session(pid: int) -> None:
+    known = connection.get_connection_params()
+    known = {
+        key: known[key] for key in ("dbname", "user", "password", "host", "port") if key in known
+    }
+    with psycopg.connect(**known) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
+
+
+@pytest.mark.parametrize("state", [LoadState.QUEUED, LoadState.COPYING])
+def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
+    resource: Resource, state: LoadState
+) -> None:
+    values = {"resource": resource, "source": "x", "language": "simple"}
+    left = Load.objects.create(state=state, began=timezone.now(), **values)
+    waits = Load.objects.create(state=LoadState.QUEUED, **values)
+    draft = Load.objects.create(state=LoadState.DRAFT, **values)
+
+    cleanup()
+
+    states = [Load.objects.get(pk=load.pk).state for load in (left, waits, draft)]
+    assert states == [LoadState.FAILED, LoadState.QUEUED, LoadState.DRAFT]
+    assert Load.objects.get(pk=left.pk).error == str(LoadInterrupted())
+
+
+def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
+    committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file.csv"
+    path.write_bytes(CSV)
+    limits: list[str] = []
+    take_statistics = indexes.take_statistics
+
+    def ask() -> str:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('statement_timeout')")
+            (limit,) = cursor.fetchone()
+        return str(limit)
+
+    def noted(*arguments: Any, **options: Any) -> None:
+        limits.append(ask())
+        take_statistics(*arguments, **options)
+
+    monkeypatch.setattr(indexes, "take_statistics", noted)
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '10min'")
+
+    load_file(committed, path, options=LoadOptions(may_drop=True))
+
+    assert limits == ["0"]
+    assert ask() == "10min"
+    with connection.cursor() as cursor:
+        cursor.execute("RESET statement_timeout")
+
+
+# Two at once --------------------------------------------------------------------------------------
+
+
+def test_a_second_load_of_a_resource_waits_for_the_first(
+    committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    order: list[tuple[str, str]] = []
+    index = storage.index_records
+
+    def held(*arguments: Any, **options: Any) -> None:
+        begun.set()
+        go_on.wait()
+        index(*arguments, **options)
+
+    monkeypatch.setattr(storage, "index_records", held)
+    listening = resource_loaded_into(order)
+
+    def load(name: str) -> None:
+        path = tmp_path / name
+        path.write_text(f"a\n{name}\n")
+        try:
+            load_file(committed, path, options=LoadOptions(may_drop=True))
+        finally:
+            connection.close()
+
+    with listening:
+        loaders = [threading.Thread(target=load, args=[name]) for name in ("1", "2")]
+        loaders[0].start()
+        begun.wait()
+        loaders[1].start()
+        while not Load.objects.filter(source="2", began__isnull=False).exists():
+            assert loaders[1].is_alive()
+        assert Load.objects.get(source="2").state == LoadState.QUEUED
+        go_on.set()
+        for loader in loaders:
+            loader.join()
+
+    assert order == [("1", LoadState.READY), ("2", LoadState.READY)]
+    committed.refresh_from_db()
+    assert committed.current_load == Load.objects.get(source="2")
+    assert storage.stored_loads(connection) == {committed.current_load_id}
+
+
+class resource_loaded_into:  # noqa: N801 - reads like the function that it could be
+    """Note the source and the state of each load that is told of."""
+
+    def __init__(self, seen: list[tuple[str, str]]) -> None:
+        self.seen = seen
+
+    def __enter__(self) -> None:
+        resource_loaded.connect(self.note)
+
+    def __exit__(self, *_error: object) -> None:
+        resource_loaded.disconnect(self.note)
+
+    def note(self, load: Load, **_told: object) -> None:
+        self.seen.append((load.source, load.state))
+
+
+# Signals ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told() -> Iterator[list[dict[str, Any]]]:
+    """What receivers are told; one of them always fails."""
+    seen: list[dict[str, Any]] = []
+
+    def note(**values: Any) -> None:
+        seen.append(values)
+
+    def fail(**_values: Any) -> None:
+        raise RuntimeError("of a receiver")
+
+    for signal in (resource_loaded, load_failed):
+        signal.connect(fail)
+        signal.connect(note)
+    yield seen
+    for signal in (resource_loaded, load_failed):
+        signal.disconnect(fail)
+        signal.disconnect(note)
+
+
+def test_a_portal_is_told_of_a_load_once_it_is_served(
+    committed: Resource, told: list[dict[str, Any]]
+) -> None:
+    with transaction.atomic():
+        load = submit(committed, file=upload(), options=LoadOptions(may_drop=True))
+        assert told == []
+    load.refresh_from_db()
+
+    (values,) = told
+    assert load.state == LoadState.READY
+    assert (values["sender"], values["resource"], values["load"]) == (Resource, committed, load)
+    assert values["resource"].current_load == load
+
+
+def test_a_portal_is_told_of_a_failure_and_of_no_cancel(
+    committed: Resource, told: list[dict[str, Any]], settings: Any
+) -> None:
+    load = submit(committed, file=upload(b""))
+    settings.TASKS = DATABASE
+    cancel(submit(committed, file=upload()))
+
+    (values,) = told
+    assert (values["sender"], values["load"]) == (Resource, load)
+    assert isinstance(values["failure"], EmptyFile)
+
+
+# Clearing up --------------------------------------------------------------------------------------
+
+
+def test_the_upload_of_a_failed_load_is_kept_for_some_days(
+    resource: Resource, uploads: Path, settings: Any
+) -> None:
+    load = submit(resource, file=upload(b""))
+    cleanup()
+    assert len(files(uploads)) == 1
+
+    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    cleanup()
+
+    load.refresh_from_db()
+    assert not load.can_be_retried
+    assert files(uploads) == []
+
+
+def test_a_draft_that_nobody_comes_back_to_is_deleted(
+    resource: Resource, uploads: Path, settings: Any
+) -> None:
+    draft = queue.new_load(
+        resource, LoadOptions(), source="x", file=upload(), state=LoadState.DRAFT
+    )
+    cleanup()
+    assert Load.objects.filter(pk=draft.pk).exists()
+
+    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    cleanup()
+
+    assert not Load.objects.filter(pk=draft.pk).exists()
+    assert files(uploads) == []
+
+
+def test_an_upload_whose_load_was_never_kept_is_deleted(
+    db: None, uploads: Path, settings: Any
+) -> None:
+    upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
+    upload_storage().save("others/kept.csv", io.BytesIO(CSV))
+    cleanup()
+    assert len(files(uploads)) == 2
+
+    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    cleanup()
+
+    assert [path.name for path in files(uploads)] == ["kept.csv"]
+
+
+def test_deleting_a_resource_deletes_its_uploads(committed: Resource, uploads: Path) -> None:
+    submit(committed, file=upload(b""))
+    assert len(files(uploads)) == 1
+
+    committed.delete()
+
+    assert files(uploads) == []
+
+
+def test_every_failure_of_a_job_is_a_load_failure() -> None:
+    for kind in (DatabaseGone, FileGone, NothingToRetry):
+        assert issubclass(kind, LoadFailed)
+        assert str(kind())

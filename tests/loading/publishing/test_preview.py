@@ -1,0 +1,101 @@
+"""What is said of a file before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore_search.exceptions.loads import UnknownChoice
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.publishing.preview import Preview, preview
+from datastore_search.models import Field, Load, Resource
+
+from ...builders import make_resource
+
+
+def preview_of(
+    folder: Path, text: str, resource: Resource | None = None, **options: Any
+) -> Preview:
+    path = folder / "file.csv"
+    path.write_text(text)
+    return preview(resource, path, LoadOptions(**options))
+
+
+def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> None:
+    found = preview_of(tmp_path, "No.,code,day\n1,007,31/12/2024\n2,,1/2/2024\n")
+
+    assert [(f.name, f.label, f.form, f.chosen, f.values) for f in found.fields] == [
+        ("No.", "No.", "int4", False, ("1", "2")),
+        ("code", "code", "text", False, ("007",)),
+        ("day", "day", "date:dmy", False, ("31/12/2024", "1/2/2024")),
+    ]
+    assert [str(field.reason) for field in found.fields] == [
+        "int4: every value says so",
+        "text: numbers would lose the zeros that values begin with, first in line 2: “007”",
+        "date, day first: every value says so",
+    ]
+    assert found.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
+    assert (found.total, found.faulty, found.faults, found.remarks) == (2, 0, (), ())
+
+
+def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
+    resource = make_resource("a\n1\n")
+    before = Resource.objects.values().get(pk=resource.pk)
+
+    preview_of(tmp_path, "a,b\nx,1\n", resource, types={"a": "text"}, nulls=("x",))
+
+    assert Resource.objects.values().get(pk=resource.pk) == before
+    assert Load.objects.count() == 1
+    assert [field.name for field in Field.objects.all()] == ["a"]
+
+
+def test_a_preview_shows_the_first_rows_and_faults_and_counts_all(db: None, tmp_path: Path) -> None:
+    rows = "".join(f"{line},{'x' if line % 2 else line}\n" for line in range(1, 301))
+
+    found = preview_of(tmp_path, "n,m\n" + rows, types={"m": "int"})
+
+    assert (len(found.rows), found.total) == (20, 300)
+    assert (len(found.faults), found.faulty) == (50, 150)
+    fault = found.faults[0]
+    assert (fault.line, fault.field, fault.value) == (2, "m", "x")
+    assert str(fault.reason) == "The value is not of type int4."
+
+
+def test_a_preview_says_what_would_change(db: None, tmp_path: Path) -> None:
+    resource = make_resource("kept,gone,retyped\n1,2,3\n")
+
+    changes = preview_of(tmp_path, "kept,retyped,new\n1,x,2\n", resource).changes
+
+    assert (changes.added, changes.missing) == (("new",), ("gone",))
+    (retyped,) = changes.retyped
+    assert (retyped.name, retyped.before, retyped.type) == ("retyped", "int4", "text")
+
+
+def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) -> None:
+    resource = make_resource("day,n\n01/02/2024,NA\n")
+    resource.options = {"nulls": ["NA"], "date_order": "dmy"}
+    resource.save()
+    Field.objects.filter(resource=resource, name="n").update(chosen="numeric")
+
+    found = preview_of(tmp_path, "day,n\n01/02/2024,NA\n", resource)
+
+    assert [field.form for field in found.fields] == ["date:dmy", "numeric"]
+    assert [str(field.reason) for field in found.fields] == [
+        "date, day first: the order of dates was chosen; the values leave it open",
+        "numeric: chosen",
+    ]
+    assert found.rows == (("01/02/2024", None),)
+
+
+def test_a_preview_of_what_cannot_be_asked_is_refused(db: None, tmp_path: Path) -> None:
+    with pytest.raises(UnknownChoice):
+        preview_of(tmp_path, "a\n1\n", mode="merge")
+
+
+def test_a_file_without_rows_has_a_preview(db: None, tmp_path: Path) -> None:
+    found = preview_of(tmp_path, "a,b\n")
+
+    assert [str(field.reason) for field in found.fields] == ["text: the field has no values"] * 2
+    assert (found.rows, found.total) == ((), 0)

@@ -1,0 +1,319 @@
+"""Profiles: what the values of each field are like, in all types, and who may know it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.loading.publishing import histogram as bins
+from datastore_search.models import Load, Resource, kept_profiles
+
+from ...builders import act
+from ...writing.tables import Table, token_of_writer
+from ..files import load, loaded
+
+
+def profile_of(resource: Resource, name: str) -> dict[str, Any]:
+    """Give the profile of a field as the API tells it."""
+    answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
+    fields = {field["id"]: field for field in answer["result"]["fields"]}
+    profile: dict[str, Any] = fields[name]["profile"]
+    return profile
+
+
+def profile(text: str, name: str = "a", **options: Any) -> dict[str, Any]:
+    """Load a text and give the profile of a field."""
+    return profile_of(loaded(text, **options), name)
+
+
+def test_texts_are_counted_and_measured(db: None) -> None:
+    assert profile('a,b\nx,1\n"",1\n,1\nđường,1\nx,1\n') == {
+        "count": 4,
+        "nulls": 1,
+        "empty": 1,
+        "distinct": 3,
+        "shortest": 0,
+        "longest": 5,
+        "top": [{"value": "x", "count": 2}],
+    }
+
+
+def test_whole_numbers_have_a_range_a_mean_and_a_histogram(db: None) -> None:
+    found = profile("a,b\n" + "".join(f"{number},x\n" for number in (-3, 0, 5, 5, 12)) + ",x\n")
+
+    assert found == {
+        "count": 5,
+        "nulls": 1,
+        "distinct": 4,
+        "top": [{"value": 5, "count": 2}],
+        "min": -3,
+        "max": 12,
+        "mean": 3.8,
+        "histogram": {
+            "bounds": list(range(-3, 14)),
+            "counts": [1, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 1],
+        },
+    }
+
+
+def test_decimals_at_a_bound_are_in_the_bin_that_begins_there(db: None) -> None:
+    found = profile("a\n0.1\n0.2\n0.3\n0.7\n")
+
+    assert found["histogram"] == {
+        "bounds": pytest.approx([0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65,
+                                 0.7, 0.75]),
+        "counts": [1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
+    }  # fmt: skip
+
+
+def test_numbers_of_any_size_keep_their_digits(db: None) -> None:
+    found = profile("a\n9007199254740993\n9223372036854775807\n")
+    assert (found["min"], found["max"]) == (9007199254740993, 9223372036854775807)
+
+    found = profile("a\n0.12345678901234567890123\n1.50\n")
+    assert (found["min"], found["max"]) == ("0.12345678901234567890123", 1.5)
+
+
+def test_what_is_no_number_has_no_place(db: None) -> None:
+    found = profile("a\n1.5\nNaN\nInfinity\n2.5\n", types={"a": "float8"})
+
+    assert (found["min"], found["max"], found["mean"]) == (1.5, 2.5, 2)
+    assert sum(found["histogram"]["counts"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds", "counts"),
+    [
+        (
+            ["2024-01-31", "2024-02-01", "2024-03-15"],
+            ["2024-01-29", "2024-02-05", "2024-02-12", "2024-02-19", "2024-02-26", "2024-03-04",
+             "2024-03-11", "2024-03-18"],
+            [2, 0, 0, 0, 0, 0, 1],
+        ),
+        (["2023-12-31", "2024-01-01"], ["2023-12-31", "2024-01-01", "2024-01-02"], [1, 1]),
+        (
+            ["0001-01-01", "9999-12-31"],
+            [f"{year:04}-01-01" for year in (1, *range(500, 9_501, 500))] + ["9999-12-31"],
+            [1, *[0] * 18, 1],
+        ),
+        (
+            ["2024-01-01T00:00:00", "2024-01-01T02:59:59.5"],
+            [f"2024-01-01T{minutes // 60:02}:{minutes % 60:02}:00.000"
+             for minutes in range(0, 195, 15)],
+            [1, *[0] * 10, 1],
+        ),
+    ],
+)  # fmt: skip
+def test_days_are_in_bins_of_the_calendar(
+    db: None, values: list[str], bounds: list[str], counts: list[int]
+) -> None:
+    kind = "timestamp" if "T" in values[0] else "date"
+
+    found = profile("a\n" + "\n".join(values) + "\n", types={"a": kind})
+
+    assert found["histogram"] == {"bounds": bounds, "counts": counts}
+
+
+def test_dates_in_another_notation_are_profiled_as_they_are_stored(db: None) -> None:
+    found = profile("a\n31/01/2024\n01/02/2024\n31/01/2024\n")
+
+    assert (found["min"], found["max"]) == ("2024-01-31", "2024-02-01")
+    assert found["top"] == [{"value": "2024-01-31", "count": 2}]
+
+
+def test_moments_of_one_second_are_told_apart(db: None) -> None:
+    found = profile("a\n2024-01-01T00:00:00.250\n2024-01-01T00:00:00.750\n")
+
+    assert (found["min"], found["max"]) == ("2024-01-01T00:00:00.250", "2024-01-01T00:00:00.750")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("bool", ["true", "1", "no"], {"distinct": 2, "top": [{"value": True, "count": 2}]}),
+        ("int4", ["5", "+5", "05"], {"distinct": 1, "top": [{"value": 5, "count": 3}]}),
+        ("time", ["01:00:00", "23:00:00"], {"distinct": 2, "min": "01:00:00", "max": "23:00:00"}),
+        (
+            "timestamptz",
+            ["2024-01-01T01:00:00+01:00", "2024-01-01T00:00:00Z"],
+            {
+                "distinct": 1,
+                "top": [{"value": "2024-01-01T00:00:00.000+00:00", "count": 2}],
+                "min": "2024-01-01T00:00:00.000+00:00",
+                "max": "2024-01-01T00:00:00.000+00:00",
+            },
+        ),
+        (
+            "json",
+            ['"{""a"": 1.5}"', '"{""a"": 1.5}"'],
+            {"distinct": 1, "top": [{"value": {"a": 1.5}, "count": 2}]},
+        ),
+        ("_int4", ['"[1, 2]"', '"[1,2]"'], {"distinct": 1, "top": [{"value": [1, 2], "count": 2}]}),
+    ],
+)
+def test_every_type_has_a_profile(
+    db: None, kind: str, values: list[str], expected: dict[str, Any]
+) -> None:
+    found = profile("a,b\n" + "".join(f"{value},x\n" for value in values), types={"a": kind})
+
+    found.pop("histogram", None)
+    found.pop("mean", None)
+    if kind == "int4":
+        expected |= {"min": 5, "max": 5}
+    assert found == {"count": len(values), "nulls": 0, **expected}
+
+
+def test_a_field_without_values_has_a_profile(db: None) -> None:
+    assert profile("a,b\n,x\n,y\n") == {
+        "count": 0,
+        "nulls": 2,
+        "empty": 0,
+        "shortest": 0,
+        "longest": 0,
+        "distinct": 0,
+    }
+
+
+def test_a_table_without_records_has_profiles(db: None) -> None:
+    assert profile("a,b\n")["count"] == 0
+
+
+def test_the_ten_most_common_values_come_by_their_number(db: None) -> None:
+    rows = [f"v{number:02}" for number in range(12) for _time in range(number + 1)]
+
+    found = profile("a\n" + "\n".join(rows) + "\n")
+
+    assert found["distinct"] == 12
+    assert [(each["value"], each["count"]) for each in found["top"]] == [
+        (f"v{number:02}", number + 1) for number in range(11, 1, -1)
+    ]
+
+
+def test_long_values_are_cut(db: None) -> None:
+    assert profile(f"a\n{'x' * 500}\n{'x' * 500}\n")["top"] == [{"value": "x" * 100, "count": 2}]
+
+
+def test_many_different_values_are_estimated(db: None) -> None:
+    found = profile("a\n" + "".join(f"v{number}\n" for number in range(5_000)))
+
+    assert found["distinct_is_estimated"] is True
+    assert found["distinct"] == pytest.approx(5_000, rel=0.1)
+    assert "top" not in found
+
+
+def test_rows_that_were_left_out_are_not_profiled(db: None) -> None:
+    assert profile("a\n1\nmany\n", types={"a": "int4"}, bad_rows="skip")["count"] == 1
+
+
+def test_the_histogram_has_twenty_bins_at_most() -> None:
+    for span in (1e-9, 0.3, 1, 7, 19, 20, 21, 99, 12_345, 1e15, 1e300):
+        for low in (-1e5, -0.3, 0, 3.7):
+            bounds = bins.bounds_of_numbers(low, low + span, whole=False)
+            if low + span == low:
+                continue
+            assert 2 <= len(bounds) <= bins.BINS_MOST + 1
+            assert float(bounds[0]) <= low <= low + span <= float(bounds[-1])
+
+
+def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
+    low = datetime(2019, 12, 31, 23, 59, 59, tzinfo=UTC)
+    for high in (
+        datetime(2020, 1, 1, tzinfo=UTC),
+        datetime(2020, 1, 1, 7, tzinfo=UTC),
+        datetime(2020, 2, 29, tzinfo=UTC),
+        datetime(2031, 5, 1, tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+    ):
+        bounds = bins.bounds_of_days(low, high, whole_days=False)
+        assert 2 <= len(bounds) <= bins.BINS_MOST + 1
+        assert bounds[0] <= low
+        assert bounds == sorted(set(bounds))
+        assert high <= bounds[-1]
+
+
+# Kept with the table ------------------------------------------------------------------------------
+
+
+def profiled(resource: Resource) -> dict[str, Any] | None:
+    """Give what the API says of the profiles as a whole."""
+    answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
+    found: dict[str, Any] | None = answer["result"]["meta"].get("profiled")
+    return found
+
+
+@pytest.fixture
+def table(db: None) -> Table:
+    table = Table(token_of_writer())
+    resource = Resource.objects.create(name="r", pk=table.id)
+    load(resource, "a,b\n1,x\n2,y\n", key=("a",))
+    return table
+
+
+def current(table: Table) -> tuple[int, bool]:
+    found = kept_profiles(table.resource.current_load_id, using="default")
+    assert found is not None
+    return found.records, found.is_current
+
+
+def test_profiles_are_current_until_records_change(table: Table) -> None:
+    assert current(table) == (2, True)
+
+    table.result("upsert", records=[{"a": 2, "b": "z"}], force=True)
+
+    assert current(table) == (2, False)
+    load(table.resource, "a,b\n1,x\n")
+    assert current(table) == (1, True)
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_merge_leaves_profiles_of_the_records_before(table: Table, mode: str) -> None:
+    load(table.resource, "a,b\n3,z\n", mode=mode)
+
+    assert current(table) == (2, False)
+
+
+def test_the_api_says_of_which_records_the_profiles_are(table: Table) -> None:
+    found = table.result("info")["meta"]["profiled"]
+
+    assert (found["records"], found["current"]) == (2, True)
+    assert datetime.fromisoformat(found["made"]).tzinfo is not None
+
+
+def test_a_table_of_the_api_has_no_profiles(db: None) -> None:
+    table = Table(token_of_writer())
+    table.result("create", records=[{"a": 1}])
+
+    info = table.result("info")
+
+    assert "profiled" not in info["meta"]
+    assert all("profile" not in field for field in info["fields"])
+
+
+def test_a_search_does_not_read_profiles(table: Table) -> None:
+    described = Resource.objects.described(table.resource.pk)
+
+    assert described.current_load is not None
+    assert {"profiles", "forms", "fingerprint"} <= described.current_load.get_deferred_fields()
+
+
+def test_profiles_of_a_private_resource_are_private(table: Table) -> None:
+    Resource.objects.filter(pk=table.id).update(private=True)
+
+    response = act(Client(), "datastore_info", {"id": table.id})
+
+    assert response.status_code == 403
+    assert "profile" not in response.content.decode()
+
+
+def test_three_hundred_fields_are_profiled(db: None) -> None:
+    row = ",".join("1" for _number in range(300))
+
+    loaded(",".join(f"f{number}" for number in range(300)) + f"\n{row}\n{row}\n")
+
+    (done,) = Load.objects.all()
+    assert [each["top"] for each in done.profiles["fields"].values()] == [
+        [{"value": 1, "count": 2}]
+    ] * 300

@@ -1,0 +1,388 @@
+"""Replacing records: keys, bad rows, their report, and files that are the same as before."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import translation
+
+from datastore_search import storage
+from datastore_search.exceptions.loads import (
+    BadRows,
+    KeyFieldMissing,
+    KeyOfTooManyFields,
+    UnstorableRecord,
+)
+from datastore_search.loading.publishing import pipeline
+from datastore_search.loading.publishing import row_errors as report
+from datastore_search.models import BadRowReport, Field, Load, LoadState, Resource
+
+from ...writing.tables import Table, token_of_writer
+from ..files import faults_of, load, loaded, records_of, rows_of
+
+
+def failed_load(resource: Resource) -> Load:
+    """Give the load that failed last."""
+    found = Load.objects.filter(resource=resource).first()
+    assert found is not None
+    assert found.state == LoadState.FAILED
+    return found
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_set_and_kept_by_the_next_load(db: None) -> None:
+    resource = loaded("a,b\n1,x\n2,y\n", key=("a",))
+    assert resource.primary_key == ["a"]
+
+    load(resource, "b,a\nz,3\n")
+
+    assert resource.primary_key == ["a"]
+    with pytest.raises(BadRows):
+        load(resource, "b,a\nz,3\nw,3\n")
+
+
+def test_the_key_of_a_file_is_one_that_the_api_writes_by(db: None) -> None:
+    table = Table(token_of_writer())
+    resource = Resource.objects.create(name="r", pk=table.id)
+    load(resource, "a,b\n1,x\n2,y\n", key=("a",))
+
+    table.result("upsert", records=[{"a": 2, "b": "z"}, {"a": 3, "b": "w"}], force=True)
+
+    assert rows_of(resource, sort="_id") == [[1, 1, "x"], [2, 2, "z"], [3, 3, "w"]]
+
+
+def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
+    resource = loaded("a,b\n1,x\n", key=("a",))
+
+    done = load(resource, "b\ny\n", may_drop=True)
+
+    assert resource.primary_key == []
+    assert done.said[-1] == "The key is gone, since the file lacks fields of it: a."
+
+
+def test_a_key_can_be_taken_away(db: None) -> None:
+    resource = loaded("a\n1\n", key=("a",))
+
+    load(resource, "a\n1\n1\n", key=())
+
+    assert resource.primary_key == []
+    assert rows_of(resource) == [[1, 1], [2, 1]]
+
+
+def test_rows_that_the_key_refuses_are_all_reported(db: None) -> None:
+    resource = Resource.objects.create(name="r")
+    long = "k" * 3000
+
+    with pytest.raises(BadRows) as refusal:
+        load(resource, f'a,b\n1,x\n1,x\n,y\n"",y\n2,\n{long},z\n1,x\n', key=("a", "b"))
+
+    assert refusal.value.values["count"] == 6
+    assert faults_of(failed_load(resource)) == [
+        (3, "a, b", "1, x", "The key is that of line 2, too."),
+        (4, "a", "", "A field of the key is empty."),
+        (5, "a", "", "A field of the key is empty."),
+        (6, "b", "", "A field of the key is empty."),
+        (7, "a, b", "k" * 100, "The key has 3033 bytes; at most 2600 can be indexed."),
+        (8, "a, b", "1, x", "The key is that of line 2, too."),
+    ]
+
+
+def test_the_longest_key_can_be_stored(db: None) -> None:
+    key = "".join(chr(0x4E00 + number) for number in range(861))  # three bytes each, no two alike
+
+    resource = loaded(f"a\n{key}\n", key=("a",))
+
+    assert rows_of(resource) == [[1, key]]
+
+
+def test_of_a_repeated_key_the_first_row_that_can_be_loaded_is_taken(db: None) -> None:
+    resource = loaded("a,b\n1,many\n1,2\n1,3\n", key=("a",), types={"b": "int4"}, bad_rows="skip")
+
+    assert rows_of(resource) == [[1, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("key", "failure"),
+    [(("b",), KeyFieldMissing), (tuple(f"f{n}" for n in range(33)), KeyOfTooManyFields)],
+)
+def test_a_key_that_cannot_be_is_refused(
+    db: None, key: tuple[str, ...], failure: type[Exception]
+) -> None:
+    header = ",".join(f"f{number}" for number in range(33))
+
+    with pytest.raises(failure):
+        loaded(f"{header}\n{header}\n", key=key)
+
+
+# Bad rows -----------------------------------------------------------------------------------------
+
+BAD = "n,b\n1,x\nmany,y\n3,z\n,w\nsome,v\n"
+
+
+def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
+    resource = loaded("n,b\n0,old\n")
+
+    with pytest.raises(BadRows) as refusal:
+        load(resource, BAD, types={"n": "int4"})
+
+    assert str(refusal.value) == (
+        "Rows that cannot be loaded: 2. The first is line 3, field “n”, value “many”: The value is"
+        " not of type int4."
+    )
+    assert rows_of(resource) == [[1, 0, "old"]]
+    failed = failed_load(resource)
+    assert failed.faults == 2
+    assert faults_of(failed) == [
+        (3, "n", "many", "The value is not of type int4."),
+        (6, "n", "some", "The value is not of type int4."),
+    ]
+
+
+def test_bad_rows_can_be_skipped(db: None) -> None:
+    resource = loaded("n,b\n0,old\n")
+
+    done = load(resource, BAD, types={"n": "int4"}, bad_rows="skip")
+
+    assert rows_of(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
+    assert (done.state, done.rows, done.faults) == (LoadState.READY, 3, 2)
+    assert done.said == ["Rows that could not be loaded and were left out: 2."]
+    assert [line for line, *_rest in faults_of(done)] == [3, 6]
+
+
+def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None:
+    resource = loaded("n,b\n0,old\n")
+
+    with pytest.raises(BadRows):
+        load(resource, "n,b\nmany,x\nsome,y\n", types={"n": "int4"}, bad_rows="skip")
+
+    assert rows_of(resource) == [[1, 0, "old"]]
+
+
+def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "_LISTED", 3)
+    monkeypatch.setattr(report, "_ROWS_AT_ONCE", 2)
+    resource = Resource.objects.create(name="r")
+
+    with pytest.raises(BadRows):
+        load(resource, "n\n" + "many\n" * 5, types={"n": "int4"})
+
+    failed = failed_load(resource)
+    assert failed.faults == 5
+    assert [line for line, *_rest in faults_of(failed)] == [2, 3, 4]
+    assert failed.said == ["The report lists the first 3 faults of 5."]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        r"""{"a": "\u0000"}""",
+        r"""{"\u0000": 1}""",
+        r"""["\\\u0000"]""",
+        """{"a": NaN}""",
+        """[-Infinity]""",
+        "1e200000",
+        "[1e-20000]",
+        "[" * 3000 + "1e0000" + "]" * 3000,
+    ],
+)
+def test_what_postgresql_s_json_refuses_is_a_bad_row(db: None, value: str) -> None:
+    quoted = '"' + value.replace('"', '""') + '"'
+    resource = Resource.objects.create(name="r")
+
+    with pytest.raises(BadRows):
+        load(resource, f"a,j\n1,{{}}\n2,{quoted}\n", types={"j": "json"})
+
+    assert [line for line, *_rest in faults_of(failed_load(resource))] == [3]
+
+
+@pytest.mark.parametrize(
+    "value", ["1e1000", "[1e131071]", "[" + ",".join(["1e99"] * 30_000) + "]"], ids=len
+)
+def test_json_whose_numbers_become_too_long_is_a_bad_row(db: None, value: str) -> None:
+    resource = Resource.objects.create(name="r")
+
+    with pytest.raises(BadRows):
+        load(resource, f'a,j\n1,{{}}\n2,"{value}"\n', types={"j": "json"})
+
+    failed = failed_load(resource)
+    assert [line for line, *_rest in faults_of(failed)] == [3]
+    assert BadRowReport.objects.get(load=failed).reason == (
+        "The value has numbers with exponents that are too long when they are written out; each"
+        " may have 1000 digits."
+    )
+
+
+@pytest.mark.parametrize(
+    "value", [r"""{"a": "\\u0000"}""", """{"a": "NaN"}""", "[1e999]", """["1e99999"]"""]
+)
+def test_json_that_only_looks_like_that_is_loaded(db: None, value: str) -> None:
+    quoted = '"' + value.replace('"', '""') + '"'
+
+    resource = loaded(f"a,j\n1,{quoted}\n", types={"j": "json"})
+
+    assert len(records_of(resource)) == 1
+
+
+@pytest.mark.parametrize("mode", ["replace", "append"])
+def test_what_only_postgresql_refuses_is_named_by_line(
+    db: None, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    resource = loaded('a,j\n0,"{}"\n', types={"j": "json"})
+    monkeypatch.setattr(pipeline, "note_refused", lambda *_given: None)
+
+    with pytest.raises(UnstorableRecord) as refusal:
+        load(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
+
+    assert str(refusal.value) == "Line 4 holds a value that PostgreSQL cannot store."
+    assert len(records_of(resource)) == 1
+
+
+def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
+    resource = Resource.objects.create(name="r")
+    with pytest.raises(BadRows):
+        load(resource, 'n\n"=1+1"\n"a, ""b"""\n"+84"\n', types={"n": "bool"})
+
+    pieces = report.write_report(failed_load(resource), "vi")
+    text = "".join(pieces)
+
+    assert text.startswith("\ufeff")
+    header, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
+    with translation.override("vi"):
+        reason = BadRowReport.objects.all()[0].reason
+        assert header == [
+            translation.gettext(word) for word in ("Line", "Field", "Value", "Reason")
+        ]
+    assert rows == [
+        ["2", "n", "'=1+1", reason],
+        ["3", "n", 'a, "b"', reason],
+        ["4", "n", "'+84", reason],
+    ]
+
+
+def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> None:
+    resource = Resource.objects.create(name="r")
+    with pytest.raises(BadRows):
+        load(resource, "n\nx\n", types={"n": "bool"})
+
+    with translation.override("fr"):
+        for _piece in report.write_report(failed_load(resource), "vi"):
+            assert translation.get_language() == "fr"
+
+
+# Unchanged ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(db: None) -> Table:
+    """A table made of a file, and somebody who may write to it."""
+    table = Table(token_of_writer())
+    resource = Resource.objects.create(name="r", pk=table.id)
+    load(resource, "a,b\n1,x\n")
+    return table
+
+
+def again(table: Table, text: str = "a,b\n1,x\n", **options: Any) -> str:
+    """Load the same file once more and give the state."""
+    return str(load(table.resource, text, **options).state)
+
+
+def test_the_same_file_is_not_loaded_again(table: Table) -> None:
+    served = table.resource.current_load_id
+
+    done = load(table.resource, "a,b\n1,x\n", name="other.csv")
+
+    assert done.state == LoadState.UNCHANGED
+    assert done.finished is not None
+    assert table.resource.current_load_id == served
+    assert storage.stored_loads(connection) >= {served}
+    assert again(table) == "unchanged"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"force": True},
+        {"types": {"a": "text"}},
+        {"key": ("a",)},
+        {"nulls": ("x",)},
+        {"mode": "append"},
+    ],
+)
+def test_the_same_file_is_loaded_again_where_that_makes_a_difference(
+    table: Table, options: dict[str, Any]
+) -> None:
+    assert again(table, **options) == "ready"
+    if options != {"force": True}:
+        assert again(table, **options) == "unchanged"
+
+
+def test_another_file_is_loaded(table: Table) -> None:
+    assert again(table, "a,b\n1,y\n") == "ready"
+
+
+def _chosen(table: Table) -> None:
+    Field.objects.filter(resource=table.resource, name="a").update(chosen="text")
+
+
+def _language(table: Table) -> None:
+    Resource.objects.filter(pk=table.id).update(language="simple")
+
+
+def _indexes(table: Table) -> None:
+    Resource.objects.filter(pk=table.id).update(indexes=["filters"])
+
+
+def _written(table: Table) -> None:
+    table.result("upsert", records=[{"a": 2}], method="insert", force=True)
+
+
+def _written_and_deleted(table: Table) -> None:
+    _written(table)
+    table.result("records_delete", filters={"a": 2}, force=True)
+
+
+def _merged(table: Table) -> None:
+    load(table.resource, "a,b\n2,y\n", mode="append")
+
+
+def _dropped(table: Table) -> None:
+    table.result("delete", force=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [_chosen, _language, _indexes, _written, _written_and_deleted, _merged, _dropped],
+)
+def test_the_same_file_is_loaded_again_after_a_change(table: Table, change: Any) -> None:
+    change(table)
+
+    assert again(table) == "ready"
+    assert again(table) == "unchanged"
+
+
+def test_what_changes_no_record_leaves_the_file_unchanged(table: Table) -> None:
+    Field.objects.filter(resource=table.resource, name="a").update(label="The a")
+    table.call("upsert", records=[{"a": 2}], method="insert", force=True, dry_run=True)
+
+    assert again(table) == "unchanged"
+
+
+def test_the_same_file_is_appended_once_and_by_force_again(table: Table) -> None:
+    assert again(table, mode="append") == "ready"
+    assert again(table, mode="append") == "unchanged"
+    assert again(table, mode="append", force=True) == "ready"
+    assert rows_of(table.resource) == [[1, 1, "x"], [2, 1, "x"], [3, 1, "x"]]
+
+
+def test_a_file_that_was_refused_is_not_taken_for_loaded(table: Table) -> None:
+    with pytest.raises(BadRows):
+        again(table, "a,b\nx,x\n", types={"a": "int4"})
+
+    with pytest.raises(BadRows):
+        again(table, "a,b\nx,x\n", types={"a": "int4"})

@@ -1,0 +1,423 @@
+"""Rows and their lines, whoever finds them: DuckDB, or we, one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from django.test import override_settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from datastore_search.exceptions.loads import (
+    BadRow,
+    BinaryFile,
+    BrokenUtf8,
+    LoadFailed,
+    NothingBelow,
+    OtherEncoding,
+    OtherFormat,
+    UnknownDialect,
+    UnknownEncodingName,
+    UnusableDelimiter,
+)
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import delimited, scanning
+from datastore_search.loading.readers.dialects import Layout, find_layout
+from datastore_search.loading.readers.scanning import Dialect
+from datastore_search.loading.readers.staging import ROW_BYTES_MOST
+from datastore_search.loading.readers.table import FAULTS, STAGED, stage
+
+from .staging import opened
+
+#: The line, and the cells.
+Rows = list[tuple[object, ...]]
+#: The line, and what is wrong.
+Faults = list[tuple[int, str]]
+
+NO_OPTIONS = LoadOptions()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file.csv"
+
+
+def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
+    with opened(path, options) as table:
+        rows = table.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
+        faults = table.connection.execute(
+            f"SELECT line, kept FROM {FAULTS} ORDER BY line"
+        ).fetchall()
+    return rows, [(line, str(BadRow.revived(json.loads(kept)))) for line, kept in faults]
+
+
+def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
+    with opened(path, options) as table:
+        return table.names
+
+
+def said_of(path: Path) -> list[str]:
+    with opened(path, NO_OPTIONS) as table:
+        return [str(remark) for remark in table.remarks]
+
+
+# Both ways ----------------------------------------------------------------------------------------
+
+
+def as_it_is(path: Path, layout: Layout) -> Rows | None:
+    with stage() as place:
+        if not delimited._stage_as_it_is(path, layout, place):
+            return None
+        return place.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
+
+
+def row_by_row(path: Path, layout: Layout) -> tuple[Rows, int]:
+    with stage() as place:
+        delimited._stage_row_by_row(path, layout, place)
+        rows = place.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
+        return rows, len(place.connection.execute(f"SELECT line FROM {FAULTS}").fetchall())
+
+
+CELLS = st.sampled_from(
+    [
+        *("", "1", " x ", "é", "\t", '5"', '"q"', '""', '"a,b"', '"n\nl"', '"n\r\nl"', '"d""q"'),
+        *(' "s" ', '"', '"x"y'),
+    ]
+)
+LINES = st.lists(CELLS, min_size=1, max_size=3).map(",".join)
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(width=st.integers(1, 3), lines=st.lists(LINES, max_size=6), ending=st.sampled_from("\n\r"))
+def test_both_ways_find_the_same_rows_on_the_same_lines(
+    tmp_path_factory: pytest.TempPathFactory, width: int, lines: Sequence[str], ending: str
+) -> None:
+    path = tmp_path_factory.mktemp("both") / "file.csv"
+    header = ",".join(f"h{position}" for position in range(width))
+    path.write_bytes(ending.join([header, *lines, ""]).encode())
+    layout = find_layout(path, LoadOptions(delimiter=",", skip=0))
+
+    found = as_it_is(path, layout)
+    careful, faults = row_by_row(path, layout)
+
+    assert found is None or (found, 0) == (careful, faults)
+
+
+@pytest.mark.parametrize(
+    ("content", "is_regular"),
+    [
+        (b"a,b\n1,2\n3,4\n", True),
+        (b'a,b\r\n1,"x\ny"\r\n3,"z\r\n"\r\n', True),
+        (b'a,b\r1,"x\ry"\r3,4', True),
+        (b"a,b\n1,2,\n\n\n", True),
+        (b"a\n1\n\n2\n", True),
+        (b"a,b\n\n1,2\n", False),
+        (b"a,b\n1,2\n3\n", False),
+        (b"a,b\n1,2\r\n3,4\n", False),
+        (b'a,b\n1,"2\r3"\n', False),
+        (b"a\n1\n\n", False),
+    ],
+)
+def test_duckdb_alone_reads_what_is_regular(path: Path, content: bytes, is_regular: bool) -> None:
+    path.write_bytes(content)
+
+    found = as_it_is(path, find_layout(path, NO_OPTIONS))
+
+    assert (found is not None) is is_regular
+
+
+def test_a_row_that_duckdb_passes_over_is_found(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "_ROW_BYTES_USUAL", 1_000)
+    path.write_text(f"a,b\n1,{'x' * 5_000}\n2,y\n")
+
+    rows, faults = read(path)
+
+    assert rows == [(2, "1", "x" * 5_000), (3, "2", "y")]
+    assert faults == []
+
+
+@pytest.mark.parametrize("name", ["[ab]*.csv", "plain.csv.gz", "it's.csv", "a.csv?b", "dữ liệu"])
+def test_no_name_misleads_duckdb(path: Path, name: str) -> None:
+    path.with_name("a.csv").write_text("x\n1\n")
+    named = path.with_name(name)
+    named.write_text("a,b\n1,2\n")
+
+    assert read(named) == ([(2, "1", "2")], [])
+
+
+# Lines --------------------------------------------------------------------------------------------
+
+
+def test_each_row_has_the_line_on_which_it_begins(path: Path) -> None:
+    path.write_bytes(
+        b'\n"a\nname",b\n\n1,"x\n\ny"\n2\n3,4\n"bad" x,5\n6,"z\r\nz"\n\n\n7,8,9\n10,"11"\n\n'
+    )
+
+    rows, faults = read(path)
+
+    assert [row[0] for row in rows] == [5, 9, 11, 16]
+    assert [line for line, _why in faults] == [8, 10, 15]
+
+
+def test_lines_of_a_long_file_are_right_to_the_end(path: Path) -> None:
+    blocks = "1,one\n" * 999 + '2,"two\nlines"\n'
+    path.write_text("a,b\n" + blocks * 100)
+
+    rows, _faults = read(path)
+
+    assert len(rows) == 100_000
+    assert rows[0] == (2, "1", "one")
+    assert rows[999] == (1_001, "2", "two\nlines")
+    assert rows[-1] == (100 * 1_001, "2", "two\nlines")
+
+
+def test_rows_keep_their_order(path: Path) -> None:
+    numbers = [str(number) for number in range(200_000)]
+    path.write_text("n,m\n" + "\n".join(f"{number},x" for number in numbers))
+
+    rows, _faults = read(path)
+
+    assert [row[1] for row in rows] == numbers
+
+
+def test_many_faults_are_all_reported(path: Path) -> None:
+    path.write_text("a,b\n" + "1\n1,2\n" * 20_000)
+
+    rows, faults = read(path)
+
+    assert len(rows) == len(faults) == 20_000
+    assert faults[-1] == (40_000, "The row has 1 cells; the header has 2.")
+
+
+def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
+    path.write_text('a,b\n1,2\n3,"4\n' + "5,6\n" * 1_000)
+
+    rows, faults = read(path)
+
+    assert len(rows) == 1_001
+    assert faults == [(3, "A quotation mark is opened and never closed.")]
+
+
+def test_quotes_left_open_again_and_again_are_no_table(path: Path) -> None:
+    path.write_text("a,b\n" + 'a","b\n' * 100)
+
+    with pytest.raises(UnknownDialect):
+        read(path, LoadOptions(delimiter=","))
+
+
+def test_a_cell_of_four_megabytes_is_read(path: Path) -> None:
+    long = "é" * (2 * 2**20) + "\n" + "x" * 1_000
+    path.write_text(f'a,b\n1,"{long}"\n2\n3,y\n')
+
+    rows, faults = read(path)
+
+    assert rows == [(2, "1", long), (5, "3", "y")]
+    assert faults == [(4, "The row has 1 cells; the header has 2.")]
+
+
+@pytest.mark.parametrize(
+    "cell", ["x" * 17 * 2**20, f'"{"x" * 17 * 2**20}"', '"' + "x\n" * 9 * 2**20 + '"']
+)
+def test_a_row_that_is_too_long_is_a_fault_and_costs_no_other(path: Path, cell: str) -> None:
+    path.write_text(f"a,b\n1,{cell}\n2,y\n")
+
+    rows, faults = read(path)
+
+    assert rows == [(3 + cell.count("\n"), "2", "y")]
+    assert faults == [(2, "The row is longer than 16 MB.")]
+
+
+def test_of_a_line_without_end_only_the_start_is_kept() -> None:
+    longest = max(
+        len(text) for text, _end in scanning._lines(BytesIO(b"x" * 40 * 2**20 + b"\ny"), 0, b'"')
+    )
+
+    assert longest <= ROW_BYTES_MOST + 2 * scanning._BLOCK_BYTES
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "cells"),
+    [
+        (Dialect(","), b'a,"b,c",', ["a", "b,c", ""]),
+        (Dialect(","), b' a , "b" ,"c""d"', [" a ", "b", 'c"d']),
+        (Dialect("||"), b'a|b||"c||d"||e', ["a|b", "c||d", "e"]),
+        (Dialect(",", escape="\\"), rb'"a\"b","c\\"', ['a"b', "c\\"]),
+        (Dialect(" "), b'a "b c" d', ["a", "b c", "d"]),
+        (Dialect("·"), "a·b".encode(), ["a", "b"]),
+    ],
+)
+def test_cells_are_split(dialect: Dialect, text: bytes, cells: list[str]) -> None:
+    assert dialect.cells(text) == cells
+
+
+# The layout ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("a;b\n1,5;2,5\n3,5;4,5\n", ("a", "b")),
+        ("a,x;b,y\n1,5;2,5\n3,5;4,5\n", ("a,x", "b,y")),
+        ("text\nhello, world\nfoo, bar\n", ("text",)),
+        ("name, age\nAnna, 30\n", ("name", "age")),
+        ("id,tags\n1,a;b\n2,c;d\n", ("id", "tags")),
+        ('id,data\n1,"{""a"": 1; ""b"": 2}"\n', ("id", "data")),
+        ("a,b,c\n1,2\n3,4\n5,6\n", ("a", "b", "c")),
+        ("Report\na,b\n1,2\n3,4\n", ("a", "b")),
+        ("Report\n\nname,town\nAnna,Ulm\n", ("name", "town")),
+        ("a,b\nx,y,z\nq,r,s\n", ("a", "b")),
+        ("id,,\n1,x,y\n2,z,w\n", ("id", "field_2", "field_3")),
+        ("2019,2020\n1,2\n", ("2019", "2020")),
+        ("#id,name\n1,Anna\n", ("#id", "name")),
+        ("Name; remark\n", ("Name", "remark")),
+        ("don't,won't\n'tis,'twas\n", ("don't", "won't")),
+        ("a\n1,5\n2,5\n", ("a",)),
+    ],
+)
+def test_the_header_and_its_delimiter_are_found(
+    path: Path, content: str, names: tuple[str, ...]
+) -> None:
+    path.write_text(content)
+
+    assert names_of(path) == names
+
+
+def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
+    path.write_text("Report\n\na,b\n1,2\n")
+
+    assert names_of(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
+    assert names_of(path, LoadOptions(skip=2)) == ("a", "b")
+    assert names_of(path, LoadOptions(skip=3)) == ("1", "2")
+    with pytest.raises(NothingBelow):
+        read(path, LoadOptions(skip=4))
+
+
+def test_titles_are_said_to_be_left_out(path: Path) -> None:
+    path.write_text("Report\n\na,b\n1,2\n")
+
+    assert said_of(path) == ["The header was found on line 3; what stands above it was left out."]
+
+
+@pytest.mark.parametrize("delimiter", ["\n", '"', "'", "\\", "a\rb", "12345", "\0"])
+def test_what_cannot_be_a_delimiter_is_refused(path: Path, delimiter: str) -> None:
+    path.write_text("a,b\n")
+
+    with pytest.raises(UnusableDelimiter):
+        read(path, LoadOptions(delimiter=delimiter))
+
+
+@pytest.mark.parametrize("delimiter", ["tab", "TAB", "\\t", "\t"])
+def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
+    path.write_text("a,b\tc\n")
+
+    assert names_of(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
+
+
+def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
+    header = ",".join(f"c{number}" for number in range(1_600))
+    row = ",".join('"x"' if number % 2 else "1" for number in range(1_600))
+    path.write_text("\n".join([header, *[row] * 3_000, "1", row]))
+
+    with override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20):
+        rows, faults = read(path)
+
+    assert len(rows) == 3_001
+    assert rows[-1] == (3_003, *["1", "x"] * 800)
+    assert faults == [(3_002, "The row has 1 cells; the header has 1600.")]
+
+
+# Encodings ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [2**20 - 1, 2**20, 2**20 + 1])
+def test_a_tone_in_the_next_block_is_joined_to_its_vowel(path: Path, place: int) -> None:
+    start = b"a,t\xean\n"
+    path.write_bytes(start + b"x" * (place - len(start)) + b"\xf4\xf2,H\xe0 N\xf4\xf2i\n")
+
+    ((_line, first, second),), _faults = read(path, LoadOptions(encoding="windows-1258"))
+
+    assert (str(first)[-1], second) == ("ộ", "Hà Nội")
+
+
+def test_letters_far_down_decide_the_encoding(path: Path) -> None:
+    path.write_bytes(b"a,b\n" + b"x,1\n" * 300_000 + "São Paulo,2\nJoão,3\n".encode("cp1252"))
+
+    rows, _faults = read(path)
+
+    assert [row[1] for row in rows[-2:]] == ["São Paulo", "João"]
+    assert said_of(path) == [
+        "The file does not say its character encoding: it was read as Windows-1252."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "failure"),
+    [
+        (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), OtherEncoding),
+        (b"a\n\x81\n", LoadOptions(encoding="cp1252"), OtherEncoding),
+        (b"a\n1\n\0", LoadOptions(encoding="utf-16"), OtherEncoding),
+        (b"a\0b\n", LoadOptions(encoding="latin-1"), BinaryFile),
+        (b"a\n1\n", LoadOptions(encoding="base64"), UnknownEncodingName),
+        (b"a\n1\n", LoadOptions(encoding="unicode_escape"), UnknownEncodingName),
+        (b"a\n1\n", LoadOptions(encoding="no\0name"), UnknownEncodingName),
+        ("é\n".encode() * 50 + b"\xe9\n", NO_OPTIONS, BrokenUtf8),
+        (b"\x01\x02\x03\xff\xfe\n" * 10, NO_OPTIONS, BinaryFile),
+        ("a,b\n1,2\n".encode("utf-16-le") + b"\x01\0", NO_OPTIONS, BinaryFile),
+    ],
+)
+def test_what_is_not_in_its_encoding_is_refused(
+    path: Path, content: bytes, options: LoadOptions, failure: type[LoadFailed]
+) -> None:
+    path.write_bytes(content)
+
+    with pytest.raises(failure):
+        read(path, options)
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "names"),
+    [
+        (b'[{"a": 1}]', "data.csv", ("a",)),
+        (b'\xef\xbb\xbf \n {"a": 1}\n{"a": 2}\n', "data", ("a",)),
+        ('[{"a": 1}]'.encode("utf-16"), "data.json", ("a",)),
+        (b"[id],[name]\n1,x\n", "data.csv", ("[id]", "[name]")),
+        (b"{id};name\n1;x\n", "data.json.csv", ("{id}", "name")),
+        (b"a,b\n1,2\n", "data.json", ("a", "b")),
+        (b"a,b\n1,2\n", "data.xlsx", ("a", "b")),
+    ],
+)
+def test_the_content_tells_the_format_before_the_name(
+    path: Path, content: bytes, name: str, names: tuple[str, ...]
+) -> None:
+    path.write_bytes(content)
+
+    with opened(path, NO_OPTIONS, name=name) as table:
+        assert table.names == names
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (b"%PDF-1.4", "PDF"),
+        (b"\xff\xd8\xff\xe0", "JPEG"),
+        (b"  <html>", "HTML"),
+        (b"<?xml version='1.0'?><a/>", "XML"),
+        (b"7z\xbc\xaf\x27\x1c", "7z"),
+        (b"SQLite format 3\0", "SQLite"),
+    ],
+)
+def test_other_formats_are_called_by_their_name(path: Path, content: bytes, name: str) -> None:
+    path.write_bytes(content)
+
+    with pytest.raises(OtherFormat, match=f"the format {name},"):
+        read(path)

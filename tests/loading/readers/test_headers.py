@@ -1,0 +1,64 @@
+"""Names made of headers, and what is said of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from datastore_search.loading.readers.headers import labels_of, remarks_on, unique_names
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        (("a", "a", "", "a_2", "_id"), ("a", "a_2", "field_3", "a_2_2", "_id_2")),
+        (("", "field_1"), ("field_1", "field_1_2")),
+        (("Name", "name", "NAME"), ("Name", "name", "NAME")),
+        (("  x\ny ", "tab\there", "no\u00a0break"), ("x y", "tab here", "no break")),
+        (("zero\u200bwidth", "\ufeffmark", "\x1b[31mred"), ("zero width", "mark", "[31mred")),
+        (("e\u0301", "é"), ("é", "é_2")),
+        (("n" * 300, "n" * 300), ("n" * 200, "n" * 198 + "_2")),
+        (("\ud800", "a\0b"), ("�", "a�b")),
+        (("tên", "名字", "имя"), ("tên", "名字", "имя")),
+    ],
+)
+def test_names_are_unique_and_usable(header: tuple[str, ...], names: tuple[str, ...]) -> None:
+    assert unique_names(header) == names
+
+
+def test_many_equal_names_are_numbered_in_no_time() -> None:
+    names = unique_names(["a"] * 1_600)
+
+    assert names[:3] == ("a", "a_2", "a_3")
+    assert names[-1] == "a_1600"
+
+
+def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
+    header = ("a", "", "a", "", "_id", "two\nlines", "n" * 201)
+
+    said = [str(remark) for remark in remarks_on(header, unique_names(header))]
+
+    assert said == [
+        "Fields without a name were named by their place: field_2, field_4.",
+        "Line breaks and unusual blanks were taken out of names: two lines.",
+        f"Names of more than 200 characters were shortened: {'n' * 200}.",
+        "Names that were there already got a number: a_2.",
+        "“_id” is the number of a record, so the field is called “_id_2”.",
+    ]
+
+
+def test_only_some_of_many_fields_are_named() -> None:
+    header = [""] * 300
+
+    (said,) = remarks_on(header, unique_names(header))
+
+    assert str(said).endswith("field_19, field_20, ….")
+
+
+def test_nothing_is_said_of_a_header_that_is_kept() -> None:
+    header = ("a", " b ", "tên", "_hidden", 'with "quotes"')
+
+    assert remarks_on(header, unique_names(header)) == ()
+
+
+def test_a_label_is_the_header_cut_to_what_can_be_kept() -> None:
+    assert labels_of(("two\nlines", "x" * 600, "\0\udfff")) == ("two\nlines", "x" * 500, "��")

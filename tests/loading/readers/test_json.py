@@ -1,0 +1,360 @@
+"""JSON that is read piece by piece."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from datastore_search.exceptions.loads import (
+    BrokenJson,
+    EmptyFile,
+    JsonBrokenOff,
+    LoadFailed,
+    LongValue,
+    NestedTooDeep,
+    NoList,
+    SeveralLists,
+    TooManyFields,
+    UnknownEncoding,
+)
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import json_parser as json_text
+from datastore_search.loading.readers import staging
+from datastore_search.loading.readers.json import read_geojson, read_json, read_ndjson
+from datastore_search.loading.readers.table import Table, stage
+from datastore_search.storage import FIELDS_MOST
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file.json"
+
+
+def rows_of(table: Table) -> list[tuple[object, ...]]:
+    columns = ", ".join(["line", *table.columns])
+    return table.connection.execute(
+        f"SELECT {columns} FROM {table.relation} ORDER BY line"
+    ).fetchall()
+
+
+def faults_of(table: Table) -> list[tuple[int, str, str, str]]:
+    found = table.connection.execute(
+        "SELECT line, field, value, kept FROM faults ORDER BY line, field"
+    ).fetchall()
+    return [(line, field, value, json.loads(kept)["name"]) for line, field, value, kept in found]
+
+
+def read(path: Path, text: str, **options: object) -> tuple[Table, list[tuple[object, ...]]]:
+    path.write_text(text, encoding="utf-8")
+    with stage() as place:
+        table = read_json(path, LoadOptions(**options), place)  # type: ignore[arg-type] # any option
+        return table, rows_of(table)
+
+
+def refused(path: Path, text: str | bytes) -> LoadFailed:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with stage() as place, pytest.raises(LoadFailed) as refusal:
+        read_json(path, LoadOptions(), place)
+    return refusal.value
+
+
+# Pieces -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[1, 2, 7, 64])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(json_text, "_BLOCK_LETTERS", request.param)
+    return int(request.param)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        '"a, b: [c] {d}"',
+        r'"\"\\\u00e9\ud83d\ude00"',
+        "12345.678900",
+        "-1.5e-7",
+        "true",
+        "null",
+        '{"a": [1, {"b": []}]}',
+        "NaN",
+        "-Infinity",
+    ],
+)
+def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: str) -> None:
+    whole = read(path, f'[ {{"k" : {cell} , "n":1}} ,\n{{"k":{cell},"n":23456}} ]')
+    fresh = json_text.Parser().value_of(cell)
+    expected = fresh if isinstance(fresh, str | None) else json_text.written(fresh)
+
+    assert whole[1] == [(1, expected, "1"), (2, expected, "23456")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "letter"),
+    [
+        ('[{"n": 1},\n {"n": x}]', 2, 8),
+        ('[{"n": 1}\n{"n": 2}]', 2, 1),
+        ('[{"n" 1}]', 1, 7),
+        ('{"data": [1], data: 2}', 1, 15),
+        ('[{"n": 01}]', 1, 9),
+        (r'[{"n": "\x"}]', 1, 9),
+        ("[1}", 1, 3),
+    ],
+)
+def test_what_is_wrong_is_found_at_its_place(
+    path: Path, block: int, text: str, line: int, letter: int
+) -> None:
+    failure = refused(path, text)
+
+    assert isinstance(failure, BrokenJson)
+    assert failure.values == {"line": line, "letter": letter}
+
+
+@pytest.mark.parametrize(
+    "text", ["[", "[{", '[{"n', '[{"n": 1', '[{"n": 1}', '[{"n": 1},', '{"data": [', '{"data"']
+)
+def test_half_a_file_is_told_from_a_wrong_one(path: Path, block: int, text: str) -> None:
+    assert isinstance(refused(path, text), JsonBrokenOff)
+
+
+def test_a_mistake_is_reported_without_reading_the_rest(path: Path) -> None:
+    tracemalloc.start()
+    failure = refused(path, '[{"n": 1, }, ' + '{"n": 1}, ' * 2_000_000 + '{"n": 1}]')
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert isinstance(failure, BrokenJson)
+    assert most < 60_000_000  # the text above takes 20 MB twice, the file none
+
+
+def test_a_value_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "VALUE_LETTERS_MOST", 1_000)
+    monkeypatch.setattr(json_text, "_BLOCK_LETTERS", 100)
+
+    failure = refused(path, '[{"n": 1},\n{"k": "' + "x" * 5_000 + '"}]')
+
+    assert isinstance(failure, LongValue)
+    assert failure.values["line"] == 2
+
+
+def test_a_record_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "ROW_BYTES_MOST", 1_000)
+    path.write_text(json.dumps([{"k": "x" * 2_000}, {"k": "y"}]))
+
+    with stage() as place:
+        table = read_json(path, LoadOptions(), place)
+        assert rows_of(table) == [(2, "y")]
+        assert faults_of(table) == [(1, "", "", "LongRow")]
+
+
+def test_memory_does_not_grow_with_the_file(path: Path) -> None:
+    def peak(count: int) -> int:
+        record = json.dumps({"k": "x" * 500, "n": 1})
+        with path.open("w") as file:
+            file.write("[" + record)
+            for _ in range(count - 1):
+                file.write("," + record)
+            file.write("]")
+        with stage() as place:
+            tracemalloc.start()
+            read_json(path, LoadOptions(), place)
+            _now, most = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+        return most
+
+    assert peak(60_000) < 1.5 * peak(6_000)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '[{"k":' * 50_000])
+def test_endless_nesting_is_refused(path: Path, text: str) -> None:
+    assert isinstance(refused(path, text), NestedTooDeep | NoList | JsonBrokenOff)
+
+
+# Fields -------------------------------------------------------------------------------------------
+
+
+def test_fields_stand_in_the_order_in_which_they_appear(path: Path) -> None:
+    table, rows = read(path, '[{"b": 1}, {"a": 2, "b": 3}, {"c": 4, "a": 5}]')
+
+    assert table.names == ("b", "a", "c")
+    assert rows == [(1, "1", None, None), (2, "3", "2", None), (3, None, "5", "4")]
+
+
+def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(staging, "_BATCH_BYTES", 1_000)
+    records: Iterable[dict[str, int]] = ({f"k{n // 100}": n} for n in range(1_000))
+
+    table, rows = read(path, json.dumps(list(records)))
+
+    assert table.names == tuple(f"k{n}" for n in range(10))
+    assert len(rows) == 1_000
+    assert rows[-1] == (1_000, *[None] * 9, "999")
+
+
+def test_there_may_not_be_too_many_fields(path: Path) -> None:
+    text = json.dumps([{f"k{n}": n} for n in range(FIELDS_MOST + 1)])
+
+    assert isinstance(refused(path, text), TooManyFields)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ("1, -2147483648", "int4"),
+        ("1, 2147483648", "int8"),
+        ("1, 9223372036854775808", "numeric"),
+        ("1, 1.0", "numeric"),
+        ("1, 1e2", "numeric"),
+        ("1, NaN", "numeric"),
+        ("true, false", "bool"),
+        ("true, 1", "text"),
+        ('1, "1"', "text"),
+        ('"a", null', "text"),
+        ("null, null", None),
+        ("[1], {}", "json"),
+        ("[1], null", "json"),
+        ('[1], "a"', "text"),
+    ],
+)
+def test_the_file_tells_the_type_of_a_field(path: Path, values: str, told: str | None) -> None:
+    text = ", ".join(f'{{"k": {value}}}' for value in values.split(", "))
+
+    assert read(path, f"[{text}]")[0].tells == (told,)
+
+
+def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
+    table, _rows = read(path, '[{"k": 1}, {"k": "NA"}]', nulls=("NA",))
+
+    assert table.tells == ("int4",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "0",
+        "\\N",
+        "NULL",
+        ' " ',
+        "a\r\nb\rc\nd",
+        "\\",
+        "a,b;c\td",
+        "“”",
+        "\u2028",
+        "x" * 100_000,
+    ],
+)
+def test_texts_are_staged_as_they_are(path: Path, text: str) -> None:
+    _table, rows = read(path, json.dumps([{"a": text, "b": None, "c": text}]))
+
+    assert rows == [(1, text, None, text)]
+
+
+def test_nested_numbers_keep_their_digits(path: Path) -> None:
+    nested = '{"a":[1.10,1e5,123456789012345678901234567890,-0.0],"b":{"c":0.1000}}'
+
+    assert read(path, f'[{{"k": {nested}}}]')[1] == [(1, nested)]
+
+
+# Which list ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": {"b": {"c": [{"n": 1}]}}}',
+        '{"meta": [{"x": 1}], "data": [{"n": 1}]}',
+        '{"data": [{"n": 1}], "data": "twice"}',
+        '{"data": "twice", "data": [{"n": 1}]}',
+        '{"empty": [], "words": ["a"], "it": [{"n": 1}], "after": {"x": [1, 2]}}',
+    ],
+)
+def test_the_list_within_is_found(path: Path, text: str) -> None:
+    table, rows = read(path, text)
+
+    assert (table.names, rows) == (("n",), [(1, "1")])
+
+
+@pytest.mark.parametrize("text", ["5", '"text"', "null", '{"a": 1}', '{"a": [1]}', "{}"])
+def test_what_holds_no_list_is_refused(path: Path, text: str) -> None:
+    assert isinstance(refused(path, text), NoList)
+
+
+def test_several_lists_are_named(path: Path) -> None:
+    failure = refused(path, '{"a": [{"n": 1}], "b": {"c": [[1]]}}')
+
+    assert isinstance(failure, SeveralLists)
+    assert failure.values == {"paths": "a, b.c"}
+
+
+@pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_a_file_without_a_value_is_empty(path: Path, content: bytes) -> None:
+    assert isinstance(refused(path, content), EmptyFile | JsonBrokenOff | NoList)
+
+
+# Encodings ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("text", ['[{"k": "số"}]', '{"k": "số"}\n{"k": "số"}\n'])
+def test_unicode_is_read_in_any_encoding(path: Path, encoding: str, text: str) -> None:
+    path.write_bytes(text.encode(encoding))
+
+    with stage() as place:
+        table = read_json(path, LoadOptions(), place)
+        assert rows_of(table)[0] == (1, "số")
+
+
+def test_another_encoding_is_read_by_choice(path: Path) -> None:
+    path.write_bytes('[{"k": "số"}]'.encode("cp1258", errors="replace").replace(b"?", b"\xf4"))
+
+    with stage() as place:
+        assert rows_of(read_json(path, LoadOptions(encoding="cp1258"), place)) == [(1, "sô")]
+    with stage() as place, pytest.raises(UnknownEncoding):
+        read_json(path, LoadOptions(), place)
+
+
+# Lines and features -------------------------------------------------------------------------------
+
+
+def test_a_line_that_is_too_long_is_the_fault_of_its_record(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.loading.readers.json.VALUE_LETTERS_MOST", 50)
+    path.write_text('{"n": 1}\n{"n": "' + "x" * 500 + '"}\n{"n": 3}')
+
+    with stage() as place:
+        table = read_ndjson(path, LoadOptions(), place)
+        assert rows_of(table) == [(1, "1"), (3, "3")]
+        assert faults_of(table) == [(2, "", "", "LongRow")]
+
+
+def test_lines_may_end_as_on_windows_and_without_an_end(path: Path) -> None:
+    path.write_bytes(b'{"n": 1}\r\n\r\n{"n": 2}')
+
+    with stage() as place:
+        assert rows_of(read_ndjson(path, LoadOptions(), place)) == [(1, "1"), (3, "2")]
+
+
+def test_other_members_of_a_feature_are_fields(path: Path) -> None:
+    feature = {"type": "Feature", "bbox": [1], "when": "now", "properties": {"when": 5}}
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+
+    with stage() as place:
+        table = read_geojson(path, LoadOptions(), place)
+        assert table.names == ("when", "when_2", "geometry")
+        assert rows_of(table) == [(1, "5", "now", None)]
+
+
+def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
+    features = [{"type": "Feature", "properties": {"n": 1}}, {"n": 2}]
+    path.write_text(json.dumps({"features": features}))
+
+    with stage() as place:
+        table = read_geojson(path, LoadOptions(), place)
+        assert rows_of(table) == [(1, "1", None)]
+        assert faults_of(table) == [(2, "", '{"n":2}', "NotAnObject")]

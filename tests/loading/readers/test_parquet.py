@@ -1,0 +1,147 @@
+"""Parquet, whose types are the file's own."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from datastore_search.exceptions.loads import (
+    EmptyFile,
+    LoadFailed,
+    TooManyFields,
+    UnreadableParquet,
+)
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers.parquet import read_parquet
+from datastore_search.loading.readers.table import stage
+from datastore_search.storage import FIELDS_MOST
+
+from ..torture.make_files import parquet_of
+
+
+def read(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tuple[str | None, ...]]]:
+    path.write_bytes(parquet_of(query))
+    with stage() as place:
+        table = read_parquet(path, LoadOptions(), place)
+        columns = ", ".join(table.columns)
+        rows = table.connection.execute(f"SELECT {columns} FROM staged ORDER BY line").fetchall()
+        return table.tells, rows
+
+
+def refused(path: Path, content: bytes) -> LoadFailed:
+    path.write_bytes(content)
+    with stage() as place, pytest.raises(LoadFailed) as refusal:
+        read_parquet(path, LoadOptions(), place)
+    return refusal.value
+
+
+@pytest.mark.parametrize(
+    ("value", "told", "text"),
+    [
+        ("7::TINYINT", "int4", "7"),
+        ("-7::SMALLINT", "int4", "-7"),
+        ("4294967295::UINTEGER", "int8", "4294967295"),
+        ("1.10::DECIMAL(38, 10)", "numeric", "1.1000000000"),
+        ("1e300::DOUBLE", "float8", "1e+300"),
+        ("'-inf'::DOUBLE", "float8", "-Infinity"),
+        ("0.1::FLOAT", "float8", "0.1"),
+        ("DATE '0044-03-15'", "date", "0044-03-15"),
+        ("DATE '12345-01-01'", "date", "12345-01-01"),
+        ("TIMESTAMP_S '2024-03-05 14:30:15'", "timestamp", "2024-03-05 14:30:15"),
+        ("TIMESTAMP_MS '2024-03-05 14:30:15.5'", "timestamp", "2024-03-05 14:30:15.5"),
+        ("'00:00'::TIME", "time", "00:00:00"),
+        ("'a'::ENUM('a', 'b')", "text", "a"),
+        ("INTERVAL 1 MONTH", "text", "1 month"),
+        ("'{\"a\": 1.10}'::JSON", "json", '{"a": 1.10}'),
+        ("[[1, 2], NULL]", "json", "[[1,2],null]"),
+        ("['2024-03-05'::DATE]", "json", '["2024-03-05"]'),
+        ("{'a b\"c': 1}", "json", '{"a b\\"c":1}'),
+        ("{'a': NULL::INTEGER, 'b': 'x\ny'}", "json", '{"a":null,"b":"x\\ny"}'),
+        ("MAP {1: 'a', 2: NULL}", "json", '{"1":"a","2":null}'),
+        (r"{'b': '\xFF'::BLOB}", "json", r'{"b":"\\xff"}'),
+        ("{'f': ['nan'::DOUBLE, 1.5]}", "json", '{"f":["NaN",1.5]}'),
+        ("MAP {}::MAP(VARCHAR, INTEGER)", "json", "{}"),
+        ("[]::VARCHAR[]", "_text", "[]"),
+        ("NULL::VARCHAR[]", "_text", None),
+        ("''", "text", ""),
+    ],
+)
+def test_a_type_is_told_and_its_values_are_written(
+    tmp_path: Path, value: str, told: str, text: str | None
+) -> None:
+    assert read(tmp_path / "file", f"SELECT {value} AS k") == ((told,), [(text,)])
+
+
+def test_moments_with_zones_are_written_in_universal_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Ho_Chi_Minh")
+    tells, rows = read(
+        tmp_path / "file",
+        "SELECT TIMESTAMPTZ '2024-03-05 14:30:15.5+07' AS one,"
+        " [TIMESTAMPTZ '2024-03-05 14:30:15+07'] AS many",
+    )
+
+    assert tells == ("timestamptz", "json")
+    assert rows == [("2024-03-05 07:30:15.5+00:00", '["2024-03-05 07:30:15+00:00"]')]
+
+
+@pytest.mark.parametrize("name", ["a*.parquet", "[ab].parquet", "a?.csv", "it's.parquet", "s3:x"])
+def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, name: str) -> None:
+    (tmp_path / "ab.parquet").write_bytes(parquet_of("SELECT 'another' AS k"))
+
+    assert read(tmp_path / name, "SELECT 'this' AS k") == (("text",), [("this",)])
+
+
+def test_a_file_that_points_to_another_is_refused(tmp_path: Path) -> None:
+    another = tmp_path / "another.parquet"
+    another.write_bytes(parquet_of("SELECT 'secret' AS k"))
+    content, length = another.read_bytes(), struct.unpack("<I", another.read_bytes()[-8:-4])[0]
+    # Of each column the footer may say first in which file it is; here it says nothing.
+    place, name = b"\x19\x1c\x26", str(another).encode()
+    footer = content[-8 - length : -8].replace(
+        place, place[:2] + b"\x18" + bytes([len(name)]) + name + b"\x16", 1
+    )
+    pointing = content[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+    failure = refused(tmp_path / "file", pointing)
+
+    assert isinstance(failure, UnreadableParquet)
+    assert "no references" in str(failure.__cause__)
+
+
+def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(parquet_of("""SELECT 1 AS "a""b", 2 AS "'; DROP TABLE faults; --", 3 AS c0"""))
+
+    with stage() as place:
+        table = read_parquet(path, LoadOptions(), place)
+        assert table.names == ('a"b', "'; DROP TABLE faults; --", "c0")
+        assert table.count("faults") == 0
+
+
+def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
+    _tells, rows = read(
+        tmp_path / "file", "SELECT (i * 7919) % 250007 AS n FROM range(250000) t(i)"
+    )
+
+    assert rows == [(str(n * 7919 % 250007),) for n in range(250_000)]
+
+
+def test_there_may_not_be_too_many_fields(tmp_path: Path) -> None:
+    columns = ", ".join(f"{n} AS k{n}" for n in range(FIELDS_MOST + 1))
+
+    failure = refused(tmp_path / "file", parquet_of(f"SELECT {columns}"))
+
+    assert isinstance(failure, TooManyFields)
+
+
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"k,n\n1,2\n"])
+def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes) -> None:
+    assert isinstance(refused(tmp_path / "file", content), UnreadableParquet)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    assert isinstance(refused(tmp_path / "file", b""), EmptyFile)

@@ -1,0 +1,344 @@
+"""The process that reads: how it is limited and ended, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from textwrap import dedent
+from threading import Thread, Timer
+from time import monotonic, sleep
+
+import psutil
+import pytest
+from django.core.files.base import ContentFile
+from django.db import connections
+from django.test import Client, override_settings
+
+from datastore_search.exceptions.loads import (
+    LoadCancelled,
+    LoadFailed,
+    NoMemory,
+    ReaderBroken,
+    ReadingTooLong,
+    UnpackedTooLarge,
+)
+from datastore_search.loading.jobs import LoadOptions, drafts, queue
+from datastore_search.loading.readers import open_table, process
+from datastore_search.loading.readers.interrupts import Interrupter
+from datastore_search.loading.readers.table import stage
+from datastore_search.models import Load, LoadState, Resource
+
+from ...builders import ask, make_resource, result_of
+from .bombs import BOMBS
+
+OPTIONS = LoadOptions()
+
+#: A portal that opens a file, and waits.
+_OPENS = """
+import os, sys, django
+django.setup()
+from pathlib import Path
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import open_table
+with open_table(Path(sys.argv[1]), LoadOptions()): pass
+"""
+
+#: What the process that reads has imported, of what it has no need of.
+_IMPORTS = """
+import sys, datastore_search.loading.readers.child
+heavy = "django.db.models", "psycopg", "datastore_search.models", "datastore_search.storage"
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n1,x\n")
+    return path
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a module of the test's own be the child; its file is to be written."""
+    (tmp_path / "modules").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    monkeypatch.setattr(process, "_CHILD", "child_of_a_test")
+    return tmp_path / "modules" / "child_of_a_test.py"
+
+
+def read(path: Path) -> None:
+    with open_table(path, OPTIONS):
+        pass
+
+
+def children() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "child" in " ".join(child.cmdline())]
+
+
+def _later(call: Callable[[], object]) -> None:
+    """Call in another thread, a second from now."""
+
+    def called() -> None:
+        call()
+        connections.close_all()
+
+    Timer(1, called).start()
+
+
+# How it ends --------------------------------------------------------------------------------------
+
+
+@override_settings(DATASTORE_SEARCH_READ_CPU_SECONDS=0)
+def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -> None:
+    stand_in.write_text(
+        dedent("""
+        import json, sys
+        from pathlib import Path
+        from django.conf import settings
+        from datastore_search.loading.sources.limits import Allowance
+        asked = json.loads(sys.stdin.buffer.readline())
+        settings.configure(**asked["settings"])
+        Allowance.of(Path(asked["path"])).enforce()
+        while True: pass
+        """)
+    )
+
+    with pytest.raises(ReadingTooLong):
+        read(path)
+
+
+@override_settings(DATASTORE_SEARCH_READ_TIMEOUT=timedelta(seconds=1))
+def test_a_process_that_waits_for_ever_is_ended(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("import time; time.sleep(600)")
+
+    with pytest.raises(ReadingTooLong):
+        read(path)
+    assert not children()
+
+
+def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("import time; time.sleep(600)")
+    interrupter = Interrupter()
+    _later(lambda: setattr(interrupter, "ending", LoadCancelled()))
+    began = monotonic()
+
+    with pytest.raises(LoadCancelled), interrupter.installed():
+        read(path)
+
+    assert monotonic() - began < 60  # and not ten minutes
+    assert not children()
+
+
+def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+
+    with pytest.raises(NoMemory):
+        read(path)
+
+
+def test_a_process_that_breaks_down_says_so(
+    path: Path, stand_in: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stand_in.write_text("import os; print('a panic', flush=True); os.abort()")
+
+    with pytest.raises(ReaderBroken):
+        read(path)
+    assert "signal 6" in caplog.text
+
+
+def test_what_nobody_has_foreseen_comes_with_its_trace(path: Path, stand_in: Path) -> None:
+    stand_in.write_text("raise ZeroDivisionError('of all things')")
+
+    with pytest.raises(process.UnexpectedReadingError, match="of all things"):
+        read(path)
+
+
+def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)  # whoever reads it waits
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _OPENS, str(fifo)],
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "example_project.settings"},
+    )
+    deadline = monotonic() + 60
+    child = None
+    while child is None and monotonic() < deadline:
+        child = next(iter(psutil.Process(parent.pid).children()), None)
+        sleep(0.05)
+    assert child is not None
+
+    parent.kill()
+    parent.wait()
+    gone, _alive = psutil.wait_procs([child], timeout=60)
+
+    assert gone == [child]
+
+
+# What it may take ---------------------------------------------------------------------------------
+
+
+@override_settings(DATASTORE_SEARCH_READ_MEMORY_BYTES=160 * 2**20)
+def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file.ndjson"
+    path.write_text('{"a": "' + "x" * (15 * 2**20) + '"}\n')
+
+    with pytest.raises(NoMemory):
+        read(path)
+
+
+@override_settings(
+    DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20, DATASTORE_SEARCH_READ_MEMORY_BYTES=256 * 2**20
+)
+def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    chance = random.Random(0)
+    with path.open("w") as file:
+        file.write("a,b,c,d,e,f,g,h\n")
+        while file.tell() < 80 * 2**20:
+            text = chance.randbytes(100).hex()
+            cuts = sorted(chance.choices(range(len(text)), k=7))
+            cells = (text[slice(*ends)] for ends in pairwise((0, *cuts, None)))
+            file.write(",".join(f'"{cell}"' for cell in cells) + "\n")
+
+    read(path)  # is NoMemory where what was freed counts
+
+
+def test_many_cores_make_no_more_threads() -> None:
+    with stage() as place:  # each thread has a stack, which counts for the limit of memory
+        found = place.connection.execute(
+            "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', 'async_threads')"
+        ).fetchall()
+
+    assert {value for _name, value in found} == {"2"}
+
+
+@override_settings(DATASTORE_SEARCH_UNPACKED_MAX_BYTES=100_000)
+def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
+
+    with pytest.raises(UnpackedTooLarge):
+        read(path)
+
+
+def test_the_process_knows_no_secrets(path: Path, stand_in: Path, tmp_path: Path) -> None:
+    stand_in.write_text(
+        "import json, os, sys\n"
+        "asked = json.loads(sys.stdin.readline())\n"
+        "named = sorted(os.environ)\n"
+        "raise SystemExit(json.dumps([named, sorted(asked['settings'])]))"
+    )
+    os.environ["DATABASE_PASSWORD"] = "secret"
+
+    try:
+        with pytest.raises(process.UnexpectedReadingError) as told:
+            read(path)
+    finally:
+        del os.environ["DATABASE_PASSWORD"]
+
+    environment, settings = json.loads(str(told.value).strip().splitlines()[-1])
+    assert "PYTHONPATH" in environment
+    assert "DATABASE_PASSWORD" not in environment
+    assert "SECRET_KEY" not in settings
+
+
+def test_the_process_imports_neither_models_nor_postgresql() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _IMPORTS], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_wide_table_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"k{n}" for n in range(1_000)]
+    path.write_text(",".join(names) + "\n" + (",".join("1" * 1_000) + "\n") * 50)
+
+    with open_table(path, OPTIONS) as table:
+        assert (len(table.names), table.count()) == (1_000, 50)
+
+
+# Loads and drafts ---------------------------------------------------------------------------------
+
+
+def test_a_cancelled_load_ends_while_its_file_is_read(
+    transactional_db: None, path: Path, stand_in: Path
+) -> None:
+    stand_in.write_text("import time; time.sleep(600)")
+    resource = Resource.objects.create(name="slow")
+    load = queue.new_load(resource, OPTIONS, source="file.csv")
+    _later(lambda: Load.objects.filter(pk=load.pk).update(cancelling=True))
+    began = monotonic()
+
+    with pytest.raises(LoadCancelled):
+        queue.run(load, path)
+
+    assert monotonic() - began < 60
+    load.refresh_from_db()
+    assert load.state == LoadState.CANCELLED
+    assert not children()
+
+
+def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_in: Path) -> None:
+    stand_in.write_text("import time; time.sleep(600)")
+    resource = Resource.objects.create(name="slow")
+    load = queue.new_load(
+        resource,
+        OPTIONS,
+        source="file.csv",
+        file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
+        state=LoadState.DRAFT,
+    )
+    _later(lambda: drafts.discard(Load.objects.get(pk=load.pk)))
+    began = monotonic()
+
+    drafts.look(load)
+
+    assert monotonic() - began < 60
+    assert not Load.objects.filter(pk=load.pk).exists()
+    assert not children()
+
+
+def test_a_failure_of_the_child_is_the_same_failure(tmp_path: Path) -> None:
+    path = tmp_path / "file.pdf"
+    path.write_bytes(b"%PDF-1.4")
+
+    with pytest.raises(LoadFailed, match="PDF"):
+        read(path)
+
+
+# The portal meanwhile -----------------------------------------------------------------------------
+
+
+def test_searches_are_answered_while_a_bomb_is_read(
+    transactional_db: None, client: Client, tmp_path: Path
+) -> None:
+    resource = make_resource("a\n1\n")
+    bomb = tmp_path / "open_quote_over_lines.csv"
+    content = BOMBS[bomb.name]()
+    bomb.write_bytes(content if isinstance(content, bytes) else content.encode())
+    reading = Thread(target=_read_whatever_it_is, args=[bomb])
+    reading.start()
+
+    answered = 0
+    while reading.is_alive():
+        assert result_of(ask(client, {"resource_id": str(resource.pk), "limit": 5}))["total"] == 1
+        answered += 1
+
+    # A reader that keeps the interpreter to itself lets one through before it begins.
+    assert answered > 20
+
+
+def _read_whatever_it_is(path: Path) -> None:
+    with suppress(LoadFailed):
+        read(path)

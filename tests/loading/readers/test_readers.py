@@ -1,0 +1,164 @@
+"""What is understood of a file, and what is refused."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+import pytest
+
+from datastore_search.exceptions.loads import (
+    BinaryFile,
+    EmptyFile,
+    LoadFailed,
+    OtherFormat,
+    TooManyFields,
+)
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import open_table
+from datastore_search.loading.readers.headers import unique_names
+
+VIETNAMESE = "tên,giá\nHà Nội,5\nĐà Nẵng,6\n"
+
+
+def rows_of(path: Path) -> list[tuple[str | None, ...]]:
+    with open_table(path, LoadOptions()) as table:
+        return table.connection.execute(f"SELECT * EXCLUDE line FROM {table.relation}").fetchall()
+
+
+def names_of(path: Path) -> tuple[str, ...]:
+    with open_table(path, LoadOptions()) as table:
+        return table.names
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "file.csv"
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        VIETNAMESE.encode(),
+        VIETNAMESE.encode("utf-8-sig"),
+        VIETNAMESE.encode("utf-16"),
+        codecs.BOM_UTF16_BE + VIETNAMESE.encode("utf-16-be"),
+        VIETNAMESE.encode("utf-32"),
+    ],
+    ids=["utf-8", "utf-8 bom", "utf-16 le", "utf-16 be", "utf-32"],
+)
+def test_unicode_is_read_in_any_encoding(path: Path, encoded: bytes) -> None:
+    path.write_bytes(encoded)
+
+    assert names_of(path) == ("tên", "giá")
+    assert rows_of(path) == [("Hà Nội", "5"), ("Đà Nẵng", "6")]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "name,town\nJosé,Málaga\nFrançois,Orléans\nJürgen,Köln\n"),
+        ("cp1251", "имя,город\nИван,Москва\nОльга,Санкт-Петербург\n"),
+        ("cp1256", "الاسم,المدينة\nمحمد,القاهرة\n"),
+        ("cp932", "名前,都市\n太郎,東京\n花子,大阪府\n"),
+        ("gb18030", "名字,城市\n张三,北京市\n李四,上海\n"),
+    ],
+)
+def test_other_encodings_are_recognised(path: Path, encoding: str, text: str) -> None:
+    path.write_bytes(text.encode(encoding))
+
+    header, *rows = [tuple(line.split(",")) for line in text.strip().split("\n")]
+    assert names_of(path) == header
+    assert rows_of(path) == rows
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_the_dialect_is_recognised(path: Path, delimiter: str, ending: str) -> None:
+    lines = ["a", "b", "c"], ["1", '"x y"', "2"], ["3", f'"u{delimiter}v"', "4"]
+    path.write_bytes(ending.join(delimiter.join(line) for line in lines).encode())
+
+    assert names_of(path) == ("a", "b", "c")
+    assert rows_of(path) == [("1", "x y", "2"), ("3", f"u{delimiter}v", "4")]
+
+
+def test_quotes_hold_line_breaks_and_quotes(path: Path) -> None:
+    path.write_text('a,b\n"x\ny",1\n"q ""z""",2\n')
+
+    assert rows_of(path) == [("x\ny", "1"), ('q "z"', "2")]
+
+
+def test_an_empty_cell_is_null_and_a_quoted_one_is_empty(path: Path) -> None:
+    path.write_text('a,b\n1,\n"",2\n')
+
+    assert rows_of(path) == [("1", None), ("", "2")]
+
+
+def test_a_single_field_needs_no_delimiter(path: Path) -> None:
+    path.write_text('title\nhello world\n"a, b"\n')
+
+    assert rows_of(path) == [("hello world",), ("a, b",)]
+
+
+def test_a_header_of_numbers_is_a_header(path: Path) -> None:
+    path.write_text("2019,2020\n1,2\n")
+
+    assert names_of(path) == ("2019", "2020")
+    assert rows_of(path) == [("1", "2")]
+
+
+def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
+    path.write_text("a,b\n")
+
+    assert names_of(path) == ("a", "b")
+    assert rows_of(path) == []
+
+
+def test_five_hundred_fields_are_read(path: Path) -> None:
+    path.write_text(",".join(f"f{i}" for i in range(500)) + "\n" + ",".join("1" * 500) + "\n")
+
+    assert len(names_of(path)) == 500
+    assert rows_of(path) == [("1",) * 500]
+
+
+def test_names_are_unique_and_never_empty() -> None:
+    header = ("a", "a", "", "a_2", "_id", "  x\ny ", "e\u0301", "n" * 300)
+
+    names = unique_names(header)
+
+    assert names == ("a", "a_2", "field_3", "a_2_2", "_id_2", "x y", "é", "n" * 200)
+
+
+@pytest.mark.parametrize(
+    ("content", "failure"),
+    [
+        (b"", EmptyFile),
+        (b"\n \n", EmptyFile),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", OtherFormat),
+        (b"a,b\n1,x\0y\n", BinaryFile),
+        (",".join(f"f{i}" for i in range(1601)).encode() + b"\n", TooManyFields),
+    ],
+)
+def test_what_is_no_table_is_refused(path: Path, content: bytes, failure: type[LoadFailed]) -> None:
+    path.write_bytes(content)
+
+    with pytest.raises(failure) as refusal:
+        rows_of(path)
+
+    assert str(path.parent) not in str(refusal.value)
+
+
+def test_a_nul_far_down_is_refused(path: Path) -> None:
+    path.write_bytes(b"a\n" + b"x\n" * 1_000_000 + b"\0\n")
+
+    with pytest.raises(BinaryFile):
+        rows_of(path)
+
+
+def test_ragged_rows_are_faults_by_line(path: Path) -> None:
+    path.write_text("a,b\n1,2\n1,2,3\n4\n5,6\n")
+
+    with open_table(path, LoadOptions()) as table:
+        lines = table.connection.execute("SELECT line FROM faults ORDER BY line").fetchall()
+
+    assert lines == [(3,), (4,)]

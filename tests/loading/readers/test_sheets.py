@@ -1,0 +1,353 @@
+"""Sheets, and what is looked at before they are read."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Callable, Sequence
+from datetime import date
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from openpyxl import Workbook
+
+from datastore_search.exceptions.loads import (
+    DamagedWorkbook,
+    LoadFailed,
+    NotAWorkbook,
+    SheetTooLarge,
+    TooManyFields,
+    WorkbookTooLarge,
+)
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers import sheets, workbooks
+from datastore_search.loading.readers.cells import written_number
+from datastore_search.loading.readers.sheets import read_sheet
+from datastore_search.loading.readers.table import Table, stage
+from datastore_search.storage import FIELDS_MOST
+
+from ..torture.cases import FILES
+from ..torture.make_files import cell, changed, ods_of, saved, sheet_of, table_of, texts
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "upload"
+
+
+def rows_of(table: Table) -> list[tuple[object, ...]]:
+    columns = ", ".join(["line", *table.columns])
+    return table.connection.execute(
+        f"SELECT {columns} FROM {table.relation} ORDER BY line"
+    ).fetchall()
+
+
+def read(path: Path, content: bytes, **options: object) -> tuple[Table, list[tuple[object, ...]]]:
+    path.write_bytes(content)
+    with stage() as place:
+        table = read_sheet(path, LoadOptions(**options), place)  # type: ignore[arg-type] # any option
+        return table, rows_of(table)
+
+
+def refused(path: Path, content: bytes) -> LoadFailed:
+    path.write_bytes(content)
+    with stage() as place, pytest.raises(LoadFailed) as refusal:
+        read_sheet(path, LoadOptions(), place)
+    return refusal.value
+
+
+def book(*rows: Sequence[object]) -> bytes:
+    return saved(sheet_of(*map(list, rows))[0])
+
+
+def edited(content: bytes, change: Callable[[str], str]) -> bytes:
+    return changed(content, {"xl/worksheets/sheet1.xml": change})
+
+
+# Headers ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "header"),
+    [
+        ([["a", "b"], [1, 2]], 1),
+        ([["Title"], ["a", "b", "c"], [1, 2, 3]], 2),
+        ([["Title"], ["Source:", "us"], ["a", "b", "c", "d"], [1, 2, 3, 4]], 3),
+        ([["Title"], [], ["place", 2022, 2023], ["x", 1, 2]], 3),
+        ([["Title"], ["x", 1.5, 2.5], ["y", 3.5, 4.5]], 2),
+        ([["a", None], ["x", "y"], ["z", "w"]], 2),
+        ([["a"], [1], [2]], 1),
+        ([["a", "b"], ["x"], ["y"]], 1),
+        ([["half", "named", None, None], [1, 2, 3, 4], [5, 6, 7, 8]], 1),
+    ],
+)
+def test_the_header_is_found_below_titles_and_notes(
+    path: Path, rows: list[list[object]], header: int
+) -> None:
+    table, staged = read(path, book(*rows))
+
+    above = [remark.values["row"] for remark in table.remarks]
+    assert above == ([header] if header > 1 else [])
+    assert staged[0][0] == header + 1
+
+
+def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
+    table, _rows = read(path, book(["Title"], ["a", "b", "c"], [1, 2, 3]), skip=0)
+
+    assert (table.labels, table.remarks) == (("Title", "", ""), ())
+
+
+def test_there_may_not_be_too_many_fields(path: Path) -> None:
+    content = book([f"k{n}" for n in range(FIELDS_MOST + 1)])
+
+    assert isinstance(refused(path, content), TooManyFields)
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.1, "0.1"),
+        (0.1 + 0.2, "0.30000000000000004"),
+        (100.0, "100"),
+        (-0.0, "0"),
+        (1e15, "1000000000000000"),
+        (2.0**53, "9007199254740992"),
+        (1e20, "100000000000000000000"),
+        (1.5e300, "1.5e+300"),
+        (1e-7, "0.0000001"),
+        (5e-324, "5e-324"),
+    ],
+)
+def test_numbers_are_written_without_loss(number: float, text: str) -> None:
+    assert written_number(number) == text
+    assert float(text) == number
+
+
+def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
+    table, rows = read(path, book(["n"], [1], ["-"], [3]), nulls=("-",))
+
+    assert table.tells == ("int4",)
+    assert rows == [(2, "1"), (3, "-"), (4, "3")]
+
+
+def test_kinds_that_are_mixed_are_text(path: Path) -> None:
+    table, rows = read(
+        path, book(["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"])
+    )
+
+    assert table.tells == ("text", "text", "text")
+    assert rows == [
+        (2, "1", "true", "2024-03-05"),
+        (3, "x", "2", "3"),
+        (4, None, None, "y"),
+    ]
+
+
+def test_texts_are_staged_as_they_are(path: Path) -> None:
+    nasty = ['"a",b', "line\nbreak", " blanks ", "0", "\\N", "số"]
+    _table, rows = read(path, book(["k"], *([text] for text in nasty)))
+
+    assert [text for _line, text in rows] == nasty
+
+
+def test_numbers_keep_what_their_double_holds(path: Path) -> None:
+    content = edited(
+        book(["n"], [7]), lambda xml: xml.replace("<v>7<", "<v>4.0000000000000002E-2<")
+    )
+
+    assert read(path, content)[1] == [(2, "0.04")]
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def faults_of(table: Table) -> list[tuple[object, ...]]:
+    found = table.connection.execute(
+        "SELECT line, field, value, kept FROM faults ORDER BY line, field"
+    ).fetchall()
+    return [(line, field, value, json.loads(kept)["name"]) for line, field, value, kept in found]
+
+
+def test_every_error_of_a_row_is_reported(path: Path) -> None:
+    path.write_bytes(
+        book(["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"])
+    )
+    with stage() as place:
+        table = read_sheet(path, LoadOptions(), place)
+        assert rows_of(table) == [(3, "1", "2", "3")]
+        assert faults_of(table) == [
+            (2, "a", "#N/A", "ErrorCell"),
+            (2, "c", "#REF!", "ErrorCell"),
+            (4, "c", "#VALUE!", "ErrorCell"),
+        ]
+
+
+def test_an_error_in_the_header_is_a_name(path: Path) -> None:
+    assert read(path, book(["#N/A", "b"], [1, 2]))[0].names == ("#N/A", "b")
+
+
+def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
+    workbook = Workbook()
+    sheet = workbook.worksheets[0]
+    for cell_name, value in {"D5": "k", "E5": "n", "D6": "x", "E6": "#N/A"}.items():
+        sheet[cell_name] = value
+    path.write_bytes(saved(workbook))
+
+    with stage() as place:
+        table = read_sheet(path, LoadOptions(), place)
+        assert faults_of(table) == [(6, "n", "#N/A", "ErrorCell")]
+
+
+def test_an_error_without_its_name_takes_none_from_another_cell(path: Path) -> None:
+    content = edited(
+        book(["a", "b"], ["#N/A", 5], [1, 2]),
+        lambda xml: xml.replace("<v>#N/A</v>", "<f>NA()</f>"),
+    )
+
+    assert read(path, content)[1] == [(2, None, "5"), (3, "1", "2")]
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+def without_places(content: bytes) -> bytes:
+    """Leave out the names of cells and rows, as some programs do."""
+    return edited(
+        content, lambda xml: xml.replace('<c r="', '<c x="').replace('<row r="', '<row x="')
+    )
+
+
+def test_cells_without_places_come_one_after_the_other(path: Path) -> None:
+    table, rows = read(path, without_places(book(["a", "b"], [1, 2], [3, 4])))
+
+    assert table.names == ("a", "b")
+    assert [row[1:] for row in rows] == [("1", "2"), ("3", "4")]
+
+
+@pytest.mark.parametrize("change", [bytes, without_places], ids=["places", "no places"])
+def test_a_sheet_may_not_span_too_many_cells(
+    path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
+) -> None:
+    content = change(book(["a", "b", "c"], *([n, n, n] for n in range(9))))
+    monkeypatch.setattr("datastore_search.loading.readers.xlsx.CELLS_MOST", 30)
+    assert len(read(path, content)[1]) == 9
+
+    monkeypatch.setattr("datastore_search.loading.readers.xlsx.CELLS_MOST", 29)
+    assert isinstance(refused(path, content), SheetTooLarge)
+
+
+def test_an_ods_may_not_span_too_many_cells(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = cell("float", "1", value="1").replace(
+        "<table:table-cell", '<table:table-cell table:number-columns-repeated="2"'
+    )
+    content = ods_of(table_of("S", texts("a", "b"), *[number] * 4))
+    monkeypatch.setattr("datastore_search.loading.readers.ods.CELLS_MOST", 10)
+    assert len(read(path, content)[1]) == 4
+
+    monkeypatch.setattr("datastore_search.loading.readers.ods.CELLS_MOST", 9)
+    assert isinstance(refused(path, content), SheetTooLarge)
+
+
+@pytest.mark.parametrize("limit", ["_UNPACKED_BYTES_MOST", "_TEXTS_BYTES_MOST"])
+def test_a_workbook_may_not_be_too_large(
+    path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    target = io.BytesIO(book(["a"], [1]))
+    with ZipFile(target, "a", ZIP_DEFLATED) as archive:
+        archive.writestr("xl/sharedStrings.xml.more", b" " * 10)
+        if "xl/sharedStrings.xml" not in archive.namelist():
+            archive.writestr("xl/sharedStrings.xml", b"<sst/>")
+    monkeypatch.setattr(workbooks, limit, 5)
+
+    assert isinstance(refused(path, target.getvalue()), WorkbookTooLarge)
+
+
+def test_an_ods_whose_xml_is_broken_is_refused(path: Path) -> None:
+    content = ods_of(
+        table_of("S", texts("a"), texts("b")).replace("</table:table>", "</table:tab>")
+    )
+
+    assert isinstance(refused(path, content), DamagedWorkbook)
+
+
+def test_an_ods_that_declares_types_is_refused(path: Path) -> None:
+    declared = '?><!DOCTYPE x [<!ENTITY a "aaaaaaaa">]><office:document-content'
+    content = changed(
+        ods_of(table_of("S", texts("a"), texts("b"))),
+        {"content.xml": lambda xml: xml.replace("?><office:document-content", declared)},
+    )
+
+    assert isinstance(refused(path, content), DamagedWorkbook)
+
+
+def test_an_xls_whose_chain_of_sectors_has_no_end_is_refused(path: Path) -> None:
+    content = bytearray((FILES / "old.xls").read_bytes())
+    (first,) = struct.unpack_from("<I", content, 76)  # the sector with the table of chains
+    for sector in range(8):
+        struct.pack_into("<I", content, (first + 1) * 512 + 4 * sector, (sector + 1) % 8)
+
+    assert isinstance(refused(path, bytes(content)), DamagedWorkbook)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), b"k,n\n1,2\n", b"<html>"]
+)
+def test_what_is_no_workbook_is_refused(path: Path, content: bytes) -> None:
+    assert isinstance(refused(path, content), NotAWorkbook | DamagedWorkbook)
+
+
+@pytest.mark.parametrize(
+    "part", ["xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/worksheets/sheet1.xml"]
+)
+def test_a_workbook_that_lacks_what_it_says_is_refused(path: Path, part: str) -> None:
+    content = changed(book(["a"], [1]), {part: lambda xml: xml[: len(xml) // 3]})
+
+    assert isinstance(refused(path, content), LoadFailed)
+
+
+def test_a_panic_of_calamine_is_a_damaged_workbook(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class PanicException(BaseException):  # as Rust's binding calls it
+        pass
+
+    def panic(*_arguments: object) -> None:
+        raise PanicException
+
+    monkeypatch.setattr(sheets._Workbook, "open", panic)
+
+    assert isinstance(refused(path, book(["a"], [1])), DamagedWorkbook)
+
+
+# Other kinds --------------------------------------------------------------------------------------
+
+
+def test_durations_of_more_than_a_day_are_hours(path: Path) -> None:
+    durations = [
+        cell("time", "30:05:00", time_value="PT30H05M00S"),
+        cell("time", "100:00:00", time_value="PT100H00M00S"),
+    ]
+    _table, rows = read(path, ods_of(table_of("S", texts("d"), *durations)))
+
+    assert [text for _line, text in rows] == ["30:05:00", "100:00:00"]
+
+
+def test_rows_of_an_ods_are_counted_as_they_are_repeated(path: Path) -> None:
+    table = table_of("S", texts("k"), texts("a"), texts("b")).replace(
+        "<table:table-row>", '<table:table-row table:number-rows-repeated="2">'
+    )
+    error = (
+        '<table:table-row><table:table-cell office:value-type="string" office:string-value=""'
+        ' calcext:value-type="error"><text:p>Err:502</text:p></table:table-cell></table:table-row>'
+    )
+    path.write_bytes(ods_of(table.replace("</table:table>", error + "</table:table>", 1)))
+
+    with stage() as place:
+        table_read = read_sheet(path, LoadOptions(), place)
+        assert rows_of(table_read) == [(2, "k"), (3, "a"), (4, "a"), (5, "b"), (6, "b")]
+        assert faults_of(table_read)[0][1:] == ("k", "Err:502", "ErrorCell")

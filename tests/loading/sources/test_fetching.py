@@ -1,0 +1,487 @@
+"""Fetching, from real servers."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore_search.exceptions.loads import (
+    BrokenAnswer,
+    FetchedTooLarge,
+    FetchTooSlow,
+    InvalidAddress,
+    LoadCancelled,
+    LoadFailed,
+    NamedUser,
+    NoRoom,
+    NotModified,
+    RefusedFile,
+    ServerSilent,
+    TooManyRedirects,
+    UnknownServer,
+    UntrustedServer,
+    WebPage,
+)
+from datastore_search.loading.sources.fetching import fetch
+
+from .server import AUTHORITY, Server, answer, serving
+
+BODY = b"a,b\n1,2\n"
+
+
+@pytest.fixture
+def server(settings: Any) -> Iterator[Server]:
+    """A server that the portal allows."""
+    with serving() as server:
+        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host]
+        yield server
+
+
+def test_a_file_is_fetched_with_its_name_and_validators(server: Server, tmp_path: Path) -> None:
+    server.answers["/data/rivers.csv"] = answer(
+        BODY, 'ETag: "abc"', "Last-Modified: Sat, 21 Nov 2026 08:00:00 GMT"
+    )
+
+    fetched = fetch(server.url("/data/rivers.csv?v=1"), tmp_path)
+
+    assert fetched.path.read_bytes() == BODY
+    assert fetched.path.parent == tmp_path
+    assert fetched.name == "rivers.csv"
+    assert fetched.received == {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
+    assert "GET /data/rivers.csv?v=1 HTTP/1.1\r\n" in server.asked[0]
+    assert f"\r\nHost: {server.host}\r\n" in server.asked[0]
+    assert "\r\nAccept-Encoding: identity\r\n" in server.asked[0]
+
+
+def test_the_next_time_the_server_is_asked_whether_the_file_has_changed(
+    server: Server, tmp_path: Path
+) -> None:
+    server.answers["/f"] = answer(status=304)
+    known = {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
+
+    with pytest.raises(NotModified):
+        fetch(server.url("/f"), tmp_path, known=known)
+
+    assert '\r\nIf-None-Match: "abc"\r\n' in server.asked[0]
+    assert "\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n" in server.asked[0]
+
+
+def test_not_modified_is_a_failure_where_nothing_is_known(server: Server, tmp_path: Path) -> None:
+    server.answers["/f"] = answer(status=304)
+
+    with pytest.raises(RefusedFile, match="304"):
+        fetch(server.url("/f"), tmp_path)
+
+
+def test_validators_that_cannot_be_kept_are_forgotten(server: Server, tmp_path: Path) -> None:
+    server.answers["/f"] = answer(BODY, "ETag: \x01", f"Last-Modified: {'x' * 2000}")
+
+    assert fetch(server.url("/f"), tmp_path).received == {}
+
+
+@pytest.mark.parametrize("status", [202, 204, 206, 401, 403, 404, 410, 500, 503])
+def test_another_status_is_said(server: Server, tmp_path: Path, status: int) -> None:
+    server.answers["/f"] = answer(b"secret of the server", status=status)
+
+    with pytest.raises(RefusedFile) as caught:
+        fetch(server.url("/f"), tmp_path)
+
+    assert str(status) in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_web_page_is_no_file(server: Server, tmp_path: Path) -> None:
+    page = b"\n <!DOCTYPE html><title>Sign in</title>"
+    server.answers["/f"] = answer(page, "Content-Type: text/html; charset=utf-8")
+
+    with pytest.raises(WebPage):
+        fetch(server.url("/f"), tmp_path)
+
+
+def test_a_file_that_a_server_only_calls_a_page_is_a_file(server: Server, tmp_path: Path) -> None:
+    server.answers["/f.csv"] = answer(BODY, "Content-Type: text/html")
+
+    assert fetch(server.url("/f.csv"), tmp_path).path.read_bytes() == BODY
+
+
+# The body -----------------------------------------------------------------------------------------
+
+
+def test_a_body_in_chunks_is_put_together(server: Server, tmp_path: Path) -> None:
+    chunks = b"3\r\na,b\r\n5;x=y\r\n\n1,2\n\r\n0\r\nTrailer: t\r\n\r\n"
+    server.answers["/f"] = answer(chunks, "Transfer-Encoding: chunked", length=None)
+
+    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+
+
+def test_a_body_without_a_length_ends_with_the_connection(server: Server, tmp_path: Path) -> None:
+    server.answers["/f"] = answer(BODY, length=None)
+
+    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+
+
+def test_an_answer_of_http_1_0_is_understood(server: Server, tmp_path: Path) -> None:
+    server.answers["/f"] = b"HTTP/1.0 200 OK\r\n\r\n" + BODY
+
+    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+
+
+def test_a_file_is_there_although_the_server_keeps_the_connection(
+    server: Server, tmp_path: Path, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_SILENCE = timedelta(minutes=10)
+
+    def keep(taken: socket.socket) -> None:
+        taken.sendall(answer(BODY))
+        taken.recv(1)  # until the client hangs up
+
+    server.answers["/f"] = keep
+
+    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        answer(BODY, length=len(BODY) + 1),
+        answer(b"3\r\na,b\r\n5\r\n\n1", "Transfer-Encoding: chunked", length=None),
+        answer(b"no number\r\n", "Transfer-Encoding: chunked", length=None),
+        answer(gzip.compress(BODY)[:-3], "Content-Encoding: gzip"),
+        answer(BODY, "Content-Encoding: gzip"),
+        answer(BODY, "Content-Encoding: br"),
+        answer(BODY, "Content-Encoding: gzip, gzip"),
+        b"SSH-2.0-OpenSSH_9.2 secret\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"",
+    ],
+    ids=[
+        "shorter than announced", "chunks broken off", "no chunks", "gzip broken off", "no gzip",
+        "brotli", "twice", "another protocol", "many headers", "a long header", "nothing",
+    ],
+)  # fmt: skip
+def test_what_is_not_whole_or_not_http_is_refused(
+    server: Server, tmp_path: Path, broken: bytes
+) -> None:
+    server.answers["/f"] = broken
+
+    with pytest.raises(BrokenAnswer) as caught:
+        fetch(server.url("/f"), tmp_path)
+
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("coding", ["gzip", "x-gzip", "GZIP"])
+def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, coding: str) -> None:
+    packed = gzip.compress(BODY[:4]) + gzip.compress(BODY[4:])
+    server.answers["/f.csv.gz"] = answer(packed, f"Content-Encoding: {coding}")
+
+    fetched = fetch(server.url("/f.csv.gz"), tmp_path)
+
+    assert fetched.path.read_bytes() == BODY
+    assert fetched.name == "f.csv"
+
+
+def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
+    server.answers["/f.csv.gz"] = answer(gzip.compress(BODY), "Content-Type: application/gzip")
+
+    fetched = fetch(server.url("/f.csv.gz"), tmp_path)
+
+    assert gzip.decompress(fetched.path.read_bytes()) == BODY
+    assert fetched.name == "f.csv.gz"
+
+
+def endless(taken: socket.socket) -> None:
+    taken.sendall(answer(length=None))
+    while True:
+        taken.sendall(b"x" * 1000)
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        endless,
+        answer(b"x", length=10_001),
+        answer(b"x" * 10_001, length=None),
+        answer(gzip.compress(b"x" * 10_001), "Content-Encoding: gzip"),
+    ],
+    ids=["endless", "announced", "sent", "unpacked"],
+)
+def test_a_file_that_is_too_large_is_refused(
+    server: Server, tmp_path: Path, settings: Any, large: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_MAX_BYTES = 10_000
+    server.answers["/f"] = large
+
+    with pytest.raises(FetchedTooLarge, match="10000 bytes"):
+        fetch(server.url("/f"), tmp_path)
+
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
+
+
+def test_a_gzip_bomb_is_unpacked_no_further_than_the_limit(
+    server: Server, tmp_path: Path, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_MAX_BYTES = 2**20
+    server.answers["/f"] = answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
+
+    with pytest.raises(FetchedTooLarge):
+        fetch(server.url("/f"), tmp_path)
+
+
+def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
+    server.answers["/f"] = answer(BODY)
+    (tmp_path / "fetched").symlink_to("/dev/full")
+
+    with pytest.raises(NoRoom):
+        fetch(server.url("/f"), tmp_path)
+
+
+# Time ---------------------------------------------------------------------------------------------
+
+
+def silent(taken: socket.socket) -> None:
+    taken.recv(1)
+
+
+def silent_within(taken: socket.socket) -> None:
+    taken.sendall(answer(b"a,b", length=100))
+    taken.recv(1)
+
+
+@pytest.mark.parametrize("slow", [silent, silent_within])
+def test_a_silent_server_is_not_waited_for(
+    server: Server, tmp_path: Path, settings: Any, slow: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_SILENCE = timedelta(seconds=0.2)
+    server.answers["/f"] = slow
+
+    with pytest.raises(ServerSilent):
+        fetch(server.url("/f"), tmp_path)
+
+
+def trickled(start: bytes) -> Any:
+    def trickle(taken: socket.socket) -> None:
+        taken.sendall(start)
+        while True:
+            taken.sendall(b"x")
+            time.sleep(0.02)
+
+    return trickle
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"", b"HTTP/1.1 200 OK\r\nX: ", answer(length=1000), answer(length=None)],
+    ids=["status", "header", "body with a length", "body without one"],
+)
+def test_a_server_that_never_ends_is_left_at_the_deadline(
+    server: Server, tmp_path: Path, settings: Any, start: bytes
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.3)
+    server.answers["/f"] = trickled(start)
+
+    with pytest.raises(FetchTooSlow):
+        fetch(server.url("/f"), tmp_path)
+
+
+def test_the_handshake_of_tls_ends_at_the_deadline(
+    server: Server, tmp_path: Path, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.3)
+    # The hello is no request of HTTP: the server waits for more and says nothing.
+
+    with pytest.raises(FetchTooSlow):
+        fetch(f"https://{server.host}/f", tmp_path)
+
+
+def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) -> None:
+    told = []
+
+    def watch(done: int, total: int | None) -> None:
+        told.append((done, total))
+        if done > 1000:
+            raise LoadCancelled
+
+    server.answers["/short"] = answer(BODY)
+    server.answers["/endless"] = endless
+
+    fetch(server.url("/short"), tmp_path, watch=watch)
+    with pytest.raises(LoadCancelled):
+        fetch(server.url("/endless"), tmp_path, watch=watch)
+
+    assert told[0] == (8, 8)
+    assert told[-1][1] is None
+
+
+# TLS ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def secure(settings: Any) -> Iterator[Server]:
+    with serving(secure=True) as server:
+        settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host, f"localhost:{server.port}"]
+        server.answers["/f"] = answer(BODY)
+        yield server
+
+
+@pytest.fixture
+def vouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "authority.pem"
+    AUTHORITY.cert_pem.write_to_path(str(path))
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+
+
+def test_a_server_that_somebody_vouches_for_is_fetched_from(
+    secure: Server, tmp_path: Path, vouched: None
+) -> None:
+    assert fetch(secure.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert f"\r\nHost: {secure.host}\r\n" in secure.asked[0]
+
+
+def test_a_server_that_nobody_vouches_for_is_asked_nothing(secure: Server, tmp_path: Path) -> None:
+    with pytest.raises(UntrustedServer, match=r"127\.0\.0\.1"):
+        fetch(secure.url("/f"), tmp_path)
+
+    assert secure.asked == []
+
+
+def test_a_certificate_is_of_the_name_that_was_asked_for(
+    secure: Server, tmp_path: Path, vouched: None
+) -> None:
+    with pytest.raises(UntrustedServer, match="localhost"):
+        fetch(f"https://localhost:{secure.port}/f", tmp_path)
+
+
+# Redirects ----------------------------------------------------------------------------------------
+
+
+def moved(location: str, status: int = 302) -> bytes:
+    return answer(b"secret", f"Location: {location}", status=status)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_followed(server: Server, tmp_path: Path, status: int) -> None:
+    server.answers |= {
+        "/old": moved("new/rivers.csv?x=1", status),
+        "/new/rivers.csv": answer(BODY),
+    }
+
+    fetched = fetch(server.url("/old"), tmp_path)
+
+    assert fetched.path.read_bytes() == BODY
+    assert fetched.name == "rivers.csv"
+    assert "GET /new/rivers.csv?x=1 " in server.asked[1]
+
+
+def test_a_redirect_in_letters_of_any_language_is_followed(server: Server, tmp_path: Path) -> None:
+    server.answers |= {"/old": moved("/sông.csv"), "/s%C3%B4ng.csv": answer(BODY)}
+
+    assert fetch(server.url("/old"), tmp_path).name == "sông.csv"
+
+
+def test_five_redirects_are_followed_and_no_more(server: Server, tmp_path: Path) -> None:
+    server.answers |= {f"/{n}": moved(f"/{n + 1}") for n in range(6)}
+    server.answers["/6"] = answer(BODY)
+
+    assert fetch(server.url("/1"), tmp_path).path.read_bytes() == BODY
+    with pytest.raises(TooManyRedirects):
+        fetch(server.url("/0"), tmp_path)
+
+
+def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) -> None:
+    with serving() as inner:
+        server.answers["/f"] = moved(inner.url("/secret"))
+
+        with pytest.raises(UnknownServer) as caught:
+            fetch(server.url("/f"), tmp_path)
+
+        assert inner.asked == []
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("location", "failure"),
+    [
+        ("file:///etc/passwd", InvalidAddress),
+        ("ftp://example.org/f", InvalidAddress),
+        ("http://user:password@example.org/f", NamedUser),
+        ("http://[::ffff:127.0.0.1]/f", UnknownServer),
+    ],
+)
+def test_a_redirect_leads_to_the_web_alone(
+    server: Server, tmp_path: Path, location: str, failure: type[LoadFailed]
+) -> None:
+    server.answers["/f"] = moved(location)
+
+    with pytest.raises(failure):
+        fetch(server.url("/f"), tmp_path)
+
+
+# Proxies ------------------------------------------------------------------------------------------
+
+
+def test_proxies_of_the_environment_are_not_used(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answers["/f"] = answer(BODY)
+    with serving() as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url("/"))
+
+        assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+        assert proxy.asked == []
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "name"),
+    [
+        ("/a/rivers.csv", "", "rivers.csv"),
+        ("/a/rivers.csv/", "", "rivers.csv"),
+        ("/m%E1%BB%B1c%20n%C6%B0%E1%BB%9Bc.csv", "", "mực nước.csv"),
+        ("/a%2F..%2Fb.csv", "", "b.csv"),
+        ("/", "", "127.0.0.1"),
+        ("/f", "attachment; filename=rivers.csv", "rivers.csv"),
+        ("/f", 'ATTACHMENT; FILENAME="a b; c.csv"', "a b; c.csv"),
+        ("/f", 'attachment; filename="a \\"b\\".csv"', 'a "b".csv'),
+        ("/f", "inline; filename*=UTF-8''s%C3%B4ng.csv", "sông.csv"),
+        ("/f", "attachment; filename=x.csv; filename*=UTF-8''s%C3%B4ng.csv", "sông.csv"),
+        ("/f", "attachment; filename*=UTF-8''s%C3%B4ng.csv; filename=x.csv", "sông.csv"),
+        ("/f", "attachment; filename*=iso-8859-1'en'%A3.csv", "£.csv"),
+        ("/f", 'attachment; filename="sông.csv"', "sông.csv"),
+        ("/f", 'attachment; filename="../../etc/cron.d/x.csv"', "x.csv"),
+        ("/f", 'attachment; filename="C:\\\\data\\\\x.csv"', "x.csv"),
+        ("/f.csv", 'attachment; filename=".."', "f.csv"),
+        ("/f.csv", "attachment; filename*=nope''x", "f.csv"),
+        ("/f.csv", "attachment; filename=", "f.csv"),
+        ("/f.csv", "attachment", "f.csv"),
+        ("/f", f"attachment; filename={'x' * 300}.csv", f"{'x' * 196}.csv"),
+    ],
+)
+def test_the_file_has_the_name_that_the_server_gives_it(
+    server: Server, tmp_path: Path, path: str, header: str, name: str
+) -> None:
+    headers = [f"Content-Disposition: {header}"] if header else []
+    server.answers[path] = answer(BODY, *headers)
+
+    fetched = fetch(server.url(path), tmp_path)
+
+    assert fetched.name == name
+    assert [found.name for found in tmp_path.iterdir()] == ["fetched"]
+
+
+def test_a_name_without_an_ending_gets_that_of_the_type(server: Server, tmp_path: Path) -> None:
+    server.answers["/export"] = answer(BODY, "Content-Type: text/csv; charset=utf-8")
+
+    assert fetch(server.url("/export?format=csv"), tmp_path).name == "export.csv"

@@ -1,0 +1,84 @@
+"""What loads have on disk, and what is left of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.sources.folders import clear_left_folders, working_folder
+
+#: A process that has a folder, says which, and waits.
+_AT_WORK = """
+import time
+import django
+django.setup()
+from datastore_search.loading.sources.folders import working_folder
+with working_folder() as folder:
+    (folder / "private.csv").write_text("secret")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_folder_is_gone_at_the_end(temporary: Path) -> None:
+    with working_folder() as folder:
+        (folder / "f.csv").write_text("a\n")
+        assert folder.parent == temporary
+
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.django_db
+def test_the_folder_of_a_killed_process_is_cleared_up_and_that_of_a_living_one_is_not(
+    temporary: Path,
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _AT_WORK], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        folder = Path(process.stdout.readline().strip())
+
+        cleanup()
+        assert (folder / "private.csv").exists()
+
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        cleanup()
+
+    assert list(temporary.iterdir()) == []
+
+
+def test_what_is_no_folder_of_ours_stays(temporary: Path) -> None:
+    for name in ("other", "datastore_search_without"):
+        (temporary / name).mkdir()
+    (temporary / "other" / "at_work").touch()
+    (temporary / "datastore_search_link").symlink_to(temporary / "other")
+
+    assert clear_left_folders() == 0
+    assert len(list(temporary.iterdir())) == 3
+
+
+def test_what_is_somebody_elses_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (temporary / "datastore_search_theirs").mkdir()
+    (temporary / "datastore_search_theirs" / "at_work").touch()
+    me = os.geteuid()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: me + 1)
+        assert clear_left_folders() == 0
+
+    assert clear_left_folders() == 1

@@ -1,0 +1,175 @@
+"""Why a field is text although its values look like something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from datastore_search.exceptions.loads import Remark
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.typing import explanations as reasons
+from datastore_search.loading.typing.inference import decide, remarks_on_types
+
+from ..readers.staging import staged
+
+
+def reason_for(values: Sequence[str | None]) -> str:
+    """Give the reason for a column of text; nothing if there is none to give."""
+    with staged({"x": values}) as table:
+        (decision,) = decide(table, LoadOptions(), explain=True)
+        assert decision.form.name == "text"
+        return str(decision.reason or "")
+
+
+NUMBERS = [str(number) for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (["river", "lake"], ""),
+        ([None, ""], "text: the field has no values"),
+        (
+            [*NUMBERS, "n/a"],
+            "text: all values look like numbers, but 1 of 101, the first in line 102: “n/a”",
+        ),
+        ([*NUMBERS[:50], "a", "b", "c", "d"], ""),
+        (["1", "x"], ""),
+        (
+            ["1", "2", "n/a"],
+            "text: all values look like numbers, but 1 of 3, the first in line 4: “n/a”",
+        ),
+        (
+            ["+84901", "+84902"],
+            "text: numbers would lose the sign that values begin with, first in line 2: “+84901”",
+        ),
+        (
+            ["1", "00", "7"],
+            "text: numbers would lose the zeros that values begin with, first in line 3: “00”",
+        ),
+        (
+            ["1e5", "2"],
+            "text: numbers would lose how values are written, first in line 2: “1e5”",
+        ),
+        (
+            ["0", "-0"],
+            "text: numbers would lose how values are written, first in line 3: “-0”",
+        ),
+        (
+            ["12345678901234567890", "1"],
+            (
+                "text: whole numbers of more than 18 digits are taken for codes, first in line 2: "
+                "“12345678901234567890”"
+            ),
+        ),
+        (
+            ["1,234.50", "1234.50"],
+            (
+                "text: the values look like numbers, but are not all written in one way, and could "
+                "not be given back as they are"
+            ),
+        ),
+        (
+            ["31/12/2024", "30.12.2024"],
+            (
+                "text: the values look like dates, but are not all written in one way, and could "
+                "not be given back as they are"
+            ),
+        ),
+        (
+            [*(f"{day:02}/12/2024" for day in range(1, 31)), "31/11/2024"],
+            "text: all values look like dates, but 1 of 31, the first in line 32: “31/11/2024”",
+        ),
+        (
+            ["31/12/24"],
+            "text: years of two digits are never guessed, as in line 2: “31/12/24”",
+        ),
+        (
+            ["2024-12-31T10:00:00", "2024-12-31 10:00:00"],
+            (
+                "text: the values look like dates with a time, but are not all written in one way, "
+                "and could not be given back as they are"
+            ),
+        ),
+        (
+            ["01/02/2024"],
+            (
+                "Field “x” stays text: it cannot be told whether the day or the month comes first, "
+                "as in “01/02/2024”. Choose date:dmy or date:mdy."
+            ),
+        ),
+        (
+            ["1,234", "1"],
+            (
+                "Field “x” stays text: the comma may set apart thousands or decimals, as in "
+                "“1,234”. Choose int4:point or numeric:comma."
+            ),
+        ),
+    ],
+)
+def test_a_field_that_stays_text_says_why(values: Sequence[str | None], reason: str) -> None:
+    assert reason_for(values) == reason
+
+
+def test_values_from_all_over_the_file_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reasons, "_SOME_ROWS", 10)
+
+    said = reason_for(["x"] * 30 + [str(number) for number in range(1_000)])
+
+    assert said == "text: all values look like numbers, but 30 of 1030, the first in line 2: “x”"
+
+
+def test_a_plain_load_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reasons, "_fits", None)
+
+    with staged({"x": ["007"]}) as table:
+        assert decide(table, LoadOptions())[0].reason is None
+
+
+def test_what_cannot_be_told_is_remarked_without_being_asked() -> None:
+    with staged({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
+        options = LoadOptions(usual_types={"lost": "int4"})
+        said = remarks_on_types(table, options, decide(table, options))
+
+    revived = [str(Remark.revived(remark.kept())) for remark in said]
+    assert revived == [
+        "The type kept for “lost” was not applied: the file has no such field.",
+        (
+            "Field “day” stays text: it cannot be told whether the day or the month comes first, "
+            "as in “1/2/2024”. Choose date:dmy or date:mdy."
+        ),
+        (
+            "Field “n” is read with a decimal point: “1.234”. If the point sets apart thousands, "
+            "choose int4:comma."
+        ),
+    ]
+
+
+def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
+    columns: dict[str, Sequence[str | None]] = {
+        "int": ["1", "2"],
+        "wrong": ["1", "x"],
+        "digits": ["1", "2"],
+        "day": ["2024-02-29", None],
+        "empty": [None, None],
+    }
+    with staged(columns, tells=("float8", "int4", "text", "text", "bool")) as table:
+        decisions = decide(table, LoadOptions(), explain=True)
+
+    assert [decision.form.name for decision in decisions] == [
+        "float8", "text", "text", "date", "bool",
+    ]  # fmt: skip
+    assert str(decisions[0].reason) == "float8: the file says so"
+
+
+def test_a_choice_outdoes_what_the_file_says() -> None:
+    with staged({"a": ["1"]}, tells=("int4",)) as table:
+        (decision,) = decide(table, LoadOptions(types={"a": "text"}))
+
+    assert (decision.form.name, decision.chosen) == ("text", True)
+
+
+def test_a_field_may_be_named_by_the_words_of_the_header() -> None:
+    with staged({"a_2": ["1"]}, labels=("a",)) as table:
+        assert decide(table, LoadOptions(types={"a": "text"}))[0].form.name == "text"

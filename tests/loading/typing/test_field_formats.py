@@ -1,0 +1,232 @@
+"""Whatever form a column turns out to have, its texts can be written again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from datastore_search.exceptions.loads import UnknownType
+from datastore_search.loading.jobs import LoadOptions
+from datastore_search.loading.readers.table import FAULTS
+from datastore_search.loading.typing.field_formats import chosen_form, forms
+from datastore_search.loading.typing.inference import decide
+
+from ..readers.staging import records_of, staged
+from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
+
+thorough = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def read(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
+    """Give the form of a column, and what is stored of its values."""
+    with staged({"x": values}) as table:
+        (decision,) = decide(table, LoadOptions(**options))
+        return decision.form.name, [record["x"] for record in records_of(table, [decision])]
+
+
+DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
+MOMENTS = st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(  # noqa: DTZ001 # no zone is meant
+    lambda moment: moment.replace(microsecond=0)
+)
+NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number != 0)
+
+
+@thorough
+@given(st.sampled_from(list(dates())), st.lists(DAYS, min_size=1))
+@example(Spelling("date:dmy", lambda day: f"{day:%d.%m.}{day.year:04}"), [date(1, 1, 31)])
+def test_days_are_read_as_they_were_written_or_stay_as_they_are(
+    spelling: Spelling, days: list[date]
+) -> None:
+    values = [spelling.write(day) for day in days]
+
+    form, stored = read(values)
+
+    if form == "text":
+        assert stored == values
+        assert all(day.day <= 12 for day in days)
+        assert spelling.form in {"date:dmy", "date:mdy"}
+        form, stored = read(values, date_order=spelling.form[-3:])
+    assert (form.partition(":")[0], [*map(date.fromisoformat, stored)]) == ("date", days)
+
+
+@thorough
+@given(st.sampled_from(list(moments())), st.lists(MOMENTS, min_size=1))
+def test_moments_are_read_as_they_were_written_or_stay_as_they_are(
+    spelling: Spelling, at: list[datetime]
+) -> None:
+    values = [spelling.write(moment) for moment in at]
+
+    form, stored = read(values)
+
+    if form == "text":
+        assert stored == values
+        assert all(moment.day <= 12 for moment in at)
+        form, stored = read(values, date_order=spelling.form[-3:])
+    assert form.partition(":")[0] == "timestamp"
+    assert [spelling.write(datetime.fromisoformat(moment)) for moment in stored] == values
+
+
+@thorough
+@given(st.sampled_from(list(decimals())), st.lists(NUMBERS, min_size=1))
+def test_decimals_are_read_as_they_were_written(spelling: Spelling, numbers: list[Decimal]) -> None:
+    form, stored = read([spelling.write(number) for number in numbers])
+
+    assert form.partition(":")[0] == "numeric"
+    assert [*map(str, stored)] == [*map(str, numbers)]
+
+
+NOTATIONS = st.one_of(
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(dates())), DAYS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(moments())), MOMENTS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(decimals())), NUMBERS),
+    st.datetimes(datetime(1, 1, 1)).map(str),  # noqa: DTZ001 # no zone is meant
+    st.times().map(str),
+    st.floats(allow_nan=True).map(repr),
+    st.integers(-(2**65), 2**65).map(str),
+    st.sampled_from(["true", "True", "FALSE", "yes", "007", "+84901234567", "1e5", "-0", "-0,0"]),
+    st.sampled_from(["1,234", "1.234", "0,5", "1 234", "31/12/24", "2024-2-3", "24:00", "NA", ""]),
+    st.text("0123456789/.-:, +eET'AMPampm\u00a0", min_size=1, max_size=12),
+)
+#: Values of one kind mostly, so that most columns have a form to lose something by.
+COLUMNS = st.one_of(
+    st.lists(NOTATIONS, min_size=1, max_size=4),
+    st.builds(
+        lambda spelling, days: [spelling.write(day) for day in days],
+        st.sampled_from(list(dates())),
+        st.lists(DAYS, min_size=1, max_size=3),
+    ).flatmap(lambda column: st.lists(NOTATIONS, max_size=1).map(lambda more: column + more)),
+    st.lists(
+        st.builds(
+            lambda write, moment: write(moment),
+            st.sampled_from([lambda at: at.isoformat("T", "minutes"), *iso_moments()]),
+            st.datetimes(datetime(1, 1, 1)),  # noqa: DTZ001 # no zone is meant
+        ),
+        min_size=2,
+        max_size=3,
+    ),
+    st.lists(st.text("0123456789,.", min_size=1, max_size=9), min_size=1, max_size=2),
+    st.lists(st.text("0123456789 ", min_size=1, max_size=9), min_size=1, max_size=2),
+    st.lists(st.text("123/-.", min_size=6, max_size=10), min_size=1, max_size=2),
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(COLUMNS)
+@example(["2024-12-31 24:00"])
+@example(["9.0", "9", "1e-05"])
+@example(["2024-02-29T12:34:56", "2024-02-29 12:34:56"])
+@example(["1.234.567", "1234"])
+@example(["31/12/2024", "1/2/2024", "01/02/2024"])
+def test_a_column_of_any_notations_loses_nothing(values: list[str]) -> None:
+    form, stored = read(values)
+
+    kind = form.partition(":")[0]
+    given = [value for value in values if value != "" or kind == "text"]
+    found = [READ[kind](value) for value in stored if value is not None]
+    assert any(_written(write, found) == given for write in EVERY[kind]), (form, stored)
+
+
+def _written(write: Any, values: list[Any]) -> list[str] | None:
+    return [write(value) for value in values]
+
+
+@pytest.mark.parametrize("name", forms)
+def test_every_form_can_be_chosen_and_says_what_it_is(name: str) -> None:
+    form = chosen_form(name)
+
+    assert form is forms[name]
+    assert str(form.title).startswith(form.kind.name)
+    assert read([""], types={"x": name}) == (name, ["" if name == "text" else None])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "stored"),
+    [
+        ("date:dmy", ["1/2/2024", "01-02-2024"], ["2024-02-01"] * 2),
+        ("date:mdy", ["1.2.2024"], ["2024-01-02"]),
+        ("date:ymd", ["2024.1.2", "2024-01-02"], ["2024-01-02"] * 2),
+        (
+            "timestamp:dmy",
+            ["1/2/2024", "1/2/2024 9:05 PM"],
+            ["2024-02-01T00:00:00.000", "2024-02-01T21:05:00.000"],
+        ),
+        ("timestamp:mdy", ["12/31/2024 12:00:01AM"], ["2024-12-31T00:00:01.000"]),
+        ("int4:point", ["1,234", "+1234", "007"], ["1234", "1234", "7"]),
+        ("int4:comma", ["1.234", "1 234"], ["1234", "1234"]),
+        ("int8:spaced", ["1\u202f234\u00a0567 890"], ["1234567890"]),
+        ("numeric:comma", ["1.234,50", "1234,5", "-0,5"], ["1234.50", "1234.5", "-0.5"]),
+        ("numeric:point", ["1,234.50", "1’234.50"], ["1234.50", "1234.50"]),
+        ("bool:ja,yes/nein", ["ja", "nein", "yes"], [True, False, True]),
+    ],
+)
+def test_a_chosen_form_takes_what_it_can_read(
+    name: str, values: list[str], stored: list[Any]
+) -> None:
+    assert read(values, types={"x": name}) == (name, stored)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("date:dmy", "12/31/2024"),
+        ("date:dmy", "31/12/24"),
+        ("date:dmy", "29/02/2023"),
+        ("date:ymd", "0000/01/01"),
+        ("timestamp:dmy", "31/12/2024 24:00"),
+        ("timestamp:dmy", "31/12/2024 13:00 PM"),
+        ("int4:point", "1,23"),
+        ("int4:point", "0,123"),
+        ("int4:point", "3,000,000,000"),
+        ("numeric:comma", "1.5"),
+        ("numeric:comma", "1.234.5"),
+        ("numeric:point", "5 %"),
+        ("numeric:point", "$5"),
+        ("bool:ja/nein", "Ja"),
+    ],
+)
+def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str) -> None:
+    with staged({"x": [value]}) as table:
+        decide(table, LoadOptions(types={"x": name}))
+
+        assert table.connection.execute(f"SELECT line, field, value FROM {FAULTS}").fetchall() == [
+            (2, "x", value)
+        ]
+
+
+@pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
+def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
+    years = (0, 1, 4, 100, 400, 1899, 1900, 1904, 2000, 2023, 2024, 2100, 9999)
+    given = {
+        (year, month, day): "/".join(
+            {"d": str(day), "m": f"{month:02}", "y": f"{year:04}"}[part] for part in order
+        )
+        for year, month, day in product(years, range(14), range(33))
+    }
+    with staged({"x": list(given.values())}) as table:
+        decide(table, LoadOptions(types={"x": f"date:{order}"}))
+        faults = table.connection.execute(f"SELECT value FROM {FAULTS}").fetchall()
+
+    assert {value for (value,) in faults} == {
+        value for parts, value in given.items() if not _is_day(*parts)
+    }
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
+def test_an_unknown_notation_is_refused(name: str) -> None:
+    with pytest.raises(UnknownType):
+        chosen_form(name)

@@ -1,0 +1,178 @@
+"""What is said for one load, and what is kept for the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from datastore_search.exceptions.loads import (
+    LoadFailed,
+    UnknownChoice,
+    UnknownEncodingName,
+    UnknownType,
+    UnusableSchema,
+)
+from datastore_search.loading.jobs import LoadOptions, effective, load_file
+from datastore_search.models import Load, Resource
+
+FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
+
+
+@pytest.fixture
+def resource(db: None) -> Resource:
+    return Resource.objects.create(name="kept")
+
+
+def load(resource: Resource, folder: Path, text: str = FILE, **options: Any) -> Load:
+    path = folder / "file.csv"
+    path.write_text(text)
+    found = load_file(resource, path, options=LoadOptions(**options))
+    resource.refresh_from_db()
+    return found
+
+
+def types_of(resource: Resource) -> dict[str, str]:
+    return dict(resource.fields.values_list("name", "type"))
+
+
+def test_what_was_chosen_for_a_load_is_kept_for_the_next(
+    resource: Resource, tmp_path: Path
+) -> None:
+    load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+    assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
+    assert dict(resource.fields.values_list("name", "chosen")) == {
+        "day": "", "n": "", "code": "text",
+    }  # fmt: skip
+
+    load(resource, tmp_path, force=True)
+
+    assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
+
+
+def test_what_is_said_outdoes_what_is_kept(resource: Resource, tmp_path: Path) -> None:
+    load(resource, tmp_path, nulls=("NA",), types={"code": "text"})
+
+    load(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
+
+    assert types_of(resource) == {"day": "text", "n": "text", "code": "int8"}
+    assert resource.fields.get(name="code").chosen == "int8"
+
+
+def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> None:
+    load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+
+    load(resource, tmp_path, anew=True)
+
+    assert types_of(resource) == {"day": "text", "n": "text", "code": "int4"}
+    assert resource.options == {}
+    assert not resource.fields.exclude(chosen="").exists()
+
+
+def test_what_becomes_of_the_records_is_said_each_time(resource: Resource, tmp_path: Path) -> None:
+    load(resource, tmp_path, mode="append", bad_rows="skip", may_drop=True, delimiter=";")
+
+    assert resource.options == {"delimiter": ";"}
+
+
+def test_a_load_that_failed_keeps_nothing(resource: Resource, tmp_path: Path) -> None:
+    with pytest.raises(LoadFailed):
+        load(resource, tmp_path, types={"n": "int4"}, date_order="dmy")
+
+    resource.refresh_from_db()
+    assert resource.options == {}
+
+
+def test_a_type_that_is_kept_for_a_field_that_is_gone_is_remarked(
+    resource: Resource, tmp_path: Path
+) -> None:
+    load(resource, tmp_path, types={"code": "text"})
+
+    after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", may_drop=True)
+
+    assert "The type kept for “code” was not applied: the file has no such field." in after.said
+
+
+def test_a_type_of_staff_outdoes_that_of_a_schema_and_a_call_outdoes_both(
+    resource: Resource, tmp_path: Path
+) -> None:
+    load(resource, tmp_path, types={"code": "int8", "n": "text"})
+    schema = {
+        "fields": [{"name": name, "type": "string"} for name in ("code", "n", "day")],
+    }
+
+    load(resource, tmp_path, schema=schema, types={"n": "json"}, nulls=("NA",), date_order="dmy")
+
+    assert types_of(resource) == {"day": "text", "n": "json", "code": "int8"}
+
+
+def test_a_schema_describes_fields_and_is_kept(resource: Resource, tmp_path: Path) -> None:
+    schema = {
+        "fields": [
+            {"name": "day", "type": "date", "format": "%d/%m/%Y", "title": "Day"},
+            {"name": "n", "type": "integer", "description": "How many"},
+            {"name": "code", "title": "Code"},
+        ],
+        "missingValues": ["NA"],
+        "primaryKey": "code",
+    }
+    load(resource, tmp_path, schema=schema)
+    resource.fields.filter(name="day").update(label="Tag")
+
+    load(resource, tmp_path, force=True)
+
+    assert resource.primary_key == ["code"]
+    assert list(resource.fields.values_list("name", "type", "label", "notes", "chosen")) == [
+        ("day", "date", "Tag", "", ""),
+        ("n", "int4", "", "How many", ""),
+        ("code", "int4", "Code", "", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "failure", "message"),
+    [
+        (
+            {"mode": "merge"},
+            UnknownChoice,
+            "“merge” is not known as “mode”. Choose one of: replace, append, upsert.",
+        ),
+        (
+            {"bad_rows": "drop"},
+            UnknownChoice,
+            "“drop” is not known as “bad_rows”. Choose one of: refuse, skip.",
+        ),
+        (
+            {"date_order": "ymd"},
+            UnknownChoice,
+            "“ymd” is not known as “date_order”. Choose one of: dmy, mdy.",
+        ),
+        (
+            {"encoding": "utf-9"},
+            UnknownEncodingName,
+            "There is no character encoding “utf-9”.",
+        ),
+        ({"types": {"a": "colour"}}, UnknownType, "There is no field type “colour”."),
+        (
+            {"schema": {}},
+            UnusableSchema,
+            "The table schema cannot be used: it has no “fields”",
+        ),
+    ],
+)
+def test_a_choice_that_there_is_not_is_refused(
+    options: dict[str, Any], failure: type[LoadFailed], message: str
+) -> None:
+    with pytest.raises(failure) as refusal:
+        effective(None, LoadOptions(**options))
+
+    assert str(refusal.value).startswith(message)
+
+
+def test_effective_options_are_effective_again(resource: Resource, tmp_path: Path) -> None:
+    load(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
+    once = effective(resource, LoadOptions(types={"n": "int8"}))
+
+    assert effective(resource, once) == once
+    assert LoadOptions.revived(once.kept()) == once

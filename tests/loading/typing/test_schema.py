@@ -1,0 +1,193 @@
+"""Frictionless Table Schemas, read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore_search.exceptions.loads import UnusableSchema
+from datastore_search.loading.typing.field_formats import chosen_form
+from datastore_search.loading.typing.schema import Described, schema_of
+
+
+def type_of(**field: Any) -> str:
+    """Give the form of a field; “?” where it cannot be held, nothing where the values decide."""
+    read = schema_of({"fields": [{"name": "x", **field}]})
+    return "?" if read.remarks else read.types.get("x", "")
+
+
+@pytest.mark.parametrize(
+    ("field", "form"),
+    [
+        ({}, ""),
+        ({"type": "any"}, ""),
+        ({"type": "string"}, "text"),
+        ({"type": "string", "format": "email"}, "text"),
+        ({"type": "integer"}, "int4|int8"),
+        ({"type": "integer", "groupChar": ","}, "int4:point|int8:point"),
+        ({"type": "integer", "groupChar": "."}, "int4:comma|int8:comma"),
+        ({"type": "integer", "bareNumber": False}, "?"),
+        ({"type": "number"}, "numeric|float8"),
+        ({"type": "number", "decimalChar": ","}, "numeric:comma"),
+        ({"type": "number", "decimalChar": ",", "groupChar": "."}, "numeric:comma"),
+        ({"type": "number", "groupChar": " "}, "numeric:point"),
+        ({"type": "number", "decimalChar": ".", "groupChar": "."}, "?"),
+        ({"type": "number", "decimalChar": "·"}, "?"),
+        ({"type": "boolean"}, "bool"),
+        ({"type": "boolean", "trueValues": ["t"], "falseValues": ["f"]}, "bool"),
+        ({"type": "boolean", "trueValues": ["ja", "j"], "falseValues": ["n"]}, "bool:ja,j/n"),
+        ({"type": "boolean", "trueValues": ["0"], "falseValues": ["1"]}, "bool:0/1"),
+        ({"type": "boolean", "trueValues": ["a/b"], "falseValues": ["c"]}, "?"),
+        ({"type": "boolean", "trueValues": []}, "?"),
+        ({"type": "date"}, "date"),
+        ({"type": "date", "format": "default"}, "date"),
+        ({"type": "date", "format": "any"}, ""),
+        ({"type": "date", "format": "%Y-%m-%d"}, "date"),
+        ({"type": "date", "format": "fmt:%d.%m.%Y"}, "date:dmy"),
+        ({"type": "date", "format": "%m/%d/%Y"}, "date:mdy"),
+        ({"type": "date", "format": "%Y/%m/%d"}, "date:ymd"),
+        ({"type": "date", "format": "%d/%m/%y"}, "?"),
+        ({"type": "date", "format": "%d %B %Y"}, "?"),
+        ({"type": "date", "format": "%Y-%d-%m"}, "?"),
+        ({"type": "datetime"}, "timestamp|timestamptz"),
+        ({"type": "datetime", "format": "any"}, ""),
+        ({"type": "datetime", "format": "%Y-%m-%d %H:%M"}, "timestamp"),
+        ({"type": "datetime", "format": "%Y-%m-%dT%H:%M:%S%z"}, "timestamptz"),
+        ({"type": "datetime", "format": "%d/%m/%Y %H:%M"}, "timestamp:dmy"),
+        ({"type": "datetime", "format": "%m/%d/%Y %I:%M:%S %p"}, "timestamp:mdy"),
+        ({"type": "datetime", "format": "%d/%m/%Y"}, "?"),
+        ({"type": "datetime", "format": "%d/%m/%Y %j"}, "?"),
+        ({"type": "time"}, "time"),
+        ({"type": "time", "format": "%H.%M"}, "?"),
+        ({"type": "year"}, "int4"),
+        ({"type": "yearmonth"}, "?"),
+        ({"type": "duration"}, "?"),
+        ({"type": "geopoint"}, "?"),
+        ({"type": "object"}, "json"),
+        ({"type": "array"}, "json"),
+        ({"type": "geojson"}, "json"),
+        ({"type": "list", "itemType": "integer"}, "?"),
+        ({"type": "integer", "datastoreType": "int8"}, "int8"),
+        ({"type": "string", "datastoreType": "int8"}, "text"),
+        ({"type": "string", "datastoreType": ["x"]}, "text"),
+    ],
+)
+def test_each_type_and_format_is_read_as_a_form(field: dict[str, Any], form: str) -> None:
+    assert type_of(**field) == form
+
+
+def test_a_schema_tells_titles_missing_values_and_a_key() -> None:
+    read = schema_of(
+        {
+            "fields": [
+                {"name": "a", "title": " A ", "description": "About a"},
+                {"name": "b", "type": "string"},
+            ],
+            "missingValues": ["", "NA", {"value": "-", "label": "none"}, "NA"],
+            "primaryKey": ["a", "b"],
+        }
+    )
+
+    assert read.described == {"a": Described("A", "About a"), "b": Described()}
+    assert read.nulls == ("NA", "-")
+    assert read.key == ("a", "b")
+
+
+def test_a_schema_is_found_in_a_data_package() -> None:
+    schema = {"fields": [{"name": "a", "type": "string"}]}
+
+    for package in ({"schema": schema}, {"resources": [{"name": "r", "schema": schema}]}):
+        assert schema_of(package) == schema_of(schema)
+
+
+def test_what_is_not_kept_is_said() -> None:
+    said = schema_of(
+        {
+            "fields": [
+                {"name": "a", "constraints": {"required": True}, "missingValues": ["x"]},
+                {"name": "b", "type": "date", "format": "%d/%m/%y"},
+            ],
+            "foreignKeys": [{"fields": "a"}],
+        }
+    ).remarks
+
+    assert [str(remark) for remark in said] == [
+        "The schema says more than is kept or checked: foreignKeys.",
+        (
+            "The schema’s type date with the format %d/%m/%y cannot be held: the values of “b”"
+            " decide."
+        ),
+        "The schema says more than is kept or checked: constraints, missingValues (field “a”).",
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "type", "format", "fields", "schema"]), inner)
+    ),
+    max_leaves=8,
+)
+WORDS = ["a", "date", "number", "boolean", "integer", "%d/%m/%Y", ".", ",", "_id", "int4"]
+SCHEMAS = st.fixed_dictionaries(
+    {"fields": st.lists(st.fixed_dictionaries({"name": st.sampled_from(WORDS)}, optional={
+        name: st.sampled_from(WORDS) | JSON
+        for name in (
+            "type", "format", "title", "description", "decimalChar", "groupChar", "bareNumber",
+            "trueValues", "falseValues", "constraints", "missingValues", "datastoreType",
+        )
+    }), max_size=3)},
+    optional={"missingValues": JSON, "primaryKey": st.sampled_from(WORDS) | JSON},
+)  # fmt: skip
+
+
+@given(JSON | SCHEMAS)
+def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
+    try:
+        read = schema_of(given)
+    except UnusableSchema:
+        return
+    for said in read.types.values():
+        for name in said.split("|"):
+            chosen_form(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([], "it is no JSON object"),
+        ({}, "it has no “fields”"),
+        ({"fields": {}}, "“fields” is no list"),
+        ({"fields": ["a"]}, "field 1 is no JSON object"),
+        ({"fields": [{"name": "a"}, {"type": "string"}]}, "field 2 has no name"),
+        ({"fields": [{"name": "a"}, {"name": "a"}]}, "two of its fields have one name"),
+        ({"fields": [{"name": "a", "type": "colour"}]}, "“colour” is no type of a Table Schema"),
+        ({"fields": [{"name": "a", "type": 5}]}, "“type” of the field “a” is no text"),
+        (
+            {"fields": [{"name": "a", "type": "boolean", "trueValues": "ja"}]},
+            "“trueValues” of the field “a” is no list of texts",
+        ),
+        ({"fields": [], "missingValues": "NA"}, "“missingValues” is no list"),
+        ({"fields": [], "missingValues": [5]}, "“missingValues” has a value that is no text"),
+        (
+            {"fields": [{"name": "a"}], "primaryKey": "b"},
+            "“primaryKey” does not name fields of the schema",
+        ),
+        (
+            {"fields": [{"name": "a"}], "primaryKey": [["a"]]},
+            "“primaryKey” does not name fields of the schema",
+        ),
+        ({"schema": "https://example.org/s.json"}, "it is at another place"),
+        ({"resources": [{}, {}]}, "the Data Package has 2 resources, not one"),
+        ({"resources": []}, "the Data Package has 0 resources, not one"),
+    ],
+)
+def test_a_malformed_schema_is_refused(given: object, reason: str) -> None:
+    with pytest.raises(UnusableSchema) as refusal:
+        schema_of(given)
+
+    assert str(refusal.value).startswith(f"The table schema cannot be used: {reason}")

@@ -1,0 +1,484 @@
+"""Looks: what is kept of a resource, and that no answer mixes two moments of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+from django.db import connection, connections, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from psycopg import sql
+
+from datastore_search.loading.jobs import cleanup
+from datastore_search.models import Alias, Field, Resource
+from datastore_search.search import at_one_moment
+from datastore_search.writing import GivenField, Method, writing_to
+
+from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
+from ..readers import ReaderThreads
+
+GET = "/en/api/3/action/datastore_search"
+INFO = "/en/api/3/action/datastore_info"
+
+
+@pytest.fixture
+def committed(transactional_db: None) -> Iterator[Resource]:
+    """A public resource whose records everybody sees; no table of a record is left behind."""
+    resource = make_resource()
+    Alias.objects.create(resource=resource, name="rivers")
+    yield resource
+    Resource.objects.all().delete()
+    cleanup()
+
+
+def run(statement: str, *parameters: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+
+
+# Descriptions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["id", "alias"])
+def test_a_description_is_one_row_that_tells_all_of_every_field(
+    committed: Resource, name: str, django_assert_num_queries: Any
+) -> None:
+    more = {"digits": 12345678901234567890, "half": 0.5, "null": None, "deep": [{"%s": '"'}]}
+    committed.fields.filter(name="title").update(more=more, label="Mực “%s”", notes="{}\n\\")
+    committed.fields.filter(name="amount").update(position=99)
+
+    with django_assert_num_queries(1):
+        found = Resource.objects.described("rivers" if name == "alias" else committed.pk)
+        told = [{**vars(field), "_state": None} for field in found.schema]
+
+    assert told == [{**vars(field), "_state": None} for field in committed.fields.all()]
+    assert [field.name for field in found.schema][-1] == "amount"
+    assert found.schema[0].resource == committed  # which has to be looked up: nobody asks
+
+
+def test_a_resource_without_fields_is_described_too(
+    client: Client, committed: Resource, django_assert_num_queries: Any
+) -> None:
+    committed.fields.all().delete()
+
+    with django_assert_num_queries(1):
+        assert Resource.objects.described(committed.pk).schema == ()
+    assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
+
+
+# How many statements ------------------------------------------------------------------------------
+
+
+#: What is asked, and how many statements it takes.
+ASKED: list[tuple[dict[str, Any], int]] = [
+    ({}, 1),
+    ({"limit": 2, "offset": 3}, 1),
+    ({"limit": 0}, 1),
+    ({"sort": "amount desc"}, 1),
+    ({"q": "river"}, 1),
+    ({"distinct": True, "fields": ["stage"]}, 1),
+    ({"filters": {"stage": "active"}, "include_total": False}, 1),
+    ({"filters": {"stage": "active"}}, 2),
+]
+
+
+def test_a_search_that_is_repeated_takes_one_statement_and_no_transaction(
+    client: Client, committed: Resource
+) -> None:
+    token = make_token()
+    for (sent, statements), name, given in product(
+        ASKED, [str(committed.pk), "rivers"], ["", token, "nonsense"]
+    ):
+        asked, headers = {"resource_id": name, **sent}, {"Authorization": given}
+        first = result_of(ask(client, asked, **headers))
+
+        with CaptureQueriesContext(connection) as captured:
+            again = result_of(ask(client, asked, **headers))
+
+        assert again == first
+        assert len(captured) == statements, captured.captured_queries
+        assert not any("datastore_search_field" in query["sql"] for query in captured)
+
+
+def test_an_unchanged_search_takes_one_statement_that_reads_no_record(
+    client: Client, committed: Resource
+) -> None:
+    etag = client.get(GET, {"resource_id": str(committed.pk)})["ETag"]
+
+    with CaptureQueriesContext(connection) as captured:
+        response = client.get(
+            GET, {"resource_id": str(committed.pk)}, headers={"If-None-Match": etag}
+        )
+
+    assert response.status_code == 304
+    assert len(captured) == 1
+    assert "datastore_search_record_" not in captured[0]["sql"]
+
+
+def test_a_request_that_is_a_transaction_describes_nothing_twice_either(
+    client: Client, committed: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    asked = {"resource_id": str(committed.pk)}
+    first = result_of(ask(client, asked))
+
+    with CaptureQueriesContext(connection) as captured:
+        assert result_of(ask(client, asked)) == first
+
+    assert not [query for query in captured if "datastore_search_field" in query["sql"]]
+    assert len([query for query in captured if "datastore_search_record_" in query["sql"]]) == 1
+
+
+# What is kept is never old ------------------------------------------------------------------------
+
+
+def privatise(resource: Resource) -> None:
+    Resource.objects.filter(pk=resource.pk).update(private=True)
+
+
+def label(resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="code").update(label="Code!")
+
+
+def label_by_sql(resource: Resource) -> None:
+    run(
+        "UPDATE datastore_search_field SET label = 'Code!'"
+        " WHERE resource_id = %s AND name = 'code'",
+        resource.pk,
+    )
+
+
+def hide_field(resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="title").delete()
+
+
+def replace(resource: Resource) -> None:
+    load_csv(resource, "code,subject\n1,new\n")
+
+
+def insert(resource: Resource) -> None:
+    with writing_to(resource) as writer:
+        writer.write([{"code": "007"}], Method.INSERT)
+
+
+def delete(resource: Resource) -> None:
+    resource.delete()
+
+
+def delete_by_sql(resource: Resource) -> None:
+    run("UPDATE datastore_search_resource SET current_load_id = NULL WHERE id = %s", resource.pk)
+
+
+def lose_alias(resource: Resource) -> None:
+    Alias.objects.filter(resource=resource).delete()
+
+
+def move_alias(resource: Resource) -> None:
+    Alias.objects.filter(resource=resource).update(resource=make_resource("other\n5\n"))
+
+
+def change_twice(resource: Resource) -> None:
+    """Change the resource in one transaction twice, and have it described in between."""
+    with transaction.atomic():
+        Field.objects.filter(resource=resource, name="code").update(label="between")
+        assert "between" in ask(Client(), {"resource_id": "rivers"}).content.decode()
+        Field.objects.filter(resource=resource, name="code").update(label="Code!")
+
+
+def described(response: Any) -> dict[str, Any]:
+    """Give the labels of the fields and the number of the records of an answer."""
+    result = result_of(response)
+    labels = {field["id"]: field.get("info", {}).get("label", "") for field in result["fields"]}
+    return {"total": result["total"], "records": len(result["records"]), "fields": labels}
+
+
+BEFORE = dict.fromkeys(["_id", "code", "subject", "stage", "title", "amount", "seen"], "")
+LABELLED = {"total": 6, "records": 6, "fields": {**BEFORE, "code": "Code!"}}
+#: What changes a resource, and what the next reader gets by the alias: a status, or an answer.
+CHANGES: list[tuple[Callable[[Resource], None], int | dict[str, Any]]] = [
+    (privatise, 403),
+    (label, LABELLED),
+    (label_by_sql, LABELLED),
+    (change_twice, LABELLED),
+    (
+        hide_field,
+        {"total": 6, "records": 6, "fields": {k: v for k, v in BEFORE.items() if k != "title"}},
+    ),
+    (replace, {"total": 1, "records": 1, "fields": {"_id": "", "code": "", "subject": ""}}),
+    (insert, {"total": 7, "records": 7, "fields": BEFORE}),
+    (delete, 404),
+    (delete_by_sql, 404),
+    (lose_alias, 404),
+    (move_alias, {"total": 1, "records": 1, "fields": {"_id": "", "other": ""}}),
+]
+each_change = pytest.mark.parametrize(
+    ("change", "expected"), CHANGES, ids=[change.__name__ for change, _expected in CHANGES]
+)
+
+
+def check_that_nothing_is_kept_for_long(
+    client: Client, resource: Resource, change: Callable[[Resource], None], expected: Any
+) -> None:
+    asked = {"resource_id": "rivers"}
+    for _time in range(2):
+        assert described(ask(client, asked)) == {"total": 6, "records": 6, "fields": BEFORE}
+
+    change(resource)
+
+    for more in ({}, {"filters": {}, "records_format": "lists"}):
+        response = ask(client, {**asked, **more})
+        found = described(response) if isinstance(expected, dict) else response.status_code
+        assert found == expected
+
+
+@each_change
+def test_a_change_is_seen_by_the_next_reader(
+    client: Client, committed: Resource, change: Callable[[Resource], None], expected: Any
+) -> None:
+    check_that_nothing_is_kept_for_long(client, committed, change, expected)
+
+
+@each_change
+def test_a_change_is_seen_within_the_transaction_that_makes_it(
+    client: Client, resource: Resource, change: Callable[[Resource], None], expected: Any
+) -> None:
+    Alias.objects.create(resource=resource, name="rivers")
+
+    check_that_nothing_is_kept_for_long(client, resource, change, expected)
+
+
+def test_what_is_rolled_back_is_forgotten(client: Client, committed: Resource) -> None:
+    asked = {"resource_id": str(committed.pk)}
+    before = described(ask(client, asked))
+    with transaction.atomic():
+        label(committed)
+        insert(committed)
+        assert described(ask(client, asked)) == {
+            "total": 7, "records": 7, "fields": {**BEFORE, "code": "Code!"},
+        }  # fmt: skip
+        transaction.set_rollback(True)
+
+    assert described(ask(client, asked)) == before
+
+
+def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
+    load_csv(resource, "a,n\nx,1\n")
+    asked = {"resource_id": str(resource.pk), "sort": "n"}
+    assert ids_of(ask(client, asked)) == [1]
+
+    for fields in ([GivenField("a")], [GivenField("a"), GivenField("n", "text")]):
+        with writing_to(resource) as writer:
+            writer.create(fields, [], delete_others=True)
+    with writing_to(resource) as writer:
+        writer.write([{"n": "no number"}], Method.INSERT)
+
+    for more in ({}, {"records_format": "csv"}):
+        response = ask(client, {**asked, **more})
+        assert response.status_code == 200, response.content
+    assert ids_of(ask(client, asked)) == [2, 1]
+
+
+def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew(
+    client: Client, resource: Resource
+) -> None:
+    check_that_a_new_type_is_seen(client, resource)
+
+
+def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew_outside_transactions(
+    client: Client, committed: Resource
+) -> None:
+    check_that_a_new_type_is_seen(client, committed)
+
+
+# Privacy ------------------------------------------------------------------------------------------
+
+#: Every way to learn something of a resource.
+PROBES: list[dict[str, Any]] = [
+    {},
+    {"limit": 0},
+    {"limit": 1, "offset": 99},
+    {"q": "river"},
+    {"q": "&", "plain": False},
+    {"filters": {"nope": 1}},
+    {"filters": {"amount": "no number"}},
+    {"fields": ["nope"]},
+    {"sort": "nope"},
+    {"distinct": True, "fields": ["stage"]},
+    {"records_format": "csv"},
+    {"limit": 32_000},
+    {"include_total": False, "filters": {"stage": "active"}},
+]
+
+
+@pytest.mark.parametrize("name", ["id", "rivers"])
+@pytest.mark.parametrize("sent", PROBES, ids=json.dumps)
+def test_a_resource_that_has_turned_private_tells_nothing_to_who_had_read_it(
+    client: Client, resource: Resource, name: str, sent: dict[str, Any]
+) -> None:
+    Alias.objects.create(resource=resource, name="rivers")
+    asked = {"resource_id": name.replace("id", str(resource.pk))}
+    assert len(ids_of(ask(client, asked))) == 6
+    ask(client, {**asked, **sent})
+
+    privatise(resource)
+
+    error = error_of(ask(client, {**asked, **sent}), 403, "Authorization Error")
+    for secret in ("code", "subject", "stage", "amount", "6"):
+        assert secret not in error["message"].replace(str(resource.pk), "")
+
+
+def test_who_has_a_public_answer_is_not_told_that_it_is_still_so_when_it_is_private(
+    client: Client, resource: Resource
+) -> None:
+    asked = {"resource_id": str(resource.pk)}
+    etags = {path: client.get(path, asked)["ETag"] for path in (GET, INFO)}
+    privatise(resource)
+
+    for path, etag in etags.items():
+        for headers in ({"If-None-Match": etag}, {"If-None-Match": "*"}):
+            assert client.get(path, asked, headers=headers).status_code == 403
+
+
+def test_a_kept_description_of_a_private_resource_is_for_those_with_the_right_alone(
+    client: Client, resource: Resource
+) -> None:
+    privatise(resource)
+    asked = {"resource_id": str(resource.pk)}
+    token = make_token()
+
+    for _time in range(2):
+        assert len(ids_of(ask(client, asked, Authorization=token))) == 6
+        error_of(ask(client, asked), 403, "Authorization Error")
+
+
+# One moment ---------------------------------------------------------------------------------------
+
+ROUNDS = 24
+
+
+class Readers(ReaderThreads):
+    """Readers who ask without a break and check each answer, which holds its version all over."""
+
+    ASKED: tuple[dict[str, Any], ...] = (
+        {},
+        {"limit": 0},
+        {"filters": {"kind": "x"}},
+        {"q": "word"},
+        {"distinct": True, "fields": ["kind", "n"]},
+        {"limit": 32_000},
+        {"records_format": "csv"},
+        {"fields": "nope"},
+    )
+
+    def __init__(self, name: str) -> None:
+        super().__init__(count=3)
+        self.seen: set[int] = set()
+        self._name = name
+
+    def look(self) -> None:
+        client = Client()
+        for sent in self.ASKED:
+            self._check(sent, ask(client, {"resource_id": self._name, **sent}))
+
+    def _check(self, sent: dict[str, Any], response: Any) -> None:
+        if response.status_code == 403 or (response.status_code == 409 and "fields" in sent):
+            return
+        if response.status_code != 200:
+            self.faults.append((sent, response.status_code, response.getvalue()))
+            return
+        result = json.loads(response.getvalue())["result"]
+        version = result["total"]
+        self.seen.add(version)
+        names = [field["id"] for field in result["fields"] if not field["id"].startswith("rank")]
+        info = {field["id"]: field.get("info") for field in result["fields"]}
+        expected = ["kind", "n"] if "distinct" in sent else ["_id", "kind", "n", f"f{version}"]
+        records = result["records"]
+        if isinstance(records, str):
+            count = records.count("\n")
+        else:
+            count = len(records)
+            if any([name for name in record if name != "rank"] != expected for record in records):
+                self.faults.append((sent, version, records))
+        whole = [0] if sent.get("limit") == 0 else [version]
+        if (
+            version % 2
+            or names != expected
+            or info["kind"] != {"label": str(version)}
+            or count not in whole
+        ):
+            self.faults.append((sent, version, names, info, count))
+
+
+def change_everything(resource: Resource, version: int) -> None:
+    """Make one transaction of a new record, other names, other labels and other readers."""
+    with transaction.atomic(), writing_to(resource) as writer:
+        resource.fields.filter(name="kind").update(label=str(version))
+        writer.create(
+            [GivenField("kind"), GivenField("n"), GivenField(f"f{version}", "text")],
+            [],
+            delete_others=True,
+        )
+        writer.write([{"kind": "x", "n": version, f"f{version}": "word"}], Method.INSERT)
+        for record_id in range(1, version):
+            writer.write([{"_id": record_id, f"f{version}": "word"}], Method.UPDATE)
+        Resource.objects.filter(pk=resource.pk).update(private=version % 2 == 1)
+
+
+def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource) -> None:
+    load_csv(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
+    committed.fields.filter(name="kind").update(label="2")
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads that change places often meet each other's traces
+    try:
+        with Readers("rivers") as readers:
+            for version in range(3, ROUNDS + 1):
+                change_everything(committed, version)
+                if readers.faults:
+                    break
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert readers.faults == []
+    assert len(readers.seen) > 2
+
+
+# The connection -----------------------------------------------------------------------------------
+
+
+def end_the_session() -> None:
+    """Let the server drop the connection of this thread, which does not know it yet."""
+    connection.ensure_connection()
+    ours = connection.connection.info.backend_pid
+    other = connections.create_connection("default")
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [ours])
+    finally:
+        other.close()
+
+
+@pytest.mark.parametrize("sent", [{}, {"filters": {"stage": "active"}}, {"q": "river"}])
+def test_a_dead_connection_is_replaced_and_the_search_answered(
+    client: Client, committed: Resource, sent: dict[str, Any]
+) -> None:
+    asked = {"resource_id": str(committed.pk), **sent}
+    first = result_of(ask(client, asked))
+
+    end_the_session()
+
+    assert result_of(ask(client, asked)) == first
+
+
+def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: Resource) -> None:
+    end_the_session()
+    connection.close_if_unusable_or_obsolete()  # as each request of a server begins
+
+    with at_one_moment() as session:
+        ((level,),) = session.rows(sql.SQL("SHOW transaction_isolation"))
+
+    assert level == "repeatable read"
