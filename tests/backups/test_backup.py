@@ -130,35 +130,3 @@ def test_a_restore_in_one_transaction_is_the_same(
 
     before = ask(server, source(server, schema), "answers")
     assert ask(server, url, "answers") == before
-
-
-#: The function as it was before migration 0008, when it found the others by the search path.
-_BEFORE_0008 = """
-CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
-RETURNS tsvector LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT AS $$
-BEGIN
-    RETURN datastore_search_lexemes(
-        datastore_search_words(left(datastore_search_values(data), 100000)), language);
-END $$
-"""
-
-
-def test_a_dump_of_an_older_version_can_be_restored_too(
-    portal: tuple[Server, str], restore: Callable[[str, str], str]
-) -> None:
-    server, schema = portal
-    server.sql(server.url("postgres"), "CREATE DATABASE older TEMPLATE source")
-    older = server.url("older", search_path=schema)
-    server.run("python manage.py migrate datastore_search 0007", DATABASE_URL=older)
-    server.sql(older, _BEFORE_0008)
-    dump = commands("Back up").replace("$DATABASE_URL", older)
-
-    with pytest.raises(
-        AssertionError, match=r"function datastore_search_\w+\(\w+\) does not exist"
-    ):
-        restore("without_records", dump + commands("Restore"))
-    restoring = commands("A dump of an older version").replace("public", schema)
-    url = restore("from_older", dump + restoring)
-
-    before = ask(server, source(server, schema), "answers")
-    assert ask(server, url, "answers") == before
