@@ -1,0 +1,55 @@
+"""
+Compose DuckDB's SQL from templates, quoted names and quoted values.
+
+It has the names and the rules of ``psycopg.sql``, which the process that reads a file does not
+import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+#: What can be written as a literal; a mapping becomes a struct.
+Value = str | int | float | None | Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A piece of SQL in which every name and value is quoted."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class SQL(Composed):
+    """A piece of SQL that is written in this code, never made of data; ``format`` fills it in."""
+
+    __slots__ = ()
+
+    def format(self, *parts: Composed, **named: Composed) -> Composed:
+        """Put parts into the template's ``{}`` and ``{name}``; other braces are doubled."""
+        return Composed(self.text.format(*parts, **named))
+
+    def join(self, parts: Iterable[Composed]) -> Composed:
+        """Join parts with this one between them."""
+        return Composed(self.text.join(part.text for part in parts))
+
+
+def identifier(*names: str) -> Composed:
+    """Quote a name; several are those of a catalogue, a schema and what is in it."""
+    return Composed(".".join('"' + name.replace('"', '""') + '"' for name in names))
+
+
+def literal(value: Value) -> Composed:
+    """Quote a value."""
+    if value is None:
+        return Composed("NULL")
+    if isinstance(value, str):
+        return Composed("'" + value.replace("'", "''") + "'")
+    if isinstance(value, Mapping):
+        members = (f"{literal(name)}: {literal(each)}" for name, each in value.items())
+        return Composed("{" + ", ".join(members) + "}")
+    return Composed(str(value).lower())

@@ -1,0 +1,59 @@
+"""Composing DuckDB's SQL: names and values are quoted, whatever they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from datastore_search.loading.readers.duckdb_sql import SQL, Value, identifier, literal
+
+_STRANGE = ["a", "it's", '"', "'; DROP TABLE t; --", "{}", "{0}", "\\", "é\n\t", ""]
+
+
+def result_of(query: object) -> Any:
+    with duckdb.connect() as connection:
+        row = connection.execute(str(query)).fetchone()
+    return row[0] if row else None
+
+
+@pytest.mark.parametrize("value", [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None])
+def test_a_value_is_read_as_it_was_given(value: Value) -> None:
+    assert result_of(SQL("SELECT {}").format(literal(value))) == value
+
+
+def test_a_mapping_is_a_struct() -> None:
+    members = {"f0": "VARCHAR", "it's": "BIGINT"}
+
+    assert result_of(SQL("SELECT {}").format(literal(members))) == members
+
+
+@pytest.mark.parametrize("name", [name for name in _STRANGE if name])
+def test_a_name_is_taken_as_it_was_given(name: str) -> None:
+    query = SQL("SELECT {name} FROM (SELECT 1 AS {name}, 2 AS other)").format(name=identifier(name))
+
+    assert result_of(query) == 1
+
+
+def test_names_in_a_row_are_a_path() -> None:
+    assert str(identifier("stage", 'the "rows"')) == '"stage"."the ""rows"""'
+
+
+def test_parts_are_joined_and_composed_once_more() -> None:
+    names = SQL(", ").join(identifier(name) for name in ("a", "{b}"))
+    values = SQL(" || ").join(map(literal, ("{x}", "y")))
+
+    query = SQL("SELECT {values} FROM (SELECT 1 AS a, 2 AS {other}) AS t({names})").format(
+        values=values, names=names, other=identifier("c")
+    )
+
+    assert result_of(query) == "{x}y"
+
+
+def test_doubled_braces_are_braces() -> None:
+    assert result_of(SQL("SELECT {{'a': {}}}").format(literal("b"))) == {"a": "b"}
+
+
+def test_what_is_composed_is_no_template() -> None:
+    assert not hasattr(SQL("{}").format(literal("{}")), "format")
