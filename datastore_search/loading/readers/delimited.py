@@ -29,11 +29,11 @@ from ...exceptions.loads import (
     UnknownDialect,
 )
 from ...table_shape import FIELDS_MOST
-from .dialects import Layout, find_layout
+from .delimited_layout import Layout, find_layout
+from .delimited_rows import Row, rows
 from .encodings import as_utf8
 from .headers import unique_names
 from .options import ReadOptions
-from .scanning import Row, rows
 from .table import FAULTS, STAGED, Stage, Table, literal
 
 _BLOCK_BYTES = 2**20

@@ -26,9 +26,9 @@ from ...exceptions.loads import (
     UnknownEncoding,
 )
 from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
-from .objects import BadElement, Filling
+from .json_records import BadElement, Filling
 from .options import ReadOptions
-from .staging import Rows
+from .row_writer import Rows
 from .table import Stage, Table
 
 #: Names that programs give the list of records within an object.

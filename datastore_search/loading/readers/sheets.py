@@ -44,7 +44,7 @@ from .cells import WRITERS, ods_text, told_by
 from .headers import unique_names
 from .numeric_columns import types_of_numbers
 from .options import ReadOptions
-from .staging import Rows
+from .row_writer import Rows
 from .table import Stage, Table
 from .workbooks import Kind, kind_of
 

@@ -26,10 +26,11 @@ from datastore_search.exceptions.loads import (
     UnusableDelimiter,
 )
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import delimited, scanning
-from datastore_search.loading.readers.dialects import Layout, find_layout
-from datastore_search.loading.readers.scanning import Dialect
-from datastore_search.loading.readers.staging import ROW_BYTES_MOST
+from datastore_search.loading.readers import delimited
+from datastore_search.loading.readers import delimited_rows as scanning
+from datastore_search.loading.readers.delimited_layout import Layout, find_layout
+from datastore_search.loading.readers.delimited_rows import Dialect
+from datastore_search.loading.readers.row_writer import ROW_BYTES_MOST
 from datastore_search.loading.readers.table import FAULTS, STAGED, stage
 
 from .staging import opened

@@ -17,7 +17,7 @@ from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from ...exceptions.loads import BadRow, LongRow, OpenQuote, StrayQuote, UnknownDialect
-from .staging import ROW_BYTES_MOST
+from .row_writer import ROW_BYTES_MOST
 
 _BLOCK_BYTES = 2**20
 _LINE_ENDS = b"\r\n"

@@ -18,8 +18,8 @@ from itertools import islice
 from pathlib import Path
 
 from ...exceptions.loads import EmptyFile, NothingBelow, UnknownDialect, UnusableDelimiter
+from .delimited_rows import Dialect, Place, Row, below, rows
 from .options import ReadOptions
-from .scanning import Dialect, Place, Row, below, rows
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 500
