@@ -14,7 +14,7 @@ from ...exceptions.loads import (
     Remark,
 )
 from ...models import Resource
-from ..readers.table import Table
+from ..readers.staging import Table
 from ..typing.inference import Decision
 
 

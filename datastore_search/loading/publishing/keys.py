@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from ...exceptions.loads import EmptyKey, KeyFieldMissing, KeyOfTooManyFields, LongKey, RepeatedKey
 from ...models import Resource
-from ..readers.table import FAULTS, Table, kept_literal, literal
+from ..readers.staging import FAULTS, Table, kept_literal, literal
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
 from .rows import member

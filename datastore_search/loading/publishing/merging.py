@@ -33,7 +33,7 @@ from ...exceptions.loads import (
 )
 from ...field_types import FieldType
 from ...models import Field, Load, LoadState, Mode, Resource
-from ..readers.table import FAULTS, Table, kept_literal, literal
+from ..readers.staging import FAULTS, Table, kept_literal, literal
 from ..typing.field_formats import EITHER, Form, chosen_form, forms
 from ..typing.inference import longest_values
 from ..typing.options import LoadOptions, keep

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
 from ...models import Load, Mode, Resource
 from ..jobs.monitor import Watch
-from ..readers.table import Table
+from ..readers.staging import Table
 from ..typing.inference import Decision, decide, remarks_on_types
 from ..typing.options import LoadOptions
 from .changes import changes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...exceptions.loads import Remark
 from ...models import Load
-from ..readers.table import Table
+from ..readers.staging import Table
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
 

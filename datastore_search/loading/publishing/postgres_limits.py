@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ...exceptions.loads import BadRow, LongNumber, RefusedByDatabase
 from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
-from ..readers.table import FAULTS, Table, kept_literal, literal
+from ..readers.staging import FAULTS, Table, kept_literal, literal
 from ..typing.inference import Decision
 
 #: What may make PostgreSQL refuse JSON that DuckDB takes, or write it out at great length.

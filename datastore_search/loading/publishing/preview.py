@@ -11,7 +11,7 @@ from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ...models import Load, Resource
 from ..jobs.failures import shortage_of
 from ..readers import open_table
-from ..readers.table import FAULTS, STAGED, Table
+from ..readers.staging import FAULTS, STAGED, Table
 from ..typing.inference import Decision, remarks_on_types
 from ..typing.options import LoadOptions, effective
 from .changes import Changes, changes

@@ -23,7 +23,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from ..readers.table import Table
+from ..readers.staging import Table
 from ..typing.inference import Decision
 from .histogram import bounds_of_days, bounds_of_numbers
 from .rows import member

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
 from ...models import BadRowReport, Load
-from ..readers.table import FAULTS, STAGED, Table
+from ..readers.staging import FAULTS, STAGED, Table
 from ..typing.options import BadRowsChoice, LoadOptions
 from .plan import Plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...field_types import FieldType, as_json
-from ..readers.table import Table, literal
+from ..readers.staging import Table, literal
 from ..typing.field_formats import Form
 from ..typing.inference import Decision
 

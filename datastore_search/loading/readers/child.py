@@ -25,7 +25,7 @@ from ..sources.limits import Allowance
 from .files import read_file
 from .options import ReadOptions
 from .shortages import is_too_large, shortage_of_machine
-from .table import Table, stage_in
+from .staging import Table, stage_in
 
 _PR_SET_PDEATHSIG = 1
 

@@ -34,7 +34,7 @@ from .delimited_rows import Row, rows
 from .encodings import as_utf8
 from .headers import unique_names
 from .options import ReadOptions
-from .table import FAULTS, STAGED, Stage, Table, literal
+from .staging import FAULTS, STAGED, Stage, Table, literal
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.

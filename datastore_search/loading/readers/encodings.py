@@ -27,7 +27,7 @@ from ...exceptions.loads import (
     UnknownEncodingName,
 )
 from .options import ReadOptions
-from .table import Stage
+from .staging import Stage
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18

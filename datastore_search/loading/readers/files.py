@@ -9,7 +9,7 @@ from ..sources.archives import Unpacked, unpacked
 from .formats import reader_of
 from .headers import labels_of, remarks_on
 from .options import ReadOptions
-from .table import Stage, Table
+from .staging import Stage, Table
 
 
 def read_file(path: Path, options: ReadOptions, place: Stage, *, name: str = "") -> Table:

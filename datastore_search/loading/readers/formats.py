@@ -14,7 +14,7 @@ from .json import read_geojson, read_json, read_ndjson
 from .options import ReadOptions
 from .parquet import read_parquet
 from .sheets import read_sheet
-from .table import Stage, Table
+from .staging import Stage, Table
 
 #: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
 Reader = Callable[[Path, ReadOptions, Stage], Table]

@@ -29,7 +29,7 @@ from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .json_records import BadElement, Filling
 from .options import ReadOptions
 from .row_writer import Rows
-from .table import Stage, Table
+from .staging import Stage, Table
 
 #: Names that programs give the list of records within an object.
 _LIST_NAMES = frozenset(

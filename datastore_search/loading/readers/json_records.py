@@ -27,7 +27,7 @@ from .headers import unique_names
 from .json_parser import DEPTH_MOST, Number, written
 from .numeric_columns import has_names_of_numbers, types_of_numbers
 from .row_writer import Rows
-from .table import Stage, Table
+from .staging import Stage, Table
 
 #: What a feature has besides its properties; a property may be called the same.
 _ID, _GEOMETRY = ("id",), ("geometry",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from .table import STAGED, Stage, literal
+from .staging import STAGED, Stage, literal
 
 _NAMES = "('NaN', 'Infinity', '-Infinity')"
 

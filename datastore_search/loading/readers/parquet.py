@@ -29,7 +29,7 @@ from ..sources.limits import Allowance
 from .headers import unique_names
 from .options import ReadOptions
 from .shortages import is_of_machine
-from .table import STAGED, Stage, Table, literal
+from .staging import STAGED, Stage, Table, literal
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _Type = Any

@@ -26,7 +26,7 @@ from ...exceptions.loads import LoadFailed, NoMemory, ReaderBroken, ReadingTooLo
 from ..sources.folders import working_folder
 from .interrupts import heed_interrupts
 from .options import ReadOptions
-from .table import Table, stage_in
+from .staging import Table, stage_in
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, Self
 
 from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
 from ...table_shape import FIELDS_MOST
-from .table import FAULTS, STAGED, Stage, literal
+from .staging import FAULTS, STAGED, Stage, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
 ROW_BYTES_MOST = 16 * 2**20

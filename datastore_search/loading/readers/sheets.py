@@ -45,7 +45,7 @@ from .headers import unique_names
 from .numeric_columns import types_of_numbers
 from .options import ReadOptions
 from .row_writer import Rows
-from .table import Stage, Table
+from .staging import Stage, Table
 from .workbooks import Kind, kind_of
 
 #: Rows among which the header is looked for.

@@ -31,7 +31,7 @@ from ...exceptions.loads import (
     UnknownMember,
 )
 from ..readers.options import ReadOptions
-from ..readers.table import Stage
+from ..readers.staging import Stage
 from .limits import Allowance
 
 _BLOCK_BYTES = 2**20

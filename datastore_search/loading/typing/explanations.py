@@ -22,7 +22,7 @@ from ...exceptions.loads import (
     Words,
 )
 from ...field_types import FieldType
-from ..readers.table import STAGED, Table
+from ..readers.staging import STAGED, Table
 from .field_formats import forms
 
 #: Rows from all over the file that are looked at before all of them.

@@ -22,7 +22,7 @@ from ...exceptions.loads import (
     YearFirst,
 )
 from ...field_types import FieldType, Ordered, field_type, field_types, inferred_types
-from ..readers.table import literal
+from ..readers.staging import literal
 
 
 @dataclass(frozen=True, slots=True)

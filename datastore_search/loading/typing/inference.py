@@ -26,7 +26,7 @@ from ...exceptions.loads import (
     UnknownTypeField,
 )
 from ...field_types import FieldType
-from ..readers.table import FAULTS, STAGED, Table, kept_literal, literal
+from ..readers.staging import FAULTS, STAGED, Table, kept_literal, literal
 from .explanations import reasons_for_text
 from .field_formats import EITHER, TEXT, Form, chosen_form, forms
 from .matching import conditions_held, forms_that_fit, holds_for_all

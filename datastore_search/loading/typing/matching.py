@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...field_types import FieldType
-from ..readers.table import STAGED, Table
+from ..readers.staging import STAGED, Table
 from .field_formats import TEXT, Family, Form, families
 
 #: Rows that are looked at before all others.

@@ -11,7 +11,7 @@ from typing import Any
 from datastore_search.loading.publishing.rows import batches_of
 from datastore_search.loading.readers.files import read_file
 from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.readers.table import STAGED, Table, stage
+from datastore_search.loading.readers.staging import STAGED, Table, stage
 from datastore_search.loading.typing.inference import Decision
 
 

@@ -31,7 +31,7 @@ from datastore_search.loading.readers import delimited_rows as scanning
 from datastore_search.loading.readers.delimited_layout import Layout, find_layout
 from datastore_search.loading.readers.delimited_rows import Dialect
 from datastore_search.loading.readers.row_writer import ROW_BYTES_MOST
-from datastore_search.loading.readers.table import FAULTS, STAGED, stage
+from datastore_search.loading.readers.staging import FAULTS, STAGED, stage
 
 from .staging import opened
 

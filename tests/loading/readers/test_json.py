@@ -25,7 +25,7 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import json_parser as json_text
 from datastore_search.loading.readers import row_writer as staging
 from datastore_search.loading.readers.json import read_geojson, read_json, read_ndjson
-from datastore_search.loading.readers.table import Table, stage
+from datastore_search.loading.readers.staging import Table, stage
 from datastore_search.storage import FIELDS_MOST
 
 

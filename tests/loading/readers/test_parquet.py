@@ -15,7 +15,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
-from datastore_search.loading.readers.table import stage
+from datastore_search.loading.readers.staging import stage
 from datastore_search.storage import FIELDS_MOST
 
 from ..torture.make_files import parquet_of

@@ -33,7 +33,7 @@ from datastore_search.exceptions.loads import (
 from datastore_search.loading.jobs import LoadOptions, drafts, queue
 from datastore_search.loading.readers import open_table, process
 from datastore_search.loading.readers.interrupts import Interrupter
-from datastore_search.loading.readers.table import stage
+from datastore_search.loading.readers.staging import stage
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, make_resource, result_of

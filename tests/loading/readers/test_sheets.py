@@ -25,7 +25,7 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import sheets, workbooks
 from datastore_search.loading.readers.cells import written_number
 from datastore_search.loading.readers.sheets import read_sheet
-from datastore_search.loading.readers.table import Table, stage
+from datastore_search.loading.readers.staging import Table, stage
 from datastore_search.storage import FIELDS_MOST
 
 from ..torture.cases import FILES

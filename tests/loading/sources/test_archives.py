@@ -21,7 +21,7 @@ from datastore_search.exceptions.loads import (
     UnpackedTooLarge,
 )
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.table import stage
+from datastore_search.loading.readers.staging import stage
 from datastore_search.loading.sources import archives
 from datastore_search.loading.sources import limits as allowance
 from datastore_search.loading.sources.archives import Unpacked, is_workbook, unpacked

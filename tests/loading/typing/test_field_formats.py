@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from datastore_search.exceptions.loads import UnknownType
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.table import FAULTS
+from datastore_search.loading.readers.staging import FAULTS
 from datastore_search.loading.typing.field_formats import chosen_form, forms
 from datastore_search.loading.typing.inference import decide
 
