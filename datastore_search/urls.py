@@ -12,7 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
-from .html.schemas import SchemaView
+from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
 
 app_name = "datastore_search"

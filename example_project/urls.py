@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from datastore_search.html.addresses import link
+from datastore_search.html.links import link
 from datastore_search.urls import api_urlpatterns
 
 

@@ -45,7 +45,7 @@ from datastore_search.filters.grammar import (
 )
 from datastore_search.loading.typing.schema import schema_of
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
-from datastore_search.request_size import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
+from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat, metadata
 from datastore_search.storage import FIELDS_MOST
 from datastore_search.tokens import issue_token

@@ -42,7 +42,7 @@ def badge(load: Load) -> SafeString:
 
 
 def live(load: Load) -> SafeString:
-    """Show the state and, until the load is over, how far it is; ``loads.js`` keeps it fresh."""
+    """Show the state and, until the load is over, its progress; ``load_progress.js`` updates it."""
     if load.is_finished or load.state == LoadState.DRAFT:
         return badge(load)
     return format_html(
@@ -59,7 +59,7 @@ def live(load: Load) -> SafeString:
 
 
 def progress_of(load: Load) -> dict[str, Any]:
-    """Say how far a load is, as what ``loads.js`` takes."""
+    """Say how far a load is, as what ``load_progress.js`` takes."""
     return {
         "state": load.state,
         "label": load.get_state_display(),

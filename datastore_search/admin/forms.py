@@ -25,7 +25,7 @@ from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import schema_of
 from ..models import Field, IndexKind, Mode, Resource
-from .inputs import Lines, PlainSelect, Suggesting, types_to_choose
+from .widgets import Lines, PlainSelect, Suggesting, types_to_choose
 
 _SCHEMA_BYTES_MOST = 2**20
 

@@ -26,7 +26,7 @@ from ..exceptions.loads import LoadFailed
 from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
 from ..loading.publishing.row_errors import write_report
 from ..models import Load, LoadState, Resource
-from .access import has_any_at_once, may, refuse_long_id, require, viewable
+from .database_errors import RefusalAwareAdmin
 from .display import (
     UNSHOWN,
     address_of,
@@ -39,9 +39,9 @@ from .display import (
     records_of,
     took,
 )
-from .drafting import options_page, preview_page
-from .receiving import receives_files
-from .refusals import RefusalAwareAdmin
+from .drafts import options_page, preview_page
+from .permissions import has_any_at_once, may, refuse_long_id, require, viewable
+from .uploads import receives_files
 
 _BAD_ROWS_A_PAGE = 100
 #: Loads that one question after their progress may name.
@@ -88,7 +88,7 @@ class LoadAdmin(RefusalAwareAdmin):
 
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
-        js = ("datastore_search/loads.js",)
+        js = ("datastore_search/load_progress.js",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Show the app to whoever may view any resource."""

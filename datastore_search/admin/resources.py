@@ -22,13 +22,13 @@ from django.utils.translation import gettext_lazy as _
 from .. import storage
 from ..loading.jobs import mark_interrupted
 from ..models import Alias, Field, Load, Resource
-from .access import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
+from .database_errors import RefusalAwareAdmin
 from .display import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
-from .drafting import upload_page
+from .drafts import upload_page
 from .forms import FieldForm, ResourceForm
-from .receiving import receives_files
-from .refusals import RefusalAwareAdmin
-from .waiting import LimitedWaits
+from .lock_timeout import LimitedWaits
+from .permissions import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
+from .uploads import receives_files
 
 #: Loads that the page of a resource lists; the list of loads has all.
 _LOADS_SHOWN = 20
@@ -89,7 +89,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
 
     class Media:
         css = {"all": ("datastore_search/admin.css",)}
-        js = ("datastore_search/loads.js",)
+        js = ("datastore_search/load_progress.js",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Show the app to whoever may view any resource."""

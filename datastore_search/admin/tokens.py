@@ -23,7 +23,7 @@ from knox.crypto import hash_token
 from knox.models import get_token_model
 
 from ..tokens import issue_token
-from .refusals import RefusalAwareAdmin
+from .database_errors import RefusalAwareAdmin
 
 AuthToken = get_token_model()
 

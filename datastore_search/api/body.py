@@ -24,7 +24,7 @@ from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
 
 from ..exceptions import JsonTooDeep, MalformedJson, NotAnObject, UnreadableText
-from ..request_size import MAX_PARAMETERS, check_body, check_parameters, check_query_string
+from ..request_limits import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 
 #: Levels of JSON within each other that are read: Python's own limit lies not far above, and
 #: depends on its version.

@@ -21,7 +21,7 @@ from rest_framework.views import APIView
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
 from ..middleware import path_language
-from ..request_size import body_bytes
+from ..request_limits import body_bytes
 from ..search import Spool
 from ..validators import Unchanged, keep
 from .actions import VARY, Action, Answer, actions

@@ -12,7 +12,7 @@ from ..field_types import Json, as_json
 from ..filters import AllOf, AnyOf, Comparison, Condition, OneOf
 from ..models import Resource
 from ..search import Query
-from .addresses import link
+from .links import link
 
 
 def curl(request: HttpRequest, resource: Resource, query: Query) -> str:

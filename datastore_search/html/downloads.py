@@ -13,8 +13,8 @@ from django.urls import NoReverseMatch
 
 from ..models import Resource
 from ..search import Query
-from .addresses import link, with_query
 from .api_example import question_of
+from .links import link, with_query
 
 _FORMATS = ("csv", "tsv", "json", "xml")
 

@@ -25,7 +25,7 @@ from .. import storage
 from ..exceptions import InvalidParameters, TooManyWords, UnknownField
 from ..filters import MAX_WORDS, AnyOf, Types, has_too_many_words, meets
 from ..models import Field, Load, Resource
-from .addresses import Parameters
+from .links import Parameters
 
 #: Comes before the name of a field in a query string, so that no field is mistaken for ``q``.
 PREFIX = "field."

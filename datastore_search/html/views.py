@@ -30,13 +30,13 @@ from ..exceptions import AccessDenied, UnknownPage
 from ..middleware import path_language
 from ..models import Resource
 from ..object_permissions import Permitted
-from ..request_size import check_query_string
+from ..request_limits import check_query_string
 from ..search import Look, Page, Query, answer_from, search
 from ..validators import Unchanged, Validators, keep
-from .addresses import Parameters, link, with_query
 from .api_example import curl
-from .failures import ANTICIPATED, REFUSED, Failure, failure_of, refused
+from .errors import ANTICIPATED, REFUSED, Failure, failure_of, refused
 from .filters import PREFIX, CatalogueFilterSet, RecordFilterSet, plain
+from .links import Parameters, link, with_query
 from .profiles import field_notes
 from .records import columns_of, rows_of
 
@@ -88,7 +88,7 @@ class PageView(View):
         return response
 
     def _failure(self, failure: Failure) -> HttpResponse:
-        response = self._rendered("failure.html", {"failure": failure}, failure.status)
+        response = self._rendered("error.html", {"failure": failure}, failure.status)
         add_never_cache_headers(response)
         if failure.wait:
             response["Retry-After"] = str(failure.wait)

@@ -10,7 +10,7 @@ from rest_framework.status import HTTP_200_OK
 
 from ..api.actions import Action
 from ..api.dumping.parameters import DumpParameters
-from . import conditions, failures, parameters, results
+from . import errors, filters, parameters, results
 from .components import NATURAL, Schema, name_of, record_of, ref, register
 from .examples import Example, examples_of, shown
 
@@ -43,7 +43,7 @@ class ActionSchema(AutoSchema):
         name = self._action.name
         prefix = path.rpartition("api/")[0]
         examples = examples_of(name, prefix)
-        register(registry, self._schemas(), failures.responses(prefix))
+        register(registry, self._schemas(), errors.responses(prefix))
         asked = self._query(examples) if method == "GET" else self._body(examples)
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
@@ -58,9 +58,9 @@ class ActionSchema(AutoSchema):
     def _schemas(self) -> dict[str, Schema]:
         words = name_of(self._action.name)
         return {
-            **conditions.schemas(),
+            **filters.schemas(),
             **results.schemas(),
-            **failures.schemas(),
+            **errors.schemas(),
             **parameters.choices(self._action.parameters),
             f"{words}Parameters": parameters.body(self._action.parameters),
             f"{words}Form": parameters.form(self._action.parameters),
@@ -110,8 +110,8 @@ class ActionSchema(AutoSchema):
             "content": {_JSON: {"schema": schema, **_answers(examples, HTTP_200_OK)}},
         }
         failed = {
-            str(code): failures.response(code, _answers(examples, code))
-            for code in failures.of_method(method)
+            str(code): errors.response(code, _answers(examples, code))
+            for code in errors.of_method(method)
         }
         kept = _UNCHANGED if method == "GET" and self._action.name in _KEPT else {}
         return {"200": found, **kept, **failed}
@@ -139,10 +139,10 @@ class DumpSchema(AutoSchema):
         """Describe the file."""
         self.registry, self.path, self.method = registry, path, method
         (example,) = examples_of("dump")
-        named = {**conditions.schemas(), **results.schemas(), **failures.schemas()}
+        named = {**filters.schemas(), **results.schemas(), **errors.schemas()}
         prefix = path.rpartition("datastore/dump/")[0]
         register(
-            registry, {**named, **parameters.choices(DumpParameters)}, failures.responses(prefix)
+            registry, {**named, **parameters.choices(DumpParameters)}, errors.responses(prefix)
         )
         return {
             "operationId": "datastore_dump",
@@ -153,7 +153,7 @@ class DumpSchema(AutoSchema):
             "responses": {
                 "200": results.dump(example),
                 **_UNCHANGED,
-                **{str(code): failures.response(code, {}) for code in failures.of_method(method)},
+                **{str(code): errors.response(code, {}) for code in errors.of_method(method)},
             },
         }
 

@@ -4,7 +4,7 @@ What lies in PostgreSQL: tables, sessions, locks and the server itself.
 This package knows tables and connections, no models.
 """
 
-from ..table_shape import FIELDS_MOST
+from ..table_limits import FIELDS_MOST
 from .admission import admitted
 from .batches import Gather, Texts
 from .filling import create_records

@@ -27,9 +27,9 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 from psycopg import sql
 
-from datastore_search.api.dumping.elements import element_names
 from datastore_search.api.dumping.formats import BLOCK_BYTES
 from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.api.dumping.xml_rows import element_names
 from datastore_search.exceptions import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource
 from datastore_search.search import Relation, relation_of

@@ -13,7 +13,7 @@ from django.test import Client
 
 from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.models import Resource
-from datastore_search.request_size import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
+from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 
 from ..builders import act, ask, error_of, ids_of, make_token, make_user
 from ..streams import FILE, MULTIPART, Answer, send

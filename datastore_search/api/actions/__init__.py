@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import about, describing, searching, writing
+from . import info, search, status, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -12,15 +12,15 @@ __all__ = ["VARY", "Action", "Answer", "actions"]
 actions: Mapping[str, Action] = {
     action.name: action
     for action in (
-        searching.datastore_search,
-        describing.datastore_info,
-        writing.datastore_create,
-        writing.datastore_upsert,
-        writing.datastore_delete,
-        writing.datastore_records_delete,
-        about.help_show,
-        about.status_show,
+        search.datastore_search,
+        info.datastore_info,
+        write.datastore_create,
+        write.datastore_upsert,
+        write.datastore_delete,
+        write.datastore_records_delete,
+        status.help_show,
+        status.status_show,
     )
 }
 
-about.known.update({name: action.help for name, action in actions.items()})
+status.known.update({name: action.help for name, action in actions.items()})

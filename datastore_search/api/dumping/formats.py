@@ -19,7 +19,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ...search.streaming import Reading
-from .elements import NAMESPACE, RowWriter
+from .xml_rows import NAMESPACE, RowWriter
 
 #: So much is sent at once, and kept in memory.
 BLOCK_BYTES = 2**16

@@ -29,7 +29,7 @@ from ..parameters import printable, query_of
 from ..permissions import check_may_read
 from ..streams import streamed
 from ..views import EnvelopeView
-from .files import content_disposition
+from .filename import content_disposition
 from .formats import DEFAULT, formats
 from .parameters import DumpParameters, of_all_fields, without_page
 

@@ -28,7 +28,7 @@ from ...exceptions.loads import (
     TooManyFields,
     UnknownDialect,
 )
-from ...table_shape import FIELDS_MOST
+from ...table_limits import FIELDS_MOST
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, rows
 from .encodings import as_utf8

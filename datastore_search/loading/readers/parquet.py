@@ -24,7 +24,7 @@ from ...exceptions.loads import (
     UnreadableParquet,
 )
 from ...field_types import as_json
-from ...table_shape import FIELDS_MOST
+from ...table_limits import FIELDS_MOST
 from ..sources.limits import Allowance
 from .headers import unique_names
 from .options import ReadOptions

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
-from ...table_shape import FIELDS_MOST
+from ...table_limits import FIELDS_MOST
 from .staging import FAULTS, STAGED, Stage, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.

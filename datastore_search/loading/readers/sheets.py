@@ -38,7 +38,7 @@ from ...exceptions.loads import (
     SheetChosen,
     TooManyFields,
 )
-from ...table_shape import FIELDS_MOST
+from ...table_limits import FIELDS_MOST
 from . import ods, ole, xlsx
 from .cells import WRITERS, ods_text, told_by
 from .headers import unique_names

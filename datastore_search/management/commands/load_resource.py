@@ -26,8 +26,8 @@ from datastore_search.loading.publishing.preview import preview
 from datastore_search.loading.publishing.row_errors import write_report
 from datastore_search.loading.sources.files import bring
 from datastore_search.loading.sources.folders import working_folder
-from datastore_search.management.choices import add_choices, choices_from
-from datastore_search.management.previews import written
+from datastore_search.management.load_arguments import add_choices, choices_from
+from datastore_search.management.preview_text import written
 from datastore_search.models import IndexKind, Load, LoadState, Resource
 
 _INTERRUPTED = 130  # what shells say of a program that Ctrl-C has ended

@@ -46,7 +46,7 @@ def _answering_refusals(view: View) -> View:
             # No more than this is shown: what other pages need may not be readable now.
             response = render(
                 request,
-                "datastore_search/admin/refused.html",
+                "datastore_search/admin/database_error.html",
                 {"message": str(refusal)},
                 status=HTTPStatus.SERVICE_UNAVAILABLE,
             )

@@ -20,7 +20,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
 from ..exceptions import InvalidContentLength, UploadTooLarge
-from ..request_size import body_bytes
+from ..request_limits import body_bytes
 
 _View = Callable[..., HttpResponse]
 

@@ -53,7 +53,7 @@ class PlainSelect(forms.Select):
 class Suggesting(AdminTextInputWidget):
     """A line of text for which the browser suggests some."""
 
-    template_name = "datastore_search/admin/_suggesting.html"
+    template_name = "datastore_search/admin/_suggest_input.html"
 
     def __init__(self, suggested: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
         """Take the texts to suggest."""
