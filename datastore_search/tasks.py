@@ -6,7 +6,7 @@ import logging
 
 from .conf import conf
 from .exceptions.loads import LoadFailed
-from .loading.jobs import drafts, mark_interrupted, queue
+from .loading.jobs import drafts, mark_interrupted_loads, queue
 from .models import Load, LoadState
 from .task_framework import task
 
@@ -28,11 +28,11 @@ def run_load(load_id: int) -> str:
 
 
 @task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
-def look_at_draft(load_id: int) -> str:
+def preview_draft(load_id: int) -> str:
     """Find out what is in the file of a draft that is too large to be read while somebody waits."""
-    mark_interrupted(Load.objects.all())
+    mark_interrupted_loads(Load.objects.all())
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None or load.state != LoadState.DRAFT:
         return "gone"
-    drafts.look(load)
+    drafts.preview_draft(load)
     return load.state

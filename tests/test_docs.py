@@ -43,7 +43,7 @@ from datastore_search.filters.grammar import (
     OPERATIONS_MOST,
     OPERATORS,
 )
-from datastore_search.loading.typing.schema import schema_of
+from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat, metadata
@@ -495,7 +495,7 @@ def test_the_guide_to_loading_has_every_state_and_mode() -> None:
 def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
     (block,) = blocks(LOADING, "json")
 
-    schema = schema_of(json.loads(block))
+    schema = parse_table_schema(json.loads(block))
 
     assert schema.types == {"code": "text", "day": "date:dmy", "depth": "numeric|float8"}
     assert (schema.key, schema.nulls, schema.remarks) == (("code",), ("NA",), ())

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection
 from django.test import Client
 
 from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
-from datastore_search.loading.jobs.queue import new_load, run
+from datastore_search.loading.jobs.queue import create_load, run
 from datastore_search.models import Field, Load, Resource
 
 from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user
@@ -101,7 +101,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY)
     resource = Resource.objects.create(name="survey")
-    load = new_load(resource, LoadOptions(), source="survey.csv")
+    load = create_load(resource, LoadOptions(), source="survey.csv")
     old = Load.objects.get(pk=load.pk)
     run(load, path)
     before = Load.objects.get(pk=load.pk)

@@ -81,16 +81,16 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
 @contextmanager
 def _states() -> Iterator[dict[str, float]]:
     """Note when a load enters each of its states."""
-    from datastore_search.loading.jobs.monitor import Watch
+    from datastore_search.loading.jobs.monitor import JobMonitor
 
     entered: dict[str, float] = {}
-    enters = Watch.enters
+    enters = JobMonitor.enter_state
 
-    def noted(watch: Watch, state: Any) -> None:
+    def noted(watch: JobMonitor, state: Any) -> None:
         enters(watch, state)
         entered[str(state.value)] = time.perf_counter()
 
-    with patch.object(Watch, "enters", noted):
+    with patch.object(JobMonitor, "enter_state", noted):
         yield entered
 
 

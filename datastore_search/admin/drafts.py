@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
-from ..loading.jobs import LoadOptions, drafts, effective
+from ..loading.jobs import LoadOptions, drafts, resolve_options
 from ..models import Load, Resource
 from .display import untaken
 from .forms import LoadForm, PreviewForm
@@ -24,11 +24,11 @@ _PREVIEW = "admin:datastore_search_load_preview"
 
 def upload_page(request: HttpRequest, owner: ModelAdmin, resource: Resource) -> HttpResponse:
     """Ask for a file and how it is read, and make a draft of them."""
-    options = effective(resource, LoadOptions())
+    options = resolve_options(resource, LoadOptions())
     form = LoadForm(resource, options, request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        load = drafts.draft(resource, form.chosen(), **given)
+        load = drafts.create_draft(resource, form.chosen(), **given)
         return redirect(_PREVIEW, load.pk)
     context = _context(owner, request, resource, gettext("Load a file"))
     return _asking(request, owner, form, context)
@@ -45,7 +45,7 @@ def options_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
     )
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        drafts.revise(load, form.chosen(), **given)
+        drafts.update_draft(load, form.chosen(), **given)
         return redirect(_PREVIEW, load.pk)
     context = _context(owner, request, load.resource, gettext("Change options"), load)
     return _asking(request, owner, form, context)
@@ -59,7 +59,7 @@ def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
     if "cancel" in request.POST:
         return _discarded(request, load)
     if found is None and "again" in request.POST:  # whoever was to look may be gone
-        drafts.revise(load, options)
+        drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
     if found and form.is_valid():
         if form.cleaned_data["seen"] not in {"", found.mark}:
@@ -74,10 +74,10 @@ def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpRes
 
 def _answered(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:
     if "load" not in request.POST:
-        drafts.revise(load, options)
+        drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
     try:
-        drafts.submit(load, options)
+        drafts.submit_draft(load, options)
     except LoadFailed as error:
         messages.error(
             request,
@@ -88,7 +88,7 @@ def _answered(request: HttpRequest, load: Load, options: LoadOptions) -> HttpRes
 
 
 def _discarded(request: HttpRequest, load: Load) -> HttpResponseRedirect:
-    drafts.discard(load)
+    drafts.delete_draft(load)
     messages.info(request, gettext("Nothing was loaded; the upload is deleted."))
     return redirect("admin:datastore_search_resource_change", load.resource_id)
 

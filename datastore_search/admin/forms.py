@@ -23,7 +23,7 @@ from ..exceptions import UploadTooLarge
 from ..exceptions.loads import LoadFailed
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.sources.fetching import check_url
-from ..loading.typing.schema import schema_of
+from ..loading.typing.schema import parse_table_schema
 from ..models import Field, IndexKind, Mode, Resource
 from .widgets import Lines, PlainSelect, Suggesting, types_to_choose
 
@@ -123,7 +123,7 @@ class PreviewForm(forms.Form):
         self.initial = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
         self.options, self.names = options, tuple(names)
         for place, name in enumerate(self.names):
-            kept = options.types.get(name) or options.usual_types.get(name, "")
+            kept = options.types.get(name) or options.saved_types.get(name, "")
             self.fields[f"type_{place}"] = forms.ChoiceField(
                 label=name,
                 choices=types_to_choose(kept),
@@ -138,8 +138,8 @@ class PreviewForm(forms.Form):
         return replace(
             self.options,
             types={name: form for name, form in said.items() if form},
-            usual_types={
-                name: form for name, form in self.options.usual_types.items() if name not in said
+            saved_types={
+                name: form for name, form in self.options.saved_types.items() if name not in said
             },
             bad_rows=self.cleaned_data["bad_rows"],
             may_drop=self.cleaned_data["may_drop"],
@@ -282,7 +282,7 @@ class LoadForm(forms.Form):
         except ValueError as error:
             raise ValidationError(gettext("The Table Schema is not JSON.")) from error
         try:
-            schema_of(schema)
+            parse_table_schema(schema)
         except LoadFailed as error:
             raise ValidationError(str(error)) from error
         return cast(Mapping[str, Any], schema)

@@ -23,8 +23,8 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.loads import LoadFailed
-from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted, retry
-from ..loading.publishing.row_errors import write_report
+from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted_loads, retry
+from ..loading.publishing.row_errors import write_row_error_report
 from ..models import Load, LoadState, Resource
 from .database_errors import RefusalAwareAdmin
 from .display import (
@@ -151,7 +151,7 @@ class LoadAdmin(RefusalAwareAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Find the loads first whose process is gone."""
-        mark_interrupted(Load.objects.all())
+        mark_interrupted_loads(Load.objects.all())
         return super().get_changelist_instance(request)
 
     # Columns ------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class LoadAdmin(RefusalAwareAdmin):
         """Show how far a load is, or how it ended; a draft is seen as its preview."""
         refuse_long_id(object_id)
         if object_id.isdecimal():
-            mark_interrupted(Load.objects.filter(pk=object_id))
+            mark_interrupted_loads(Load.objects.filter(pk=object_id))
         load = self.get_object(request, object_id)
         if load is None or not self.has_view_permission(request, load):
             return super().change_view(request, object_id, form_url, extra_context)
@@ -222,7 +222,7 @@ class LoadAdmin(RefusalAwareAdmin):
         """Say how far some loads are (``?load=1&load=2``), those that may be seen."""
         asked = [each for each in request.GET.getlist("load")[:_ASKED_MOST] if each.isdecimal()]
         loads = Load.objects.filter(pk__in=asked).select_related("resource")
-        mark_interrupted(loads)
+        mark_interrupted_loads(loads)
         seen = [load for load in loads if may(request, "view", load.resource)]
         return JsonResponse({"loads": {str(load.pk): progress_of(load) for load in seen}})
 
@@ -270,14 +270,14 @@ class LoadAdmin(RefusalAwareAdmin):
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
         require(request, "view", load.resource)
         return StreamingHttpResponse(
-            write_report(load, get_language() or settings.LANGUAGE_CODE),
+            write_row_error_report(load, get_language() or settings.LANGUAGE_CODE),
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="bad_rows_{load.pk}.csv"'},
         )
 
     def _drafted_again(self, request: HttpRequest, load: Load) -> HttpResponse:
         try:
-            load = drafts.again(load, LoadOptions.revived(load.options))
+            load = drafts.create_draft_from(load, LoadOptions.revived(load.options))
         except LoadFailed as error:
             messages.error(request, str(error))
             return redirect(_CHANGE, load.pk)
@@ -309,8 +309,8 @@ def _begun_again(load: Load, changes: list[dict[str, Any]]) -> Load:
     options = LoadOptions.revived(load.options)
     for change in changes:
         options = replace(options, **change)
-    new = drafts.again(load, options)
-    drafts.submit(new, options)
+    new = drafts.create_draft_from(load, options)
+    drafts.submit_draft(new, options)
     return new
 
 

@@ -12,7 +12,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from ..exceptions.loads import BadRow, LoadFailed, Remark
-from ..loading.typing.field_formats import forms as types
+from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message
 from ..models import Load, Mode
 from .display import grouped

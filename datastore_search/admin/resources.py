@@ -20,7 +20,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
-from ..loading.jobs import mark_interrupted
+from ..loading.jobs import mark_interrupted_loads
 from ..models import Alias, Field, Load, Resource
 from .database_errors import RefusalAwareAdmin
 from .display import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
@@ -165,7 +165,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
         """Measure the tables of all shown resources in one query; find interrupted loads first."""
-        mark_interrupted(Load.objects.all())
+        mark_interrupted_loads(Load.objects.all())
         if not viewable(request).is_complete:
             messages.warning(
                 request,
@@ -255,7 +255,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         """Show the last loads, too."""
         resource = self.get_object(request, object_id)
         loads = Load.objects.defer(*UNSHOWN).filter(resource=resource)
-        mark_interrupted(loads)
+        mark_interrupted_loads(loads)
         return super().change_view(
             request,
             object_id,

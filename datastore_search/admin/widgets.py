@@ -13,7 +13,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from ..loading.typing.field_formats import forms as types
+from ..loading.typing.field_formats import field_formats as types
 
 
 def types_to_choose(kept: str = "") -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from ..clients import Client
 from ..exceptions import AccessDenied
-from ..loading.typing.schema import table_schema
+from ..loading.typing.schema import build_table_schema
 from ..search import Look, answer_from
 from ..validators import Validators
 from .views import PageView
@@ -35,7 +35,7 @@ class SchemaView(PageView):
         validators = Validators.of(resource, self.request, vary=_VARY)
         validators.check(self.request)
         response = JsonResponse(
-            table_schema(resource), json_dumps_params={"ensure_ascii": False, "indent": 2}
+            build_table_schema(resource), json_dumps_params={"ensure_ascii": False, "indent": 2}
         )
         validators.mark(response, self.request)
         return response

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..loading.jobs import LoadOptions
-from ..loading.publishing.preview import Preview, PreviewedFault, PreviewedField
+from ..loading.publishing.preview import Preview, PreviewedField, PreviewedRowError
 from ..models import Mode
 
 _ROWS = 5
@@ -62,7 +62,7 @@ def _why(field: PreviewedField) -> str:
     return f"{field.name}: {field.reason}"
 
 
-def _fault(fault: PreviewedFault) -> str:
+def _fault(fault: PreviewedRowError) -> str:
     if not fault.field:
         return _("Line %(line)s: %(reason)s") % {"line": fault.line, "reason": fault.reason}
     return _("Line %(line)s, field “%(field)s”, value “%(value)s”: %(reason)s") % {

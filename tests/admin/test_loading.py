@@ -279,7 +279,7 @@ def test_the_character_that_no_database_stores_does_not_break_the_preview(
 ) -> None:
     given = file(json.dumps([{"a": text}]), "a.json")
 
-    load = drafts.draft(empty, LoadOptions(), file=given)
+    load = drafts.create_draft(empty, LoadOptions(), file=given)
 
     assert shown in page_of(staff, load)
 
@@ -296,7 +296,7 @@ def test_a_draft_whose_file_is_gone_says_so(staff: Client, empty: Resource, uplo
 
 @pytest.mark.parametrize("path", sorted(TRAPS.iterdir()), ids=lambda path: path.name)
 def test_every_trap_is_previewed(staff: Client, empty: Resource, path: Path) -> None:
-    load = drafts.draft(empty, LoadOptions(), file=file(path.read_bytes(), path.name))
+    load = drafts.create_draft(empty, LoadOptions(), file=file(path.read_bytes(), path.name))
 
     page = page_of(staff, load)
 
@@ -394,7 +394,7 @@ def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
     monkeypatch.setattr(drafts, "_PACKED_AT_ONCE_BYTES", 10)
     monkeypatch.setattr(queue, "when_committed", waiting.append)
 
-    drafts.draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
+    drafts.create_draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
 
     assert len(waiting) == 1
 
@@ -431,7 +431,7 @@ def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
     seen = Load.objects.get(pk=load.pk)
     Load.objects.filter(pk=load.pk).update(options={"delimiter": ";"}, preview=None)
 
-    drafts.look(seen)
+    drafts.preview_draft(seen)
 
     assert Load.objects.get(pk=load.pk).preview is None
 
@@ -804,7 +804,7 @@ def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource
     decided(staff, load)
 
     with pytest.raises(LoadFailed):
-        drafts.submit(stale, LoadOptions())
+        drafts.submit_draft(stale, LoadOptions())
 
     assert empty.loads.count() == 1
 

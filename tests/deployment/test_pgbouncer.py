@@ -18,8 +18,8 @@ from django.test import Client
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file
-from datastore_search.loading.jobs.queue import new_load, run
-from datastore_search.loading.publishing.row_errors import write_report
+from datastore_search.loading.jobs.queue import create_load, run
+from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
@@ -161,7 +161,7 @@ def test_a_load_that_fails_leaves_nothing_behind(
         load(resource, csv(2, 3_000, 5), Mode.APPEND)
 
     failed = resource.loads.filter(state=LoadState.FAILED).get()
-    report = "".join(write_report(failed, "en")).splitlines()
+    report = "".join(write_row_error_report(failed, "en")).splitlines()
     assert len(report) == 1 + 5
     assert storage.stored_loads(connections["default"]) == set(
         Load.objects.filter(state=LoadState.READY).values_list("pk", flat=True)
@@ -175,7 +175,7 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
     """Let a load come so far that it waits for its resource, until the block ends."""
     resource = Resource.objects.create(name="waited-for")
     path.write_text(csv(1, _ROWS))
-    job = new_load(resource, LoadOptions(), source="file.csv")
+    job = create_load(resource, LoadOptions(), source="file.csv")
     failures: list[LoadFailed] = []
 
     def work() -> None:
@@ -271,7 +271,7 @@ def test_loads_of_one_resource_run_one_after_the_other(
         path = tmp_path / f"{number}.csv"
         path.write_text(csv(number, 50, number * 50))
         options = LoadOptions(mode=Mode.APPEND.value)
-        jobs.append((new_load(resource, options, source=path.name), path))
+        jobs.append((create_load(resource, options, source=path.name), path))
 
     def work(job: Load, path: Path) -> None:
         run(Load.objects.get(pk=job.pk), path)

@@ -8,7 +8,7 @@ from typing import Any
 from django.test import Client
 
 from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.loading.typing.schema import schema_of
+from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource, make_user
@@ -55,7 +55,7 @@ def test_a_schema_that_was_written_is_read_as_the_same_types(db: None) -> None:
     resource = make_resource(f"{header}\n{',' * 10}\n,,,,,,,,,,x\n", types=types)
     written: Any = Client().get(path_of(resource)).json()
 
-    read = schema_of(written)
+    read = parse_table_schema(written)
 
     assert read.types == types
     assert (read.key, read.nulls, read.remarks) == (None, (), ())

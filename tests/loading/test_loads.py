@@ -22,7 +22,7 @@ from datastore_search.exceptions.loads import (
     ResourceGone,
 )
 from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
-from datastore_search.loading.jobs.monitor import Watch
+from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
@@ -67,13 +67,13 @@ def test_a_load_passes_through_its_states(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[LoadState] = []
-    enters = Watch.enters
+    enters = JobMonitor.enter_state
 
-    def watched(watch: Watch, state: LoadState) -> None:
+    def watched(watch: JobMonitor, state: LoadState) -> None:
         seen.append(state)
         enters(watch, state)
 
-    monkeypatch.setattr(Watch, "enters", watched)
+    monkeypatch.setattr(JobMonitor, "enter_state", watched)
 
     load_file(Resource.objects.create(name="r"), path)
 

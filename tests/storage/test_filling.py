@@ -152,7 +152,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
 
     with monkeypatch.context() as broken:
         broken.setattr(
-            "datastore_search.loading.publishing.replacing.batches_of",
+            "datastore_search.loading.publishing.replacing.render_rows",
             lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
         )
         with pytest.raises(failure):

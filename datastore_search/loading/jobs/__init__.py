@@ -4,8 +4,8 @@ Loads as jobs: queued, run, cancelled, retried, completed.
 This is what the rest of the app, and a portal's own code, calls.
 """
 
-from ..typing.options import BadRowsChoice, LoadOptions, effective
-from .completion import cleanup, mark_interrupted
+from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
+from .completion import cleanup, mark_interrupted_loads
 from .monitor import Progress
 from .queue import cancel, load_file, retry, submit
 
@@ -15,9 +15,9 @@ __all__ = [
     "Progress",
     "cancel",
     "cleanup",
-    "effective",
     "load_file",
-    "mark_interrupted",
+    "mark_interrupted_loads",
+    "resolve_options",
     "retry",
     "submit",
 ]

@@ -27,7 +27,7 @@ from ...exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted
 from ...models import FINISHED, UPLOADS, Load, LoadState, Resource, upload_storage
 from ...signals import load_failed, resource_loaded
 from ..sources.folders import clear_left_folders
-from .unserved import forget_served, tables_to_drop
+from .unserved import clear_unserved_marks, select_tables_to_drop
 
 logger = logging.getLogger(__name__)
 
@@ -38,16 +38,16 @@ _PATIENCE = timedelta(seconds=60)
 _UNTOUCHED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, began=None)
 
 
-def succeed(load: Load) -> None:
+def complete_load(load: Load) -> None:
     """Tell who listens that a load is served, and forget its upload."""
     using = router.db_for_write(Load)
     if load.state == LoadState.READY:
         tell = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
         transaction.on_commit(tell, using=using, robust=True)
-    transaction.on_commit(partial(forget_upload, load), using=using, robust=True)
+    transaction.on_commit(partial(delete_upload, load), using=using, robust=True)
 
 
-def fail(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
+def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
     """
     Keep why a load has failed, as soon as the database listens, and drop what was made.
 
@@ -67,7 +67,7 @@ def fail(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> No
 def _is_kept(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> bool:
     """Try to keep why a load has failed; False when the database does not listen."""
     try:
-        end(load, failure)
+        mark_failed(load, failure)
         storage.drop_records(connection, load.pk, patience=timedelta(seconds=2))
     except (InterfaceError, OperationalError):
         return False
@@ -76,7 +76,7 @@ def _is_kept(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -
     return True
 
 
-def end(load: Load, failure: LoadFailed) -> bool:
+def mark_failed(load: Load, failure: LoadFailed) -> bool:
     """Mark a load as failed or cancelled, and say so; False when it is over already."""
     is_cancelled = isinstance(failure, LoadCancelled)
     marked = (
@@ -100,7 +100,7 @@ def end(load: Load, failure: LoadFailed) -> bool:
 # Clearing up --------------------------------------------------------------------------------------
 
 
-def mark_interrupted(loads: QuerySet[Load]) -> int:
+def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     """
     Mark those loads as failed whose process is gone, and drop what they were filling.
 
@@ -109,7 +109,7 @@ def mark_interrupted(loads: QuerySet[Load]) -> int:
     connection = connections[router.db_for_write(Load)]
     dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
-        if not storage.is_at_work(connection, load.pk) and end(load, LoadInterrupted()):
+        if not storage.is_at_work(connection, load.pk) and mark_failed(load, LoadInterrupted()):
             with suppress(Error):  # a clean-up drops it, then
                 is_stored = load.pk in storage.stored_loads(connection)
                 dropped += storage.drop_records(connection, load.pk) and is_stored
@@ -127,7 +127,7 @@ def cleanup(resource: Resource | None = None) -> int:
     """
     clear_left_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    dropped = mark_interrupted(loads) + _drop_tables(None if resource is None else loads)
+    dropped = mark_interrupted_loads(loads) + _drop_tables(None if resource is None else loads)
     _forget_uploads(loads)
     if resource is None:
         _delete_strays()
@@ -141,16 +141,16 @@ def _drop_tables(loads: QuerySet[Load] | None) -> int:
     stored = storage.stored_loads(connection)
     if loads is not None:
         stored &= set(loads.values_list("pk", flat=True))
-    forget_served(connection, stored & set(served))
+    clear_unserved_marks(connection, stored & set(served))
     stored -= set(served)
     left = {load_id for load_id in stored if not storage.is_at_work(connection, load_id)}
     if left:  # one of them may have been published before it was no longer at work
         left -= set(served.all())
-    gone = tables_to_drop(connection, left)
+    gone = select_tables_to_drop(connection, left)
     return sum(storage.drop_records(connection, load_id) for load_id in gone)
 
 
-def forget_upload(load: Load) -> None:
+def delete_upload(load: Load) -> None:
     """Delete the upload of a load that needs it no more."""
     if not load.file:
         return
@@ -164,9 +164,9 @@ def _forget_uploads(loads: QuerySet[Load]) -> None:
     """Delete the uploads of failed loads, and the drafts, that nobody has come back to."""
     long_ago = timezone.now() - conf.KEEP_UPLOADS
     for load in loads.filter(state__in=FINISHED, finished__lt=long_ago).exclude(file=""):
-        forget_upload(load)
+        delete_upload(load)
     for load in loads.filter(state=LoadState.DRAFT, started__lt=long_ago):
-        forget_upload(load)
+        delete_upload(load)
         load.delete()
 
 

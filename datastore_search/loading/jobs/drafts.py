@@ -21,13 +21,13 @@ from django.utils.module_loading import import_string
 from ...conf import conf
 from ...exceptions.loads import LoadBroken, LoadFailed, NothingToRetry
 from ...models import Load, LoadState, Resource
-from ..publishing.preview import Preview, PreviewedFault, PreviewedField, preview
+from ..publishing.preview import Preview, PreviewedField, PreviewedRowError, build_preview
 from ..sources.files import bring
 from ..sources.folders import working_folder
 from ..typing.options import LoadOptions
 from . import queue
-from .completion import forget_upload
-from .monitor import DraftWatch
+from .completion import delete_upload
+from .monitor import DraftMonitor
 
 logger = logging.getLogger(__name__)
 
@@ -39,17 +39,19 @@ _PACKED = (b"\x1f\x8b", b"PK", b"PAR1")
 _NAME_LETTERS = 500
 
 
-def draft(
+def create_draft(
     resource: Resource, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> Load:
     """Store an upload, or note an address, and find out what is there."""
     name = (file.name if file else "") or url
-    load = queue.new_load(resource, options, source=name, file=file, url=url, state=LoadState.DRAFT)
+    load = queue.create_load(
+        resource, options, source=name, file=file, url=url, state=LoadState.DRAFT
+    )
     _look_soon(load)
     return load
 
 
-def again(load: Load, options: LoadOptions) -> Load:
+def create_draft_from(load: Load, options: LoadOptions) -> Load:
     """
     Make a draft of a load that is over: it takes the file over.
 
@@ -60,15 +62,17 @@ def again(load: Load, options: LoadOptions) -> Load:
         if old is None or not old.can_be_retried:
             raise NothingToRetry
         values = {"file": old.file.name or "", "url": old.url, "state": LoadState.DRAFT}
-        new = queue.new_load(load.resource, options, source=old.source, **values)
+        new = queue.create_load(load.resource, options, source=old.source, **values)
         Load.objects.filter(pk=old.pk).update(file="")
     return new
 
 
-def revise(load: Load, options: LoadOptions, *, file: File | None = None, url: str = "") -> None:
+def update_draft(
+    load: Load, options: LoadOptions, *, file: File | None = None, url: str = ""
+) -> None:
     """Take other options for a draft, or another file, and look again."""
     if file or url:
-        forget_upload(load)
+        delete_upload(load)
         load.source = ((file.name if file else "") or url)[-_NAME_LETTERS:]
         load.url = url
         if file:
@@ -79,7 +83,7 @@ def revise(load: Load, options: LoadOptions, *, file: File | None = None, url: s
     _look_soon(load)
 
 
-def submit(load: Load, options: LoadOptions) -> None:
+def submit_draft(load: Load, options: LoadOptions) -> None:
     """
     Queue a draft; the types that are chosen are kept for the next loads, too.
 
@@ -93,12 +97,12 @@ def submit(load: Load, options: LoadOptions) -> None:
         load.language, load.indexes = load.resource.language, load.resource.index_kinds
         load.preview = None
         load.save()
-        queue.queue(load)
+        queue.enqueue_load(load)
 
 
-def discard(load: Load) -> None:
+def delete_draft(load: Load) -> None:
     """Delete a draft, and its file."""
-    forget_upload(load)
+    delete_upload(load)
     load.delete()
 
 
@@ -111,7 +115,7 @@ def _take(load: Load, options: LoadOptions) -> None:
 
 def _look_soon(load: Load) -> None:
     if load.file and _is_read_soon(load.file):
-        look(load)
+        preview_draft(load)
     else:
         queue.when_committed(partial(_hand_over, load))
 
@@ -130,7 +134,7 @@ def _hand_over(load: Load) -> None:
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
     try:
         # By its path, for tasks know loads and not the other way round.
-        task = import_string("datastore_search.tasks.look_at_draft")
+        task = import_string("datastore_search.tasks.preview_draft")
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; nobody must wait for ever
         logger.exception("Draft %s could not be queued.", load.pk)
@@ -138,7 +142,7 @@ def _hand_over(load: Load) -> None:
     load.refresh_from_db()
 
 
-def look(load: Load) -> None:
+def preview_draft(load: Load) -> None:
     """Find out what is in a draft's file, and keep it with the draft."""
     load.seen = timezone.now()
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(seen=load.seen)
@@ -159,8 +163,8 @@ def _looked(load: Load, folder: Path) -> dict[str, Any]:
         _store(load, source.path, source.name)
     options = LoadOptions.revived(load.options)
     connection = connections[router.db_for_write(Load)]
-    with DraftWatch(load).watching(connection):
-        return _as_json(preview(load.resource, source.path, options, name=load.source))
+    with DraftMonitor(load).watching(connection):
+        return _as_json(build_preview(load.resource, source.path, options, name=load.source))
 
 
 def _store(load: Load, path: Path, name: str) -> None:
@@ -220,7 +224,7 @@ def _field(
     }
 
 
-def _fault(fault: PreviewedFault) -> dict[str, Any]:
+def _fault(fault: PreviewedRowError) -> dict[str, Any]:
     return {
         "line": fault.line,
         "field": fault.field,

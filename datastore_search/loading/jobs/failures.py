@@ -26,18 +26,18 @@ logger = logging.getLogger(__name__)
 _ENDED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
 
 
-def failure_of(error: BaseException, load: Load) -> LoadFailed:
+def translate_error(error: BaseException, load: Load) -> LoadFailed:
     """Say why a load has failed, and log what nobody has foreseen."""
     if isinstance(error, LoadFailed):
         return error
     if isinstance(error, _ENDED):
         return LoadInterrupted()
-    if is_gone(error):
+    if is_connection_lost(error):
         return DatabaseGone()
-    return shortage_of(error) or _unforeseen(error, load)
+    return find_shortage(error) or _unforeseen(error, load)
 
 
-def shortage_of(error: BaseException) -> LoadFailed | None:
+def find_shortage(error: BaseException) -> LoadFailed | None:
     """Say what a load has too little of, here or in the database, if that is what is wrong."""
     if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
         return NoRoom()
@@ -53,7 +53,7 @@ def _unforeseen(error: BaseException, load: Load) -> LoadFailed:
     return LoadBroken()
 
 
-def is_gone(error: BaseException) -> bool:
+def is_connection_lost(error: BaseException) -> bool:
     """
     Tell whether PostgreSQL has gone away, or has ended the connection.
 

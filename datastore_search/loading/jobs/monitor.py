@@ -85,11 +85,11 @@ class _Looker(Interrupter, ABC):
         """Ask the database, and end what is no longer wanted."""
 
 
-class DraftWatch(_Looker):
+class DraftMonitor(_Looker):
     """Ends looking at the file of a draft that somebody has changed, submitted or discarded."""
 
     def __init__(self, load: Load) -> None:
-        """Watch a draft as it is now."""
+        """JobMonitor a draft as it is now."""
         super().__init__()
         self._draft = Load.objects.filter(
             pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
@@ -101,11 +101,11 @@ class DraftWatch(_Looker):
             self.interrupt_readers()
 
 
-class Watch(_Looker):
+class JobMonitor(_Looker):
     """Who is told how far a load is, and who knows when it is to end."""
 
     def __init__(self, load: Load, progress: Progress | None = None) -> None:
-        """Watch a load; ``progress`` is told of records, too."""
+        """JobMonitor a load; ``progress`` is told of records, too."""
         super().__init__()
         self.load = load
         self._progress = progress
@@ -113,7 +113,7 @@ class Watch(_Looker):
         self._entered: dict[LoadState, float] = {}
         self._load_lock: storage.LoadLock | None = None
 
-    def enters(self, state: LoadState) -> None:
+    def enter_state(self, state: LoadState) -> None:
         """
         Bring the load into a state, for all to see.
 
@@ -137,18 +137,18 @@ class Watch(_Looker):
         if not updated:
             raise self._reason() or LoadInterrupted()
 
-    def advances(self, done: int, total: int) -> None:
+    def report_rows(self, done: int, total: int) -> None:
         """
         Tell how many records have been written, of how many.
 
         Raises: ``LoadFailed`` when the load is to end.
         """
         self.load.done, self.load.total = done, total
-        self.passes(done, total)
+        self.report_progress(done, total)
         if self._progress:
             self._progress(done, total)
 
-    def passes(self, done: float, total: float | None) -> None:
+    def report_progress(self, done: float, total: float | None) -> None:
         """
         Tell how much of the present state is done, in any measure: bytes, statements.
 

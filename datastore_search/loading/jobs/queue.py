@@ -40,15 +40,15 @@ from ...exceptions.loads import (
 )
 from ...models import FINISHED, Load, LoadState, Resource
 from ..publishing.fingerprint import is_unchanged
-from ..publishing.pipeline import load_table
+from ..publishing.pipeline import publish_table
 from ..readers import open_table
 from ..sources.fetching import NotModified, check_url
 from ..sources.files import Source, bring
 from ..sources.folders import working_folder
-from ..typing.options import LoadOptions, effective
-from .completion import cleanup, end, fail, mark_interrupted, succeed
-from .failures import failure_of, is_gone
-from .monitor import Progress, Watch
+from ..typing.options import LoadOptions, resolve_options
+from .completion import cleanup, complete_load, mark_failed, mark_interrupted_loads, record_failure
+from .failures import is_connection_lost, translate_error
+from .monitor import JobMonitor, Progress
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def load_file(
     """
     path, url = (what, "") if isinstance(what, Path) else (None, what)
     name = source or (path.name if path else url)
-    load = new_load(resource, options or LoadOptions(), source=name, url=url)
+    load = create_load(resource, options or LoadOptions(), source=name, url=url)
     run(load, path, progress=progress)
     return load
 
@@ -96,12 +96,12 @@ def submit(
     then and there.
     """
     name = source or (file.name if file else "") or url
-    load = new_load(resource, options or LoadOptions(), source=name, url=url, file=file)
-    queue(load)
+    load = create_load(resource, options or LoadOptions(), source=name, url=url, file=file)
+    enqueue_load(load)
     return load
 
 
-def new_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
+def create_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
     """
     Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``.
 
@@ -120,7 +120,7 @@ def new_load(resource: Resource, options: LoadOptions, *, source: str, **values:
     )
 
 
-def queue(load: Load) -> None:
+def enqueue_load(load: Load) -> None:
     """Let a worker run a load, be it new or a draft, once the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
@@ -140,7 +140,7 @@ def _hand_over(load: Load) -> None:
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; the load must not wait for ever
         logger.exception("Load %s could not be queued.", load.pk)
-        end(load, NotQueued())
+        mark_failed(load, NotQueued())
     load.refresh_from_db()
 
 
@@ -151,17 +151,17 @@ def retry(load: Load) -> Load:
     Raises: ``NothingToRetry``.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
-        mark_interrupted(Load.objects.filter(pk=load.pk))
+        mark_interrupted_loads(Load.objects.filter(pk=load.pk))
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:
             raise NothingToRetry
         options = LoadOptions.revived(old.options)
-        new = new_load(
+        new = create_load(
             load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
         )
         # A file belongs to one load, which deletes it in the end.
         Load.objects.filter(pk=old.pk).update(file="")
-        queue(new)
+        enqueue_load(new)
     load.refresh_from_db()
     return new
 
@@ -173,7 +173,7 @@ def cancel(load: Load) -> bool:
     One that waits is over at once.  One that runs is about a second later, unless it is ready
     before; its process sees to that.
     """
-    mark_interrupted(Load.objects.filter(pk=load.pk))
+    mark_interrupted_loads(Load.objects.filter(pk=load.pk))
     waiting = {LoadState.DRAFT, LoadState.QUEUED}
     unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
     marked = unfinished.update(cancelling=True)
@@ -198,16 +198,16 @@ def run(load: Load, path: Path | None = None, *, progress: Progress | None = Non
     Raises: ``LoadFailed``, as ``load_file`` does.
     """
     connection = connections[router.db_for_write(Load)]
-    watch = Watch(load, progress)
+    monitor = JobMonitor(load, progress)
     try:
-        mark_interrupted(Load.objects.all())  # of a worker that was killed, perhaps this one's own
+        mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
         with storage.load_at_work(connection, load.pk) as lock:
             if lock:
-                _run_alone(connection, load, path, watch, lock)
+                _run_alone(connection, load, path, monitor, lock)
     except LoadFailed:
         raise
     except (InterfaceError, OperationalError, psycopg.Error) as error:
-        if not is_gone(error):
+        if not is_connection_lost(error):
             raise
         # Before the load was marked as running, or while it was told that it had failed.
         _give_up(load)
@@ -218,31 +218,31 @@ def _give_up(load: Load) -> None:
     """Let a load that could not be begun not wait for ever, if the database listens at all."""
     with suppress(Error):
         if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, began=None).exists():
-            end(load, DatabaseGone())
+            mark_failed(load, DatabaseGone())
 
 
 def _run_alone(
     connection: BaseDatabaseWrapper,
     load: Load,
     path: Path | None,
-    watch: Watch,
+    monitor: JobMonitor,
     lock: storage.LoadLock,
 ) -> None:
     try:
         if not _begin(load):
             return
-        with watch.watching_with(connection, lock):
+        with monitor.watching_with(connection, lock):
             lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
-            watch.heed()
+            monitor.heed()
             cleanup(load.resource)
-            _load(connection, load, path, watch)
+            _load(connection, load, path, monitor)
     except BaseException as error:
-        failure = watch.ending or failure_of(error, load)
-        fail(connection, load, failure)
+        failure = monitor.ending or translate_error(error, load)
+        record_failure(connection, load, failure)
         if failure is error or isinstance(failure, LoadBroken) or not isinstance(error, Exception):
             raise
         raise failure from error
-    succeed(load)
+    complete_load(load)
     cleanup(load.resource)
 
 
@@ -253,36 +253,40 @@ def _begin(load: Load) -> bool:
     return bool(waiting.update(began=load.began, seen=load.began))
 
 
-def _load(connection: BaseDatabaseWrapper, load: Load, path: Path | None, watch: Watch) -> None:
+def _load(
+    connection: BaseDatabaseWrapper, load: Load, path: Path | None, monitor: JobMonitor
+) -> None:
     resource = Resource.objects.filter(pk=load.resource_id).first()
-    options = effective(resource, LoadOptions.revived(load.options))
-    watch.enters(LoadState.READING)
+    options = resolve_options(resource, LoadOptions.revived(load.options))
+    monitor.enter_state(LoadState.READING)
     try:
-        with _brought(load, path, options, watch) as source:
+        with _brought(load, path, options, monitor) as source:
             load.checksum, load.received = source.checksum, dict(source.received)
             load.save(update_fields=["checksum", "received"])
             if is_unchanged(load, options):
-                _leave(watch)
+                _leave(monitor)
                 return
             name = load.source if path or load.file else source.name
             with open_table(source.path, options, name=name) as table:
-                load_table(connection, load, table, options, watch)
+                publish_table(connection, load, table, options, monitor)
     except NotModified:
-        _leave(watch)
+        _leave(monitor)
 
 
-def _leave(watch: Watch) -> None:
+def _leave(monitor: JobMonitor) -> None:
     """End a load that would change nothing."""
-    watch.load.finished = timezone.now()
-    watch.enters(LoadState.UNCHANGED)
+    monitor.load.finished = timezone.now()
+    monitor.enter_state(LoadState.UNCHANGED)
 
 
 @contextmanager
-def _brought(load: Load, path: Path | None, options: LoadOptions, watch: Watch) -> Iterator[Source]:
+def _brought(
+    load: Load, path: Path | None, options: LoadOptions, monitor: JobMonitor
+) -> Iterator[Source]:
     """Bring the file of a load to this machine, for the time of the block."""
     with working_folder() as folder:
         what = path or load.file or load.url
-        yield bring(what, folder, known=_known(load, options), advance=watch.passes)
+        yield bring(what, folder, known=_known(load, options), advance=monitor.report_progress)
 
 
 def _known(load: Load, options: LoadOptions) -> dict[str, str]:

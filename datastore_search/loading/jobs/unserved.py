@@ -25,7 +25,7 @@ _DONE_WITH = Q(state__in=FINISHED - {LoadState.READY}) | Q(
 )
 
 
-def tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet[int]) -> set[int]:
+def select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet[int]) -> set[int]:
     """Choose the tables to drop among those that nothing serves or fills, by their loads."""
     known = Load.objects.using(connection.alias).filter(pk__in=unserved)
     done_with = set(known.filter(_DONE_WITH).values_list("pk", flat=True))
@@ -38,13 +38,13 @@ def tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet[int]) 
     return done_with | expired
 
 
-def forget_served(connection: BaseDatabaseWrapper, served: AbstractSet[int]) -> None:
+def clear_unserved_marks(connection: BaseDatabaseWrapper, served: AbstractSet[int]) -> None:
     """Let tables that are served count as such, though they were not for a while."""
     for load_id in storage.unserved_since(connection, served):
         storage.note_unserved(connection, load_id, None)
 
 
-def kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
+def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
     """List the tables that are kept although no resource serves them, and until when."""
     since = storage.unserved_since(connection, storage.stored_loads(connection))
     until = {load_id: noted + conf.KEEP_UNSERVED for load_id, noted in sorted(since.items())}

@@ -12,7 +12,7 @@ from ...models import Load, Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class RecordCount:
     """How many records a resource should have, and has; None where there is no table."""
 
     resource: Resource
@@ -20,16 +20,16 @@ class Verified:
     found: int | None
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Tell whether all records are there, and no others."""
         return self.found == self.expected
 
 
-def verify_records() -> Iterator[Verified]:
+def verify_records() -> Iterator[RecordCount]:
     """Count the records of each resource that has been loaded, in the order of their names."""
     alias = router.db_for_write(Load)
     resources = Resource.objects.using(alias).filter(current_load__isnull=False)
     for resource in resources.select_related("current_load").order_by("name"):
         if load := resource.current_load:
             found = storage.count_records(connections[alias], load.pk)
-            yield Verified(resource, load.rows, found)
+            yield RecordCount(resource, load.rows, found)

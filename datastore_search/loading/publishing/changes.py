@@ -19,7 +19,7 @@ from ..typing.inference import Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Retyped:
+class RetypedField:
     """A field that was of one type and is of another now, both by name."""
 
     name: str
@@ -28,12 +28,12 @@ class Retyped:
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FieldChanges:
     """The names of fields that the file adds or lacks, and the fields whose type is another."""
 
     added: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    retyped: tuple[Retyped, ...] = ()
+    retyped: tuple[RetypedField, ...] = ()
 
     def check(self, *, may_drop: bool) -> None:
         """
@@ -59,23 +59,23 @@ class Changes:
         return remarks
 
 
-def changes(
+def compare_fields(
     resource: Resource | None, table: Table, decisions: Sequence[Decision] | None = None
-) -> Changes:
+) -> FieldChanges:
     """
     Compare a file with a resource; one that has no table yet has no fields that could change.
 
     Without ``decisions`` nothing is said about types.
     """
     if resource is None or resource.current_load_id is None:
-        return Changes()
+        return FieldChanges()
     before = {field.name: field.type for field in resource.fields.all()}
     now = dict(zip(table.names, decisions or (), strict=bool(decisions)))
-    return Changes(
+    return FieldChanges(
         added=tuple(name for name in table.names if name not in before),
         missing=tuple(name for name in before if name not in table.names),
         retyped=tuple(
-            Retyped(name, before[name], decision.kind.name)
+            RetypedField(name, before[name], decision.kind.name)
             for name, decision in now.items()
             if before.get(name, decision.kind.name) != decision.kind.name
         ),

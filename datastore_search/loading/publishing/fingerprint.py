@@ -17,7 +17,7 @@ from django.db import connections, router
 from ... import __version__, storage
 from ...models import Load, Resource
 from ..typing.options import LoadOptions
-from .keys import key_for
+from .keys import resolve_key
 
 
 def is_unchanged(load: Load, options: LoadOptions) -> bool:
@@ -28,7 +28,7 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
     if resource is None or resource.current_load is None:
         return False
     served = resource.current_load
-    if fingerprint(load, options, key_for(resource, options)) != served.fingerprint:
+    if fingerprint(load, options, resolve_key(resource, options)) != served.fingerprint:
         return False
     # Something else may have taken records away: a restore without them, a statement by hand.
     connection = connections[router.db_for_write(Load)]
@@ -47,7 +47,7 @@ def fingerprint(load: Load, options: LoadOptions, key: Sequence[str]) -> str:
     made_of = {
         "version": __version__,
         "file": load.checksum,
-        "options": replace(options.lasting(), key=None).kept(),
+        "options": replace(options.content_options(), key=None).kept(),
         "key": list(key),
         "language": load.language,
         "indexes": load.indexes,

@@ -24,7 +24,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 
 
-def bounds_of_numbers(low: float, high: float, *, whole: bool) -> list[Decimal]:
+def compute_number_bounds(low: float, high: float, *, whole: bool) -> list[Decimal]:
     """Give the bounds of bins from ``low`` to ``high``: multiples of 1, 2, 5, 10, 20 and so on."""
     first, last = Decimal(repr(low)), Decimal(repr(high))
     for step in _steps(last - first, whole=whole):
@@ -45,7 +45,7 @@ def _steps(span: Decimal, *, whole: bool) -> Iterator[Decimal]:
             yield Decimal(figure).scaleb(exponent)
 
 
-def bounds_of_days(low: datetime, high: datetime, *, whole_days: bool) -> list[datetime]:
+def compute_date_bounds(low: datetime, high: datetime, *, whole_days: bool) -> list[datetime]:
     """
     Give the bounds of bins from ``low`` to ``high``, as the calendar and the clock have them.
 

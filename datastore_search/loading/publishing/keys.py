@@ -14,7 +14,7 @@ from ...models import Resource
 from ..readers.staging import FAULTS, Table, kept_literal, literal
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
-from .rows import member
+from .rows import build_value_expression
 
 #: Fields of an index at most, a limit of PostgreSQL.
 _FIELDS_MOST = 32
@@ -26,7 +26,7 @@ _VALUE_EXTRA_BYTES = 16
 _LETTERS_SHOWN = 100
 
 
-def key_for(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
+def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
     """Say by which key a file is to be loaded: the chosen one, or that of the resource."""
     return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
@@ -44,7 +44,7 @@ def check_key(key: Sequence[str], names: Collection[str]) -> None:
         raise KeyOfTooManyFields(most=_FIELDS_MOST)
 
 
-def note_key_faults(table: Table, decisions: Sequence[Decision], key: Sequence[str]) -> None:
+def record_key_errors(table: Table, decisions: Sequence[Decision], key: Sequence[str]) -> None:
     """
     Make faults of the rows whose key is empty, too long, or that of an earlier row.
 
@@ -58,12 +58,12 @@ def note_key_faults(table: Table, decisions: Sequence[Decision], key: Sequence[s
     _note_repeated(table, columns, decisions, key)
 
 
-def shown_key(columns: Sequence[str]) -> str:
+def format_key_values(columns: Sequence[str]) -> str:
     """Write the key of a row for people, as an expression."""
     return f"left(concat_ws(', ', {', '.join(columns)}), {_LETTERS_SHOWN})"
 
 
-def shown_names(key: Sequence[str]) -> str:
+def format_field_names(key: Sequence[str]) -> str:
     """Write the names of a key's fields for people."""
     return ", ".join(key)
 
@@ -81,7 +81,8 @@ def _note_long(table: Table, columns: Sequence[str], key: Sequence[str]) -> None
     count = " + ".join(f"strlen({column}) + {_VALUE_EXTRA_BYTES}" for column in columns)
     before, after = _around(LongKey(count=_PLACE, most=_KEY_BYTES))
     table.connection.execute(
-        f"INSERT INTO {FAULTS} SELECT line, {literal(shown_names(key))}, {shown_key(columns)},"
+        f"INSERT INTO {FAULTS} SELECT line, {literal(format_field_names(key))},"
+        f" {format_key_values(columns)},"
         f" {before} || ({count}) || {after} FROM {table.relation} WHERE {count} > {_KEY_BYTES}"
     )
 
@@ -92,20 +93,23 @@ def _note_repeated(
     """Compare the values as they will be stored, numbers without the zeros at their end."""
     forms = [decisions[table.names.index(name)].form for name in key]
     places = [f"k{place}" for place in range(len(key))]
+    expressions = [
+        _comparable(build_value_expression(column, form), number=form.kind.name == "numeric")
+        for column, form in zip(columns, forms, strict=True)
+    ]
     values = ", ".join(
-        f"{_comparable(member(column, form), number=form.kind.name == 'numeric')} AS {place}"
-        for column, form, place in zip(columns, forms, places, strict=True)
+        f"{expression} AS {place}" for expression, place in zip(expressions, places, strict=True)
     )
     before, after = _around(RepeatedKey(line=_PLACE))
     keyed = (
-        f"SELECT line, {shown_key(columns)} AS shown, {values}"
+        f"SELECT line, {format_key_values(columns)} AS shown, {values}"
         f" FROM {table.relation} ANTI JOIN {FAULTS} USING (line)"
     )
     together = ", ".join(places)
     table.connection.execute(
         f"INSERT INTO {FAULTS} WITH keyed AS ({keyed}), repeated AS (SELECT {together},"
         f" min(line) AS first FROM keyed GROUP BY {together} HAVING count(*) > 1)"
-        f" SELECT line, {literal(shown_names(key))}, shown, {before} || first || {after}"
+        f" SELECT line, {literal(format_field_names(key))}, shown, {before} || first || {after}"
         f" FROM keyed JOIN repeated USING ({together}) WHERE line > first"
     )
 

@@ -34,18 +34,18 @@ from ...exceptions.loads import (
 from ...field_types import FieldType
 from ...models import Field, Load, LoadState, Mode, Resource
 from ..readers.staging import FAULTS, Table, kept_literal, literal
-from ..typing.field_formats import EITHER, Form, chosen_form, forms
-from ..typing.inference import longest_values
-from ..typing.options import LoadOptions, keep
+from ..typing.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats, parse_field_format
+from ..typing.inference import measure_longest_values
+from ..typing.options import LoadOptions, save_options
 from .fingerprint import fingerprint
-from .keys import key_for, shown_key, shown_names
-from .plan import Plan
+from .keys import format_field_names, format_key_values, resolve_key
+from .plan import LoadPlan
 from .replacing import new_field
-from .row_errors import keep_report, refuse, refuses
-from .rows import batches_of, line_of
+from .row_errors import raise_row_errors, refuses, save_row_errors
+from .rows import find_line, render_rows
 
 if TYPE_CHECKING:
-    from ..jobs.monitor import Watch
+    from ..jobs.monitor import JobMonitor
 
 #: A value that is longer has no room in the index of its field's order.
 _ORDERED_BYTES = 2_600
@@ -60,9 +60,9 @@ def key_to_merge_by(resource: Resource, options: LoadOptions) -> tuple[str, ...]
 
     Raises: ``OtherKey``; ``NoKeyToUpdateBy``.
     """
-    key = key_for(resource, options)
+    key = resolve_key(resource, options)
     if resource.primary_key and list(key) != resource.primary_key:
-        raise OtherKey(fields=shown_names(resource.primary_key))
+        raise OtherKey(fields=format_field_names(resource.primary_key))
     if options.mode == Mode.UPSERT and not key:
         raise NoKeyToUpdateBy
     return key
@@ -82,7 +82,7 @@ def options_to_merge(
         raise TooManyFields(count=count, most=storage.FIELDS_MOST)
     types = dict(options.types)
     remarks: list[Remark] = []
-    wanted = options.wanted_types
+    wanted = options.requested_types
     before = resource.current_load.forms if resource.current_load else {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
@@ -98,13 +98,15 @@ def options_to_merge(
 
 def _of_kind(said: str, kind: str) -> str:
     """Keep of the forms that were chosen for a field those of its type."""
-    chosen = [name for name in said.split(EITHER) if chosen_form(name).kind.name == kind]
-    return EITHER.join(chosen)
+    chosen = [
+        name for name in said.split(FORMAT_SEPARATOR) if parse_field_format(name).kind.name == kind
+    ]
+    return FORMAT_SEPARATOR.join(chosen)
 
 
 def _form_of(
     table: Table, column: str, kind: str, options: LoadOptions, before: str | None
-) -> Form:
+) -> FieldFormat:
     """
     Find the form of a type in which a column is written: the one that most values fit.
 
@@ -112,7 +114,7 @@ def _form_of(
     type's own, or any of those that read all values alike.  If they do not, nobody can tell, and
     values that are not in the type's own form are bad.
     """
-    possible = {name: form for name, form in forms.items() if form.kind.name == kind}
+    possible = {name: form for name, form in field_formats.items() if form.kind.name == kind}
     own = possible[kind]
     if len(possible) == 1:
         return own
@@ -128,8 +130,8 @@ def _form_of(
     return best[0] if _read_alike(table, column, best) else own
 
 
-def _read_alike(table: Table, column: str, choices: Sequence[Form]) -> bool:
-    """Tell whether some forms, which fit the same values, give them the same meaning."""
+def _read_alike(table: Table, column: str, choices: Sequence[FieldFormat]) -> bool:
+    """Tell whether some field_formats, which fit the same values, give them the same meaning."""
     first, *others = (FieldType.over(form.writes, column) for form in choices)
     differ = " OR ".join(f"{other} <> {first}" for other in others) or "false"
     fit = FieldType.over(choices[0].accepts, column)
@@ -140,7 +142,7 @@ def _read_alike(table: Table, column: str, choices: Sequence[Form]) -> bool:
     return found is None
 
 
-def _fits(table: Table, column: str, possible: Mapping[str, Form]) -> dict[str, int]:
+def _fits(table: Table, column: str, possible: Mapping[str, FieldFormat]) -> dict[str, int]:
     """Count the values of a column that fit each form."""
     counts = ", ".join(
         f"count(*) FILTER (coalesce({FieldType.over(form.accepts, column)}, false))"
@@ -155,20 +157,20 @@ def _fits(table: Table, column: str, possible: Mapping[str, Form]) -> dict[str, 
 # Merging ------------------------------------------------------------------------------------------
 
 
-def finds_more(plan: Plan) -> bool:
+def finds_more(plan: LoadPlan) -> bool:
     """Tell whether some bad rows are known only when they are compared with the records."""
     return plan.options.mode == Mode.APPEND and bool(plan.key)
 
 
-def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+def merge_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
     """
     Bring a file's rows into the records that are being served.
 
     Raises: ``LoadFailed``.
     """
-    watch.enters(LoadState.COPYING)
-    _stage(connection, plan, watch)
-    watch.enters(LoadState.INDEXING)
+    monitor.enter_state(LoadState.COPYING)
+    _stage(connection, plan, monitor)
+    monitor.enter_state(LoadState.INDEXING)
     _forget_orders(connection, plan)
     is_refused = False
     with storage.working(connection, plan.load.pk):
@@ -177,36 +179,36 @@ def merge_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> 
             _note_taken(connection, plan, resource)
             is_refused = bool(plan.table.count(FAULTS)) and refuses(plan.options)
         if not is_refused:
-            _merge(connection, plan, resource, watch)
+            _merge(connection, plan, resource, monitor)
     if is_refused:
-        keep_report(plan)
-        refuse(plan.load)
+        save_row_errors(plan)
+        raise_row_errors(plan.load)
     plan.load.resource = resource
 
 
-def _stage(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
     try:
-        storage.stage_rows(connection, plan.load.pk, _watched(plan, watch))
+        storage.stage_rows(connection, plan.load.pk, _watched(plan, monitor))
     except UnstorableRecord as error:
-        raise UnstorableRecord(row=line_of(plan.table, error.values["row"])) from error
+        raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
 
 
-def _watched(plan: Plan, watch: Watch) -> Iterator[list[tuple[int, str]]]:
+def _watched(plan: LoadPlan, monitor: JobMonitor) -> Iterator[list[tuple[int, str]]]:
     done, total = 0, plan.table.count()
-    watch.advances(done, total)
-    for batch in batches_of(plan.table, plan.decisions):
+    monitor.report_rows(done, total)
+    for batch in render_rows(plan.table, plan.decisions):
         yield batch
         done += len(batch)
-        watch.advances(done, total)
+        monitor.report_rows(done, total)
 
 
-def _forget_orders(connection: BaseDatabaseWrapper, plan: Plan) -> None:
+def _forget_orders(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
     """
     Drop the index of a field's order when a value is too long for it.
 
     It takes the table for itself, so it has a transaction of its own that is over at once.
     """
-    lengths = dict(zip(plan.table.names, longest_values(plan.table), strict=True))
+    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
     long = [name for name, length in lengths.items() if length > _ORDERED_BYTES]
     if not long:
         return
@@ -217,7 +219,7 @@ def _forget_orders(connection: BaseDatabaseWrapper, plan: Plan) -> None:
         fields.update(ordered=False)
 
 
-def _locked(plan: Plan) -> Resource:
+def _locked(plan: LoadPlan) -> Resource:
     """
     Let nobody else write to the resource, and make sure that it is as it was.
 
@@ -244,25 +246,27 @@ def _target(resource: Resource) -> int:
     return resource.current_load_id
 
 
-def _note_taken(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> None:
+def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
     """Make faults of the rows to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
     fault = kept_literal(TakenKey().kept())
     for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
         table.connection.execute(
-            f"INSERT INTO {FAULTS} SELECT line, {literal(shown_names(plan.key))},"
-            f" {shown_key(columns)}, {fault} FROM {table.relation}"
+            f"INSERT INTO {FAULTS} SELECT line, {literal(format_field_names(plan.key))},"
+            f" {format_key_values(columns)}, {fault} FROM {table.relation}"
             " WHERE line IN (SELECT unnest(?::BIGINT[]))",
             [lines],
         )
 
 
-def _merge(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource, watch: Watch) -> None:
+def _merge(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, monitor: JobMonitor
+) -> None:
     """Do it: fields, key, records, and the number of them."""
     load = plan.load
     if finds_more(plan):
-        keep_report(plan)
+        save_row_errors(plan)
     _add_fields(resource, plan)
     _set_key(connection, plan, resource)
     rows = plan.table.count()
@@ -273,13 +277,13 @@ def _merge(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource, watc
     load.remarks = [*load.remarks, merged.kept()]
     load.save(update_fields=["forms", "remarks"])
     _count(plan, _target(resource), added)
-    keep(resource, plan.options)
+    save_options(resource, plan.options)
     Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
     storage.drop_records(connection, load.pk)
-    watch.enters(LoadState.READY)
+    monitor.enter_state(LoadState.READY)
 
 
-def _add_fields(resource: Resource, plan: Plan) -> None:
+def _add_fields(resource: Resource, plan: LoadPlan) -> None:
     """Add the fields that only the file has; the records that are there lack them."""
     known = {field.name: field for field in resource.fields.all()}
     position = max((field.position for field in known.values()), default=-1) + 1
@@ -293,7 +297,7 @@ def _add_fields(resource: Resource, plan: Plan) -> None:
     Field.objects.bulk_create(fields, batch_size=500)
 
 
-def _set_key(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> None:
+def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
     """Give the table the key that it has not; nobody reads by it yet, so nobody has to wait."""
     if resource.primary_key or not plan.key:
         return
@@ -301,11 +305,11 @@ def _set_key(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) ->
         with transaction.atomic(using=connection.alias):
             storage.set_key(connection, _target(resource), plan.key)
     except IntegrityError as error:
-        raise KeyRepeated(fields=shown_names(plan.key)) from error
+        raise KeyRepeated(fields=format_field_names(plan.key)) from error
     Resource.objects.filter(pk=resource.pk).update(primary_key=list(plan.key))
 
 
-def _write(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> tuple[int, int]:
+def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> tuple[int, int]:
     """Write the rows, and return how many are new and how many records changed."""
     load_id, target = plan.load.pk, _target(resource)
     names = resource.fields.values_list("name", flat=True)
@@ -318,11 +322,11 @@ def _write(connection: BaseDatabaseWrapper, plan: Plan, resource: Resource) -> t
         changed = storage.change_records(connection, load_id, target, plan.key)
         added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
-        raise KeyRepeated(fields=shown_names(plan.key)) from error
+        raise KeyRepeated(fields=format_field_names(plan.key)) from error
     return added, changed
 
 
-def _count(plan: Plan, target: int, added: int) -> None:
+def _count(plan: LoadPlan, target: int, added: int) -> None:
     """Keep the number of records, how files write them, and what they are made of by now."""
     served = Load.objects.filter(pk=target)
     served.update(

@@ -11,25 +11,25 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
 from ...models import Load, Mode, Resource
-from ..jobs.monitor import Watch
+from ..jobs.monitor import JobMonitor
 from ..readers.staging import Table
-from ..typing.inference import Decision, decide, remarks_on_types
+from ..typing.inference import Decision, collect_type_notices, decide_formats
 from ..typing.options import LoadOptions
-from .changes import changes
-from .keys import check_key, key_for, note_key_faults, shown_names
+from .changes import compare_fields
+from .keys import check_key, format_field_names, record_key_errors, resolve_key
 from .merging import finds_more, key_to_merge_by, merge_records, options_to_merge
-from .plan import Plan
-from .postgres_limits import note_refused
+from .plan import LoadPlan
+from .postgres_limits import record_unstorable_values
 from .replacing import replace_records
-from .row_errors import keep_report, leave_out, refuse, refuses
+from .row_errors import delete_bad_rows, raise_row_errors, refuses, save_row_errors
 
 
-def load_table(
+def publish_table(
     connection: BaseDatabaseWrapper,
     load: Load,
     table: Table,
     options: LoadOptions,
-    watch: Watch,
+    monitor: JobMonitor,
 ) -> None:
     """
     Do what is to be done once a file has been read.
@@ -38,17 +38,17 @@ def load_table(
     """
     resource = _resource(load)
     replaces = is_replacing(resource, options)
-    plan = plan_for(load, resource, table, options)
+    plan = build_plan(load, resource, table, options)
     if replaces or not finds_more(plan):
-        keep_report(plan)
+        save_row_errors(plan)
         if replaces:
-            changes(resource, table).check(may_drop=options.may_drop)
+            compare_fields(resource, table).check(may_drop=options.may_drop)
         if refuses(options):
-            refuse(load)
-    leave_out(table)
+            raise_row_errors(load)
+    delete_bad_rows(table)
     if load.faults and not table.count():  # to leave everything out was not meant
-        refuse(load)
-    (replace_records if replaces else merge_records)(connection, plan, watch)
+        raise_row_errors(load)
+    (replace_records if replaces else merge_records)(connection, plan, monitor)
 
 
 def is_replacing(resource: Resource, options: LoadOptions) -> bool:
@@ -56,9 +56,9 @@ def is_replacing(resource: Resource, options: LoadOptions) -> bool:
     return options.mode == Mode.REPLACE or not resource.has_table
 
 
-def plan_for(
+def build_plan(
     load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool = False
-) -> Plan:
+) -> LoadPlan:
     """
     Decide what is to be made of a file; the rows that cannot be loaded become faults of the table.
 
@@ -66,8 +66,8 @@ def plan_for(
     """
     plan_it = _plan_to_replace if is_replacing(resource, options) else _plan_to_merge
     plan = plan_it(load, resource, table, options, explain=explain)
-    note_refused(table, plan.decisions)
-    note_key_faults(table, plan.decisions, plan.key)
+    record_unstorable_values(table, plan.decisions)
+    record_key_errors(table, plan.decisions, plan.key)
     return plan
 
 
@@ -81,7 +81,7 @@ def _resource(load: Load) -> Resource:
 
 def _plan_to_replace(
     load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
-) -> Plan:
+) -> LoadPlan:
     """
     Say what the new table is to be.
 
@@ -89,21 +89,21 @@ def _plan_to_replace(
 
     Raises: ``LoadFailed``.
     """
-    key = key_for(resource, options)
+    key = resolve_key(resource, options)
     forgotten: list[Remark] = []
     gone = [name for name in key if name not in table.names]
     if options.key is None and gone:
-        key, forgotten = (), [KeyForgotten(fields=shown_names(gone))]
+        key, forgotten = (), [KeyForgotten(fields=format_field_names(gone))]
     check_key(key, table.names)
-    decisions = decide(table, options, explain=explain)
-    changed = changes(resource, table, decisions).remarks(replaces=True)
+    decisions = decide_formats(table, options, explain=explain)
+    changed = compare_fields(resource, table, decisions).remarks(replaces=True)
     remarks = _remarks(table, options, decisions, [*changed, *forgotten])
-    return Plan(load, table, options, decisions, key, remarks)
+    return LoadPlan(load, table, options, decisions, key, remarks)
 
 
 def _plan_to_merge(
     load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
-) -> Plan:
+) -> LoadPlan:
     """
     Say how the rows come into the table that is there.
 
@@ -112,14 +112,14 @@ def _plan_to_merge(
     key = key_to_merge_by(resource, options)
     check_key(key, table.names)
     merging, kept = options_to_merge(resource, table, options)
-    decisions = decide(table, merging, explain=explain)
-    changed = changes(resource, table, decisions).remarks(replaces=False)
+    decisions = decide_formats(table, merging, explain=explain)
+    changed = compare_fields(resource, table, decisions).remarks(replaces=False)
     remarks = _remarks(table, options, decisions, [*kept, *changed])
-    return Plan(load, table, options, decisions, key, remarks)
+    return LoadPlan(load, table, options, decisions, key, remarks)
 
 
 def _remarks(
     table: Table, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Remark]
 ) -> tuple[Remark, ...]:
     """Gather what people should know: of the file, of its types, of what changes."""
-    return (*table.remarks, *remarks_on_types(table, options, decisions), *others)
+    return (*table.remarks, *collect_type_notices(table, options, decisions), *others)

@@ -12,7 +12,7 @@ from ..typing.options import LoadOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadPlan:
     """
     A load, its file and what was decided about it.
 

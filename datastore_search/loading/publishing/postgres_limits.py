@@ -25,7 +25,7 @@ _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 _ROWS_AT_ONCE = 500
 
 
-def note_refused(table: Table, decisions: Sequence[Decision]) -> None:
+def record_unstorable_values(table: Table, decisions: Sequence[Decision]) -> None:
     """Make faults of the values that PostgreSQL would refuse."""
     named = list(zip(table.columns, table.names, decisions, strict=True))
     # What is a number, a date or a truth value holds nothing else.

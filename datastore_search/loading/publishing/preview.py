@@ -9,13 +9,13 @@ from pathlib import Path
 
 from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ...models import Load, Resource
-from ..jobs.failures import shortage_of
+from ..jobs.failures import find_shortage
 from ..readers import open_table
 from ..readers.staging import FAULTS, STAGED, Table
-from ..typing.inference import Decision, remarks_on_types
-from ..typing.options import LoadOptions, effective
-from .changes import Changes, changes
-from .pipeline import is_replacing, plan_for
+from ..typing.inference import Decision, collect_type_notices
+from ..typing.options import LoadOptions, resolve_options
+from .changes import FieldChanges, compare_fields
+from .pipeline import build_plan, is_replacing
 from .row_errors import refuses
 
 _ROWS_SHOWN = 20
@@ -42,7 +42,7 @@ class PreviewedField:
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewedFault:
+class PreviewedRowError:
     """A value, or a whole row, that cannot be loaded."""
 
     line: int
@@ -65,13 +65,13 @@ class Preview:
     rows: tuple[tuple[str | None, ...], ...]
     total: int
     faulty: int
-    faults: tuple[PreviewedFault, ...]
+    faults: tuple[PreviewedRowError, ...]
     remarks: tuple[Remark, ...]
-    changes: Changes
+    changes: FieldChanges
     refusal: LoadFailed | None
 
 
-def preview(
+def build_preview(
     resource: Resource | None, path: Path, options: LoadOptions, *, name: str = ""
 ) -> Preview:
     """
@@ -82,11 +82,11 @@ def preview(
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
     """
-    wanted = effective(resource, options)
+    wanted = resolve_options(resource, options)
     try:
         return _previewed(resource, path, wanted, name)
     except Exception as error:
-        shortage = shortage_of(error)
+        shortage = find_shortage(error)
         if shortage is None:
             raise
         raise shortage from error
@@ -95,22 +95,22 @@ def preview(
 def _previewed(resource: Resource | None, path: Path, wanted: LoadOptions, name: str) -> Preview:
     into = resource or Resource()
     with open_table(path, wanted, name=name) as table:
-        decisions = plan_for(Load(), into, table, wanted, explain=True).decisions
+        decisions = build_plan(Load(), into, table, wanted, explain=True).decisions
         found = Preview(
             fields=_fields(table, wanted, decisions),
             rows=_first_rows(table),
             total=table.count(),
             faulty=table.count(f"(SELECT DISTINCT line FROM {FAULTS})"),
             faults=_first_faults(table),
-            remarks=(*table.remarks, *remarks_on_types(table, wanted, decisions)),
-            changes=changes(resource, table, decisions),
+            remarks=(*table.remarks, *collect_type_notices(table, wanted, decisions)),
+            changes=compare_fields(resource, table, decisions),
             refusal=None,
         )
     return replace(found, refusal=_refusal(found, wanted, replaces=is_replacing(into, wanted)))
 
 
 def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
-    """Say why a load would fail, as ``pipeline.load_table`` does."""
+    """Say why a load would fail, as ``pipeline.publish_table`` does."""
     try:
         if replaces:
             found.changes.check(may_drop=options.may_drop)
@@ -131,7 +131,7 @@ def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFai
 def _fields(
     table: Table, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[PreviewedField, ...]:
-    wanted = options.wanted_types  # where rows are added, types are given by what is there, too
+    wanted = options.requested_types  # where rows are added, types are given by what is there, too
     described = zip(table.columns, table.names, table.labels, decisions, strict=True)
     return tuple(
         PreviewedField(
@@ -161,11 +161,11 @@ def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
     )
 
 
-def _first_faults(table: Table) -> tuple[PreviewedFault, ...]:
+def _first_faults(table: Table) -> tuple[PreviewedRowError, ...]:
     found = table.connection.execute(
         f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_FAULTS_SHOWN}"
     ).fetchall()
     return tuple(
-        PreviewedFault(line, field, value, BadRow.revived(json.loads(kept)))
+        PreviewedRowError(line, field, value, BadRow.revived(json.loads(kept)))
         for line, field, value, kept in found
     )

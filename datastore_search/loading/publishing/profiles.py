@@ -25,8 +25,8 @@ from django.utils import timezone
 
 from ..readers.staging import Table
 from ..typing.inference import Decision
-from .histogram import bounds_of_days, bounds_of_numbers
-from .rows import member
+from .histogram import compute_date_bounds, compute_number_bounds
+from .rows import build_value_expression
 
 _COLUMNS_AT_ONCE = 100
 _LETTERS_MOST = 100
@@ -44,7 +44,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ORDERED = _NUMBERS | _DAYS | {"time"}
 
 
-def profiles_of(table: Table, decisions: Sequence[Decision]) -> dict[str, Any]:
+def build_profiles(table: Table, decisions: Sequence[Decision]) -> dict[str, Any]:
     """
     Profile the rows of a table: ``records``, ``made`` and the profiles in ``fields``, by name.
 
@@ -106,8 +106,8 @@ def _values(
     if count > _FEW and distinct > count * _REPEATED:
         return {"distinct": min(distinct, count), "distinct_is_estimated": True}
     # A field whose type was found has one text for each value; in another one +5 may be 5.
-    value = member(column, decision.form) if decision.chosen else column
-    shown = "value" if decision.chosen else member("value", decision.form)
+    value = build_value_expression(column, decision.form) if decision.chosen else column
+    shown = "value" if decision.chosen else build_value_expression("value", decision.form)
     there = f"{column} IS NOT NULL" if decision.kind.is_text else f"{column} <> ''"
     found = table.connection.execute(
         f"SELECT {shown}, number, every FROM (SELECT {value} AS value, count(*) AS number,"
@@ -166,7 +166,9 @@ def _placed(table: Table, column: str, decision: Decision) -> str:
     That is a number by which they lie before or after each other; none for what is no number.
     """
     name = decision.kind.name
-    text = column if _is_canonical(decision) else _bare(member(column, decision.form))
+    text = (
+        column if _is_canonical(decision) else _bare(build_value_expression(column, decision.form))
+    )
     if name in _WHOLE:
         place = "try_cast(text AS BIGINT)"
     elif name in _NUMBERS:
@@ -194,7 +196,9 @@ def _shown(table: Table, text: str, decision: Decision) -> Any:
     """Give a text of ``_placed`` as what is stored."""
     if _is_canonical(decision):
         ((text,),) = table.connection.execute(
-            f"SELECT {_bare(member('value', decision.form))} FROM (SELECT ? AS value)", [text]
+            f"SELECT {_bare(build_value_expression('value', decision.form))}"
+            " FROM (SELECT ? AS value)",
+            [text],
         ).fetchall()
     return _value(text) if decision.kind.name in _NUMBERS else text
 
@@ -204,9 +208,9 @@ def _bounds(name: str, low: float, high: float) -> tuple[list[Any], list[float]]
     if low == high or name == "time":
         return [], []
     if name in _NUMBERS:
-        numbers = bounds_of_numbers(low, high, whole=name in _WHOLE)
+        numbers = compute_number_bounds(low, high, whole=name in _WHOLE)
         return [_value(str(number)) for number in numbers], [float(number) for number in numbers]
-    moments = bounds_of_days(_moment(low), _moment(high), whole_days=name == "date")
+    moments = compute_date_bounds(_moment(low), _moment(high), whole_days=name == "date")
     return [_written(moment, name) for moment in moments], [
         (moment - _EPOCH).total_seconds() for moment in moments
     ]

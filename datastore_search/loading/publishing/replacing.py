@@ -18,16 +18,16 @@ from ...conf import conf
 from ...exceptions.loads import KeyRepeated, ResourceGone, UnstorableRecord
 from ...field_types import as_json
 from ...models import Field, LoadState, Resource
-from ..typing.inference import longest_values
-from ..typing.options import keep
+from ..typing.inference import measure_longest_values
+from ..typing.options import save_options
 from .fingerprint import fingerprint
-from .keys import shown_names
-from .plan import Plan
-from .profiles import profiles_of
-from .rows import batches_of, line_of
+from .keys import format_field_names
+from .plan import LoadPlan
+from .profiles import build_profiles
+from .rows import find_line, render_rows
 
 if TYPE_CHECKING:
-    from ..jobs.monitor import Watch
+    from ..jobs.monitor import JobMonitor
 
 _FIELDS_AT_ONCE = 500
 
@@ -44,7 +44,7 @@ _COMMON = 10_000
 _SHORT_BYTES = 500
 
 
-def replace_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -> None:
+def replace_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
     """
     Make a new table of a file's rows, and let the resource serve it.
 
@@ -52,66 +52,66 @@ def replace_records(connection: BaseDatabaseWrapper, plan: Plan, watch: Watch) -
     """
     load = plan.load
     rows = plan.table.count()
-    load.profiles = profiles_of(plan.table, plan.decisions)
+    load.profiles = build_profiles(plan.table, plan.decisions)
     indexes = _indexes(load.resource, plan, rows)
     streams = conf.LOAD_CONNECTIONS if rows > _ROWS_FEW else 1
-    watch.enters(LoadState.COPYING)
-    load.rows = _copy(connection, plan, rows, streams, watch)
-    watch.enters(LoadState.INDEXING)
+    monitor.enter_state(LoadState.COPYING)
+    load.rows = _copy(connection, plan, rows, streams, monitor)
+    monitor.enter_state(LoadState.INDEXING)
     storage.index_records(
         connection, load.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES, streams=streams
     )
     _set_key(connection, plan)
     load.common = _common(connection, plan, indexes)
-    _publish(connection, plan, indexes, watch)
+    _publish(connection, plan, indexes, monitor)
 
 
-def _indexes(resource: Resource, plan: Plan, rows: int) -> storage.Indexes:
+def _indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
     """Say what to index: small tables are sorted in no time, and long texts are not sorted by."""
     if rows <= _ROWS_SORTED:
         return resource.wanted_indexes({})
-    lengths = dict(zip(plan.table.names, longest_values(plan.table), strict=True))
+    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
     return resource.wanted_indexes(
         {name: kind for name, kind in plan.types.items() if lengths[name] <= _SHORT_BYTES}
     )
 
 
 def _copy(
-    connection: BaseDatabaseWrapper, plan: Plan, rows: int, streams: int, watch: Watch
+    connection: BaseDatabaseWrapper, plan: LoadPlan, rows: int, streams: int, monitor: JobMonitor
 ) -> int:
     try:
         return storage.create_records(
             connection,
             plan.load.pk,
             language=plan.load.language,
-            batches=_watched(plan, rows, watch),
+            batches=_watched(plan, rows, monitor),
             streams=streams,
         )
     except UnstorableRecord as error:
-        raise UnstorableRecord(row=line_of(plan.table, error.values["row"])) from error
+        raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
 
 
-def _watched(plan: Plan, total: int, watch: Watch) -> Iterator[list[str]]:
+def _watched(plan: LoadPlan, total: int, monitor: JobMonitor) -> Iterator[list[str]]:
     done = 0
-    watch.advances(done, total)
-    for batch in batches_of(plan.table, plan.decisions):
+    monitor.report_rows(done, total)
+    for batch in render_rows(plan.table, plan.decisions):
         yield [text for _line, text in batch]
         done += len(batch)
-        watch.advances(done, total)
+        monitor.report_rows(done, total)
 
 
-def _set_key(connection: BaseDatabaseWrapper, plan: Plan) -> None:
+def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
     if not plan.key:
         return
     try:
         with storage.working(connection, plan.load.pk):
             storage.set_key(connection, plan.load.pk, plan.key)
     except IntegrityError as error:
-        raise KeyRepeated(fields=shown_names(plan.key)) from error
+        raise KeyRepeated(fields=format_field_names(plan.key)) from error
 
 
 def _common(
-    connection: BaseDatabaseWrapper, plan: Plan, indexes: storage.Indexes
+    connection: BaseDatabaseWrapper, plan: LoadPlan, indexes: storage.Indexes
 ) -> dict[str, dict[str, int]]:
     """Count the values that would take long to count each time they are asked for."""
     texts = [name for name in indexes.orders if plan.types[name] == "text"]
@@ -123,7 +123,7 @@ def _common(
 
 
 def _publish(
-    connection: BaseDatabaseWrapper, plan: Plan, indexes: storage.Indexes, watch: Watch
+    connection: BaseDatabaseWrapper, plan: LoadPlan, indexes: storage.Indexes, monitor: JobMonitor
 ) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     load = plan.load
@@ -135,18 +135,18 @@ def _publish(
         resource.current_load = load
         resource.primary_key = list(plan.key)
         resource.save(update_fields=["current_load", "primary_key", "modified"])
-        keep(resource, plan.options)
+        save_options(resource, plan.options)
         load.finished = timezone.now()
         load.forms = plan.forms
         load.fingerprint = fingerprint(load, plan.options, plan.key)
         if load.profiles:
             load.profiles["of"] = load.fingerprint
         load.save(update_fields=["forms", "fingerprint", "profiles"])
-        watch.enters(LoadState.READY)
+        monitor.enter_state(LoadState.READY)
     load.resource = resource
 
 
-def _describe(resource: Resource, plan: Plan, indexes: storage.Indexes) -> None:
+def _describe(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
     """Bring the dictionary up to the new fields; what people wrote about a field stays."""
     known = {field.name: field for field in resource.fields.all()}
     resource.fields.exclude(name__in=plan.table.names).delete()

@@ -15,7 +15,7 @@ from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
 from ...models import BadRowReport, Load
 from ..readers.staging import FAULTS, STAGED, Table
 from ..typing.options import BadRowsChoice, LoadOptions
-from .plan import Plan
+from .plan import LoadPlan
 
 #: Faults that a report lists at most; all of them are counted.
 _LISTED = 100_000
@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 2_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def keep_report(plan: Plan) -> None:
+def save_row_errors(plan: LoadPlan) -> None:
     """
     Keep with a load what people should know of it, and the first of the rows that cannot be loaded.
 
@@ -53,7 +53,7 @@ def keep_report(plan: Plan) -> None:
         )
 
 
-def _remarks(plan: Plan) -> list[Remark]:
+def _remarks(plan: LoadPlan) -> list[Remark]:
     """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
     remarks: list[Remark] = []
     if plan.load.faults and not refuses(plan.options):
@@ -69,7 +69,7 @@ def refuses(options: LoadOptions) -> bool:
     return options.bad_rows == BadRowsChoice.REFUSE
 
 
-def refuse(load: Load) -> None:
+def raise_row_errors(load: Load) -> None:
     """
     Refuse the file for its bad rows, if it has any.
 
@@ -86,7 +86,7 @@ def refuse(load: Load) -> None:
         )
 
 
-def leave_out(table: Table) -> None:
+def delete_bad_rows(table: Table) -> None:
     """Keep of the rows those that can be loaded."""
     table.connection.execute(f"DELETE FROM {STAGED} WHERE line IN (SELECT line FROM {FAULTS})")
 
@@ -94,7 +94,7 @@ def leave_out(table: Table) -> None:
 # For people ---------------------------------------------------------------------------------------
 
 
-def write_report(load: Load, language: str) -> Iterator[str]:
+def write_row_error_report(load: Load, language: str) -> Iterator[str]:
     """
     Write the bad rows of a load as CSV, in a language, piece by piece.
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from ...field_types import FieldType, as_json
 from ..readers.staging import Table, literal
-from ..typing.field_formats import Form
+from ..typing.field_formats import FieldFormat
 from ..typing.inference import Decision
 
 _ROWS_AT_ONCE = 2_000
 
 
-def batches_of(table: Table, decisions: Sequence[Decision]) -> Iterator[list[tuple[int, str]]]:
+def render_rows(table: Table, decisions: Sequence[Decision]) -> Iterator[list[tuple[int, str]]]:
     """Write the rows in the order of the file: the line of each, and a JSON object as text."""
     members = [
-        f"{literal(as_json(name) + ':')} || {member(column, decision.form)}"
+        f"{literal(as_json(name) + ':')} || {build_value_expression(column, decision.form)}"
         for column, name, decision in zip(table.columns, table.names, decisions, strict=True)
     ]
     rows = table.connection.execute(
@@ -25,7 +25,7 @@ def batches_of(table: Table, decisions: Sequence[Decision]) -> Iterator[list[tup
         yield batch
 
 
-def member(column: str, form: Form) -> str:
+def build_value_expression(column: str, form: FieldFormat) -> str:
     """Write a column's values as JSON; an empty cell is null, a quoted empty text is kept."""
     empty = "'\"\"'" if form.kind.is_text else "'null'"
     return (
@@ -34,7 +34,7 @@ def member(column: str, form: Form) -> str:
     )
 
 
-def line_of(table: Table, row: object) -> object:
+def find_line(table: Table, row: object) -> object:
     """Find the line of the file that a row is, given its number among the rows from 1."""
     if not isinstance(row, int):
         return row

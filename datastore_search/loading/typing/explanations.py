@@ -23,7 +23,7 @@ from ...exceptions.loads import (
 )
 from ...field_types import FieldType
 from ..readers.staging import STAGED, Table
-from .field_formats import forms
+from .field_formats import field_formats
 
 #: Rows from all over the file that are looked at before all of them.
 _SOME_ROWS = 20_000
@@ -46,7 +46,7 @@ _LOOKS: Mapping[str, type[Words]] = {
     "time": Times,
 }
 _SHORT_YEARS = "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"
-_CONDITIONS = {name: forms[name].accepts for name in _LOOKS} | {"short": _SHORT_YEARS}
+_CONDITIONS = {name: field_formats[name].accepts for name in _LOOKS} | {"short": _SHORT_YEARS}
 
 #: What a number must not lose, and how to see it.
 _LOSSES: Mapping[type[Remark], str] = {
@@ -77,7 +77,7 @@ class _Fit:
         return few or self.share >= least
 
 
-def reasons_for_text(table: Table, columns: Sequence[str]) -> dict[str, Remark]:
+def explain_text_columns(table: Table, columns: Sequence[str]) -> dict[str, Remark]:
     """Find out why columns are text, where there is more to say than that they hold words."""
     if not columns:
         return {}
@@ -150,7 +150,7 @@ def _reason(table: Table, column: str, fits: Mapping[str, _Fit]) -> Remark | Non
 
 def _loss(table: Table, column: str, name: str) -> Remark | None:
     """Say what would be lost if all the values were of the form that they can be read as."""
-    if forms[name].kind.name == "numeric":
+    if field_formats[name].kind.name == "numeric":
         for reason, condition in _LOSSES.items():
             if found := _first(table, column, condition):
                 return reason(line=found[0], value=found[1])

@@ -2,7 +2,8 @@
 The notations in which files write values: one table.
 
 A form is a type and a way to write it: ``date`` alone is ISO's notation, ``date:dmy`` has the day
-first.  Forms that the same text may be of, with different values, are rivals: see ``families``.
+first.  Forms that the same text may be of, with different values, are rivals: see
+``format_groups``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..readers.staging import literal
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FieldFormat:
     """
     One notation of a type.
 
@@ -64,7 +65,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FormatGroup:
     """
     Forms that are tried together.
 
@@ -74,11 +75,11 @@ class Family:
     """
 
     guard: str
-    readings: tuple[tuple[Form, ...], ...]
+    readings: tuple[tuple[FieldFormat, ...], ...]
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Name the types of the forms."""
+        """Name the types of the field_formats."""
         return frozenset(form.kind.name for reading in self.readings for form in reading)
 
     @property
@@ -88,7 +89,7 @@ class Family:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """List all conditions of the forms."""
+        """List all conditions of the field_formats."""
         return tuple(
             way
             for reading in self.readings
@@ -101,7 +102,7 @@ class Family:
         """Tell whether the forms are still possible once the first conditions have been tried."""
         return any(way in held for way in self.first_ways)
 
-    def read(self, held: frozenset[str]) -> tuple[Form, ...]:
+    def read(self, held: frozenset[str]) -> tuple[FieldFormat, ...]:
         """Find the form of each reading that fits, given the conditions that hold."""
         found = (
             next((form for form in reading if form.fits(held)), None) for reading in self.readings
@@ -134,9 +135,9 @@ _ALIKE: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def _own(kind: FieldType) -> Form:
+def _own(kind: FieldType) -> FieldFormat:
     infers = (kind.infers, *_ALIKE.get(kind.name, ())) if kind.infers else ((),)
-    return Form(kind, "", infers, kind.accepts, kind.writes)
+    return FieldFormat(kind, "", infers, kind.accepts, kind.writes)
 
 
 _OWN = {name: _own(kind) for name, kind in field_types.items()}
@@ -144,7 +145,7 @@ _OWN = {name: _own(kind) for name, kind in field_types.items()}
 TEXT = _OWN["text"]
 
 #: Stands between forms of which the first that fits is chosen.
-EITHER = "|"
+FORMAT_SEPARATOR = "|"
 
 # Dates and times ----------------------------------------------------------------------------------
 
@@ -235,9 +236,9 @@ def _exists(order: str, clock: str) -> str:
     return _fullmatch(f"({'|'.join(days)}){clock}")
 
 
-def _date(order: str, says: type[Notation]) -> Form:
+def _date(order: str, says: type[Notation]) -> FieldFormat:
     exists = _exists(order, "")
-    return Form(
+    return FieldFormat(
         kind=field_types["date"],
         notation=order,
         infers=((exists,), *_days_alike(order)),
@@ -247,9 +248,9 @@ def _date(order: str, says: type[Notation]) -> Form:
     )
 
 
-def _timestamp(order: str, says: type[Notation]) -> Form:
+def _timestamp(order: str, says: type[Notation]) -> FieldFormat:
     moment = f"try_strptime(replace({_in_iso(order)}, 'T', ' '), [{_MOMENT_FORMATS}])"
-    return Form(
+    return FieldFormat(
         kind=field_types["timestamp"],
         notation=order,
         infers=(
@@ -263,10 +264,10 @@ def _timestamp(order: str, says: type[Notation]) -> Form:
     )
 
 
-def _moments(make: Callable[[str, type[Notation]], Form]) -> tuple[Family, ...]:
+def _moments(make: Callable[[str, type[Notation]], FieldFormat]) -> tuple[FormatGroup, ...]:
     """Make the families of dates or timestamps: the year first, or one of two rivals."""
     day, month, year = (make(order, says) for order, says in _ORDERS)
-    return Family(_DATELIKE, ((year,),)), Family(_DATELIKE, ((day,), (month,)))
+    return FormatGroup(_DATELIKE, ((year,),)), FormatGroup(_DATELIKE, ((day,), (month,)))
 
 
 # Numbers ------------------------------------------------------------------------------------------
@@ -292,12 +293,12 @@ def _accepted(signs: str) -> str:
     return f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
 
 
-def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> Form:
+def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> FieldFormat:
     kind, cleaned = field_types[name], _cleaned(signs, ".")
     fits = FieldType.over(kind.accepts, cleaned)
     # With signs between all thousands, 9 and 18 figures are so long; it takes long to count them.
     short = f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {fits} END"
-    return Form(
+    return FieldFormat(
         kind=kind,
         notation=notation,
         infers=((short,), ("{v} <> '-0'",), tuple(_fullmatch(_grouped(sign)) for sign in signs)),
@@ -307,7 +308,7 @@ def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> Form
     )
 
 
-def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> Form:
+def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> FieldFormat:
     kind, cleaned = field_types["numeric"], _cleaned(signs, point)
     fraction = f"([{point}][0-9]+)?"
     # A whole number too long for int8 is an identifier; minus zero would lose its sign.
@@ -316,7 +317,7 @@ def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> For
         f" ELSE length({cleaned}) < 19 END"
     )
     ways = [_grouped(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
-    return Form(
+    return FieldFormat(
         kind=kind,
         notation=notation,
         infers=(
@@ -330,7 +331,9 @@ def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> For
     )
 
 
-def _reading(notation: str, signs: str, point: str, says: type[Notation]) -> tuple[Form, ...]:
+def _reading(
+    notation: str, signs: str, point: str, says: type[Notation]
+) -> tuple[FieldFormat, ...]:
     whole = (_integer(name, notation, signs, says) for name in ("int4", "int8"))
     return (*whole, _decimal(notation, signs, point, says))
 
@@ -342,24 +345,24 @@ _COMMA = _reading("comma", f".{_SPACES}", ",", DecimalComma)
 # All of them --------------------------------------------------------------------------------------
 
 #: What the fields of a file may turn out to be beside text, in the order in which it is tried.
-families: tuple[Family, ...] = (
-    *(Family("", ((_OWN[kind.name],),)) for kind in inferred_types if kind.name != "text"),
+format_groups: tuple[FormatGroup, ...] = (
+    *(FormatGroup("", ((_OWN[kind.name],),)) for kind in inferred_types if kind.name != "text"),
     *_moments(_date),
     *_moments(_timestamp),
-    Family(_NUMBERLIKE, (_SPACED,)),
-    Family(_NUMBERLIKE, (_POINT, _COMMA)),
+    FormatGroup(_NUMBERLIKE, (_SPACED,)),
+    FormatGroup(_NUMBERLIKE, (_POINT, _COMMA)),
 )
 
-forms: Mapping[str, Form] = _OWN | {
+field_formats: Mapping[str, FieldFormat] = _OWN | {
     form.name: form
-    for family in families
+    for family in format_groups
     for reading in family.readings
     for form in reading
     if form.notation
 }
 
 
-def chosen_form(name: str) -> Form:
+def parse_field_format(name: str) -> FieldFormat:
     """
     Find the form that somebody has chosen, by its name.
 
@@ -371,23 +374,23 @@ def chosen_form(name: str) -> Form:
     try:
         found = field_type(kind)
     except KeyError:
-        raise UnknownType(type=name, types=", ".join(forms)) from None
+        raise UnknownType(type=name, types=", ".join(field_formats)) from None
     if found.name == "bool" and colon:
         return _truth(name, notation)
     try:
-        return forms[f"{found.name}{colon}{notation.strip().lower()}"]
+        return field_formats[f"{found.name}{colon}{notation.strip().lower()}"]
     except KeyError:
-        raise UnknownType(type=name, types=", ".join(forms)) from None
+        raise UnknownType(type=name, types=", ".join(field_formats)) from None
 
 
-def _truth(name: str, notation: str) -> Form:
+def _truth(name: str, notation: str) -> FieldFormat:
     """Make the form of truth values that are written in words of their own."""
     yes, slash, no = notation.partition("/")
     words = [[word.strip() for word in side.split(",") if word.strip()] for side in (yes, no)]
     if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*notation}:
-        raise UnknownType(type=name, types=", ".join(forms))
+        raise UnknownType(type=name, types=", ".join(field_formats))
     true, false = (", ".join(literal(word) for word in side) for side in words)
-    return Form(
+    return FieldFormat(
         kind=field_types["bool"],
         notation=notation,
         infers=((),),

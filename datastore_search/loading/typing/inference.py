@@ -27,11 +27,11 @@ from ...exceptions.loads import (
 )
 from ...field_types import FieldType
 from ..readers.staging import FAULTS, STAGED, Table, kept_literal, literal
-from .explanations import reasons_for_text
-from .field_formats import EITHER, TEXT, Form, chosen_form, forms
-from .matching import conditions_held, forms_that_fit, holds_for_all
+from .explanations import explain_text_columns
+from .field_formats import FORMAT_SEPARATOR, TEXT, FieldFormat, field_formats, parse_field_format
+from .matching import find_conditions_met, is_met_by_all_values, match_formats
 from .options import LoadOptions
-from .schema import schema_of
+from .schema import parse_table_schema
 
 #: Groups of figures that are all as long as this are telephone numbers rather than amounts.
 _CODE_LETTERS = 9
@@ -46,7 +46,7 @@ class Decision:
     was asked for.  ``remark`` is what a person should know in any case.
     """
 
-    form: Form
+    form: FieldFormat
     chosen: bool = False
     told: bool = False
     reason: Remark | None = None
@@ -58,7 +58,9 @@ class Decision:
         return self.form.kind
 
 
-def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tuple[Decision, ...]:
+def decide_formats(
+    table: Table, options: LoadOptions, *, explain: bool = False
+) -> tuple[Decision, ...]:
     """
     Give each field its form: the chosen one, the file's own, or the narrowest that fits all values.
 
@@ -73,7 +75,7 @@ def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tupl
     _empty_nulls(table, options.nulls)
     found = _chosen(table, options)
     found |= _told(table, [column for column in table.columns if column not in found])
-    read = forms_that_fit(table, [column for column in table.columns if column not in found])
+    read = match_formats(table, [column for column in table.columns if column not in found])
     found |= {
         column: _decision(table, column, read.get(column, ()), options)
         for column in table.columns
@@ -84,19 +86,19 @@ def decide(table: Table, options: LoadOptions, *, explain: bool = False) -> tupl
     return tuple(found[column] for column in table.columns)
 
 
-def remarks_on_types(
+def collect_type_notices(
     table: Table, options: LoadOptions, decisions: Iterable[Decision]
 ) -> tuple[Remark, ...]:
     """Say what a person should know of the types of a file, beside the remarks of the table."""
-    unknown = [name for name in options.wanted_types if _column(table, name) is None]
+    unknown = [name for name in options.requested_types if _column(table, name) is None]
     return (
-        *schema_of(options.schema).remarks,
+        *parse_table_schema(options.schema).remarks,
         *(TypeNotApplied(field=name) for name in unknown),
         *(decision.remark for decision in decisions if decision.remark),
     )
 
 
-def longest_values(table: Table) -> list[int]:
+def measure_longest_values(table: Table) -> list[int]:
     """Measure the longest value of each field, in bytes."""
     longest = ", ".join(f"max(strlen({column}))" for column in table.columns)
     found = table.connection.execute(f"SELECT {longest} FROM {table.relation}").fetchone()
@@ -143,8 +145,8 @@ def _column(table: Table, name: str) -> str | None:
 def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
     """Take the types that were chosen, for this load or before, and note what does not fit them."""
     wanted = {
-        column: [chosen_form(name) for name in said.split(EITHER)]
-        for name, said in options.wanted_types.items()
+        column: [parse_field_format(name) for name in said.split(FORMAT_SEPARATOR)]
+        for name, said in options.requested_types.items()
         if (column := _column(table, name))
     }
     found = {}
@@ -155,7 +157,7 @@ def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
     return found
 
 
-def _fitting_most(table: Table, column: str, choices: Sequence[Form]) -> Form:
+def _fitting_most(table: Table, column: str, choices: Sequence[FieldFormat]) -> FieldFormat:
     """Choose the first of the forms that most values are of."""
     counts = ", ".join(f"count_if({FieldType.over(form.accepts, column)})" for form in choices)
     found = table.connection.execute(
@@ -169,9 +171,13 @@ def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
     """Take the types that the file gives, where all values are of them; text is looked into."""
     tells = dict(zip(table.columns, table.tells, strict=True))
     told = {
-        column: forms[tell] for column in columns if (tell := tells[column]) not in {None, "text"}
+        column: field_formats[tell]
+        for column in columns
+        if (tell := tells[column]) not in {None, "text"}
     }
-    held = conditions_held(table, STAGED, {column: [form.accepts] for column, form in told.items()})
+    held = find_conditions_met(
+        table, STAGED, {column: [form.accepts] for column, form in told.items()}
+    )
     return {
         column: Decision(form, told=True)
         for column, form in told.items()
@@ -179,7 +185,7 @@ def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
     }
 
 
-def _note_misfits(table: Table, column: str, form: Form) -> None:
+def _note_misfits(table: Table, column: str, form: FieldFormat) -> None:
     """Make faults of the values that are not of the form somebody chose."""
     fault = kept_literal(UnfitValue(type=form.title).kept())
     table.connection.execute(
@@ -192,7 +198,9 @@ def _note_misfits(table: Table, column: str, form: Form) -> None:
 # What the values say ------------------------------------------------------------------------------
 
 
-def _decision(table: Table, column: str, read: Sequence[Form], options: LoadOptions) -> Decision:
+def _decision(
+    table: Table, column: str, read: Sequence[FieldFormat], options: LoadOptions
+) -> Decision:
     """Choose the form of a field among those that all its values are of."""
     if not read:
         return Decision(TEXT)
@@ -202,7 +210,7 @@ def _decision(table: Table, column: str, read: Sequence[Form], options: LoadOpti
 
 
 def _between_rivals(
-    table: Table, column: str, rivals: Sequence[Form], options: LoadOptions
+    table: Table, column: str, rivals: Sequence[FieldFormat], options: LoadOptions
 ) -> Decision:
     """Leave a field as text that can be read in two ways, unless the order of dates is chosen."""
     for form in rivals:
@@ -223,7 +231,7 @@ _HAS_COMMA = "contains({v}, ',')"
 _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
 
 
-def _doubted(table: Table, column: str, form: Form) -> Decision:
+def _doubted(table: Table, column: str, form: FieldFormat) -> Decision:
     """Take a form, but say so where its figures may be meant in another way."""
     name = _name(table, column)
     if form.notation == "spaced" and _are_codes(table, column):
@@ -231,7 +239,7 @@ def _doubted(table: Table, column: str, form: Form) -> Decision:
             field=name, value=_example(table, column, "true"), other=form.name
         )
         return Decision(TEXT, reason=remark, remark=remark)
-    if form is forms["numeric"] and holds_for_all(table, column, _LIKE_THOUSANDS):
+    if form is field_formats["numeric"] and is_met_by_all_values(table, column, _LIKE_THOUSANDS):
         value = _example(table, column, "contains({v}, '.')")
         return Decision(form, remark=MaybeThousands(field=name, value=value, other="int4:comma"))
     return Decision(form)
@@ -259,7 +267,7 @@ def _example(table: Table, column: str, condition: str) -> str:
 def _explained(table: Table, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
     """Say of each decision why it was made."""
     unsaid = [c for c, made in decisions.items() if made.kind.is_text and not _said(made)]
-    reasons = reasons_for_text(table, unsaid)
+    reasons = explain_text_columns(table, unsaid)
     return {
         column: replace(made, reason=_said(made) or reasons.get(column))
         for column, made in decisions.items()

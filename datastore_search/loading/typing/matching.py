@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ...field_types import FieldType
 from ..readers.staging import STAGED, Table
-from .field_formats import TEXT, Family, Form, families
+from .field_formats import TEXT, FieldFormat, FormatGroup, format_groups
 
 #: Rows that are looked at before all others.
 _FIRST_ROWS = 20_000
@@ -23,10 +23,10 @@ _COLUMNS_AT_ONCE = 200
 _MOMENTS = frozenset({"date", "time", "timestamp"})
 
 #: The forms that all values of a field are of, by column: several if they are rivals.
-Found = dict[str, tuple[Form, ...]]
+Found = dict[str, tuple[FieldFormat, ...]]
 
 
-def forms_that_fit(table: Table, columns: Sequence[str]) -> Found:
+def match_formats(table: Table, columns: Sequence[str]) -> Found:
     """
     Find the forms that all values of each column are of.
 
@@ -41,11 +41,11 @@ def forms_that_fit(table: Table, columns: Sequence[str]) -> Found:
     return {column: look.read for column, look in later.items()} | _confirmed(table, start)
 
 
-def _tried(table: Table, column: str) -> tuple[Family, ...]:
+def _tried(table: Table, column: str) -> tuple[FormatGroup, ...]:
     """List the families that a field may be of."""
     if table.tells[table.columns.index(column)] != TEXT.name:
-        return families
-    return tuple(family for family in families if family.kinds <= _MOMENTS)
+        return format_groups
+    return tuple(family for family in format_groups if family.kinds <= _MOMENTS)
 
 
 Held = dict[str, frozenset[str]]
@@ -56,15 +56,15 @@ class _Look:
     """What some rows say of a column: the conditions that hold, and the families left by them."""
 
     held: frozenset[str]
-    left: tuple[Family, ...]
+    left: tuple[FormatGroup, ...]
 
     @property
-    def fitting(self) -> Family | None:
+    def fitting(self) -> FormatGroup | None:
         """Find the first family that all the values are of."""
         return next((family for family in self.left if family.read(self.held)), None)
 
     @property
-    def read(self) -> tuple[Form, ...]:
+    def read(self) -> tuple[FieldFormat, ...]:
         """Give the forms of that family."""
         return self.fitting.read(self.held) if self.fitting else ()
 
@@ -91,7 +91,7 @@ class _Look:
 
 
 def _looked_at(
-    table: Table, relation: str, tried: Mapping[str, Sequence[Family]]
+    table: Table, relation: str, tried: Mapping[str, Sequence[FormatGroup]]
 ) -> dict[str, _Look]:
     """
     Look at some rows: the cheap conditions first, the others where nothing else fits.
@@ -101,11 +101,11 @@ def _looked_at(
     first = {c: [way for family in tried[c] for way in family.first_ways] for c in tried}
     looks = {
         column: _Look(held, tuple(family for family in tried[column] if family.may_fit(held)))
-        for column, held in conditions_held(table, relation, first).items()
+        for column, held in find_conditions_met(table, relation, first).items()
     }
     for guarded in (False, True):
         asked = {c: ways for c, look in looks.items() if (ways := look.asks(guarded=guarded))}
-        for column, held in conditions_held(table, relation, asked).items():
+        for column, held in find_conditions_met(table, relation, asked).items():
             looks[column] = looks[column].told(held, guarded=guarded)
     return looks
 
@@ -114,7 +114,7 @@ def _confirmed(table: Table, start: Mapping[str, _Look]) -> Found:
     """Try on all rows what the first have left: the narrowest family, and where it fails others."""
     narrowest = {column: look.fitting for column, look in start.items() if look.fitting}
     asked = {c: [w for w in family.ways if w in start[c].held] for c, family in narrowest.items()}
-    held = conditions_held(table, STAGED, asked)
+    held = find_conditions_met(table, STAGED, asked)
     found = {column: family.read(held[column]) for column, family in narrowest.items()}
     others = {
         column: tuple(family for family in start[column].left if family is not narrowest[column])
@@ -125,7 +125,7 @@ def _confirmed(table: Table, start: Mapping[str, _Look]) -> Found:
     return found
 
 
-def conditions_held(table: Table, relation: str, tried: Mapping[str, Iterable[str]]) -> Held:
+def find_conditions_met(table: Table, relation: str, tried: Mapping[str, Iterable[str]]) -> Held:
     """
     Find the conditions that hold for all values of each column, among those tried on it.
 
@@ -158,7 +158,7 @@ def _held_together(
     }
 
 
-def holds_for_all(table: Table, column: str, condition: str) -> bool:
+def is_met_by_all_values(table: Table, column: str, condition: str) -> bool:
     """Ask whether all values meet a condition; most are refuted by the first rows."""
     start = f"(SELECT * FROM {STAGED} LIMIT {_FIRST_ROWS})"
     return all(

@@ -11,8 +11,8 @@ from typing import Any, Self
 from ...exceptions.loads import UnknownChoice, UnknownEncodingName
 from ...models import Mode, Resource
 from ..readers.options import ReadOptions
-from .field_formats import chosen_form
-from .schema import schema_of
+from .field_formats import parse_field_format
+from .schema import parse_table_schema
 
 
 class BadRowsChoice(StrEnum):
@@ -28,7 +28,7 @@ class LoadOptions(ReadOptions):
     The choices.  What is empty is found out from the file, or is the default.
 
     ``types`` gives fields, by name, a type and its notation (``text``, ``date``, ``date:dmy``);
-    ``usual_types`` are those that are kept, passed over where the file lacks the field; ``key``
+    ``saved_types`` are those that are kept, passed over where the file lacks the field; ``key``
     names the fields that no two records share (None: as the resource has it); ``date_order`` is
     ``dmy`` or ``mdy``, for fields that leave it open; ``schema`` is a Frictionless Table Schema;
     ``may_drop`` lets fields of the resource disappear, ``force`` loads a file that is the same as
@@ -37,7 +37,7 @@ class LoadOptions(ReadOptions):
 
     mode: str = Mode.REPLACE.value
     types: Mapping[str, str] = field(default_factory=dict)
-    usual_types: Mapping[str, str] = field(default_factory=dict)
+    saved_types: Mapping[str, str] = field(default_factory=dict)
     key: tuple[str, ...] | None = None
     bad_rows: str = BadRowsChoice.REFUSE.value
     date_order: str = ""
@@ -63,20 +63,20 @@ class LoadOptions(ReadOptions):
         return cls(**found)
 
     @property
-    def wanted_types(self) -> dict[str, str]:
+    def requested_types(self) -> dict[str, str]:
         """
         Map fields, by name or by the header's word, to the types they are to have.
 
         Several, of which the first that most values fit is taken, have ``|`` between them.
         """
-        return {**schema_of(self.schema).types, **self.usual_types, **self.types}
+        return {**parse_table_schema(self.schema).types, **self.saved_types, **self.types}
 
-    def lasting(self) -> Self:
+    def content_options(self) -> Self:
         """Give the choices that decide what is made of a file, the types all in one place."""
         return replace(
             self,
             types={},
-            usual_types={**self.usual_types, **self.types},
+            saved_types={**self.saved_types, **self.types},
             may_drop=False,
             force=False,
             anew=False,
@@ -85,13 +85,13 @@ class LoadOptions(ReadOptions):
 
 #: What is said for each load anew: what becomes of the records is no property of the file, the
 #: resource has its key itself, and its fields have their types.
-_SAID_ANEW = ("mode", "bad_rows", "key", "types", "usual_types", "may_drop", "force", "anew")
+_SAID_ANEW = ("mode", "bad_rows", "key", "types", "saved_types", "may_drop", "force", "anew")
 
 #: The orders of day and month.
 _DATE_ORDERS = ("dmy", "mdy")
 
 
-def effective(resource: Resource | None, options: LoadOptions) -> LoadOptions:
+def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOptions:
     """
     Say how a file is to be read: what the call says, over what the resource keeps.
 
@@ -103,7 +103,7 @@ def effective(resource: Resource | None, options: LoadOptions) -> LoadOptions:
     _check(options)
     kept = _kept(None if options.anew else resource)
     chosen = {} if options.anew else _chosen(resource)
-    schema = schema_of(options.schema)
+    schema = parse_table_schema(options.schema)
     said = {name: value for name, value in _reading(options).items() if value}
     return replace(
         options,
@@ -111,11 +111,11 @@ def effective(resource: Resource | None, options: LoadOptions) -> LoadOptions:
         skip=kept.skip if options.skip is None else options.skip,
         key=schema.key if options.key is None else options.key,
         nulls=options.nulls or schema.nulls or kept.nulls,
-        usual_types={**chosen, **options.usual_types},
+        saved_types={**chosen, **options.saved_types},
     )
 
 
-def keep(resource: Resource, options: LoadOptions) -> None:
+def save_options(resource: Resource, options: LoadOptions) -> None:
     """
     Keep the choices of a load that has succeeded for the next one: how files are read, the types.
 
@@ -124,7 +124,7 @@ def keep(resource: Resource, options: LoadOptions) -> None:
     lasting = replace(options, **{name: getattr(_PLAIN, name) for name in _SAID_ANEW})
     resource.options = lasting.kept()
     resource.save(update_fields=["options", "modified"])
-    schema = schema_of(options.schema)
+    schema = parse_table_schema(options.schema)
     changed = []
     for field_ in resource.fields.all():
         before = (field_.chosen, field_.label, field_.notes)
@@ -178,4 +178,4 @@ def _check(options: LoadOptions) -> None:
         except LookupError as error:
             raise UnknownEncodingName(encoding=options.encoding) from error
     for name in options.types.values():
-        chosen_form(name)
+        parse_field_format(name)

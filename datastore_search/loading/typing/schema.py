@@ -24,7 +24,7 @@ from ...exceptions.loads import (
     UnusableSchema,
 )
 from ...models import Resource
-from .field_formats import EITHER, chosen_form
+from .field_formats import FORMAT_SEPARATOR, parse_field_format
 
 #: The profile that written schemas follow.
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
@@ -37,7 +37,7 @@ _OWN_TYPE = "datastoreType"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class FieldDescription:
     """What a schema says of a field in words."""
 
     label: str = ""
@@ -53,7 +53,7 @@ class TableSchema:
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
-    described: Mapping[str, Described] = field(default_factory=dict)
+    described: Mapping[str, FieldDescription] = field(default_factory=dict)
     nulls: tuple[str, ...] = ()
     key: tuple[str, ...] | None = None
     remarks: tuple[Remark, ...] = ()
@@ -62,7 +62,7 @@ class TableSchema:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def schema_of(given: object) -> TableSchema:
+def parse_table_schema(given: object) -> TableSchema:
     """
     Read a Table Schema, a resource of a Data Package, or a Data Package of one resource.
 
@@ -129,8 +129,10 @@ def _field(given: object, place: int) -> Mapping[str, Any]:
     return given
 
 
-def _described(given: Mapping[str, Any]) -> Described:
-    return Described(given.get("title", "").strip()[:500], given.get("description", "").strip())
+def _described(given: Mapping[str, Any]) -> FieldDescription:
+    return FieldDescription(
+        given.get("title", "").strip()[:500], given.get("description", "").strip()
+    )
 
 
 def _nulls(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ def _type(given: Mapping[str, Any], remarks: list[Remark]) -> str:
 
 def _known(name: str) -> str:
     try:
-        chosen_form(name)
+        parse_field_format(name)
     except UnknownType as error:
         raise UnusableSchema(reason=str(error)) from error
     return name
@@ -237,9 +239,9 @@ def _number_as(given: Mapping[str, Any], *kinds: str) -> str | None:
     if point not in {".", ","} or group not in _GROUPS or point == group:
         return None
     if point == "." and not group:
-        return EITHER.join(kinds)
+        return FORMAT_SEPARATOR.join(kinds)
     notation = "comma" if point == "," or group == "." else "point"
-    return EITHER.join(f"{kind}:{notation}" for kind in kinds if kind != "float8")
+    return FORMAT_SEPARATOR.join(f"{kind}:{notation}" for kind in kinds if kind != "float8")
 
 
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]
@@ -280,7 +282,7 @@ def _datetime(given: Mapping[str, Any]) -> str | None:
     if form == "any":
         return ""
     if form == "default":
-        return f"timestamp{EITHER}timestamptz"
+        return f"timestamp{FORMAT_SEPARATOR}timestamptz"
     if form.endswith(("%z", "Z")) and form.startswith("%Y-%m-%d"):
         return "timestamptz"
     return _moment(form, "timestamp")
@@ -352,7 +354,7 @@ _WRITTEN: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def table_schema(resource: Resource) -> dict[str, Any]:
+def build_table_schema(resource: Resource) -> dict[str, Any]:
     """Describe the fields of a resource, as a dump in CSV writes them, with ``_id`` first."""
     described: list[dict[str, Any]] = [{"name": _NUMBER, "type": "integer"}]
     # A resource that has been described knows its fields as of that moment.

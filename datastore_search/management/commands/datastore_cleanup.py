@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from datastore_search.loading.jobs import cleanup
-from datastore_search.loading.jobs.unserved import kept_tables
+from datastore_search.loading.jobs.unserved import list_kept_tables
 from datastore_search.models import Load
 
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)
             % {"count": count}
         )
-        for load_id, until in kept_tables(connections[router.db_for_write(Load)]).items():
+        for load_id, until in list_kept_tables(connections[router.db_for_write(Load)]).items():
             self.stdout.write(
                 _(
                     "The table of load %(load)s is kept until %(moment)s, for it was served and"

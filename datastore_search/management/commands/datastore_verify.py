@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading.jobs.verification import Verified, verify_records
+from datastore_search.loading.jobs.verification import RecordCount, verify_records
 
 
 class Command(BaseCommand):
@@ -29,7 +29,7 @@ class Command(BaseCommand):
         wrong = []
         for verified in verify_records():
             count += 1
-            if not verified.is_whole:
+            if not verified.is_complete:
                 wrong.append(verified)
                 self.stdout.write(_said(verified))
         if wrong:
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         )
 
 
-def _said(verified: Verified) -> str:
+def _said(verified: RecordCount) -> str:
     named = {
         "id": verified.resource.pk,
         "name": verified.resource.name,

@@ -21,9 +21,9 @@ from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
 from datastore_search.loading.jobs import LoadOptions, Progress
-from datastore_search.loading.jobs.queue import new_load, run
-from datastore_search.loading.publishing.preview import preview
-from datastore_search.loading.publishing.row_errors import write_report
+from datastore_search.loading.jobs.queue import create_load, run
+from datastore_search.loading.publishing.preview import build_preview
+from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import bring
 from datastore_search.loading.sources.folders import working_folder
 from datastore_search.management.load_arguments import add_choices, choices_from
@@ -98,7 +98,7 @@ class Command(BaseCommand):
         with working_folder() as folder:
             source = bring(wanted.what, folder)
             name = wanted.source if isinstance(wanted.what, Path) else source.name
-            found = preview(resource, source.path, choices, name=name)
+            found = build_preview(resource, source.path, choices, name=name)
         for line in written(found, choices):
             self.stdout.write(line)
         if found.refusal:
@@ -126,14 +126,14 @@ class Command(BaseCommand):
         report: TextIO | None,
     ) -> Load:
         path, url = (wanted.what, "") if isinstance(wanted.what, Path) else (None, wanted.what)
-        load = new_load(resource, choices, source=wanted.source, url=url)
+        load = create_load(resource, choices, source=wanted.source, url=url)
         silent = options["verbosity"] == 0 or options["if_changed"]
         try:
             with _bar(self.stderr, wanted.source, silent=silent) as progress:
                 run(load, path, progress=progress)
         finally:
             if report:
-                report.writelines(write_report(load, get_language() or "en"))
+                report.writelines(write_row_error_report(load, get_language() or "en"))
         return load
 
     def _tell(self, load: Load) -> None:

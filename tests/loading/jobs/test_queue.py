@@ -38,8 +38,8 @@ from datastore_search.loading.jobs import (
     retry,
     submit,
 )
-from datastore_search.loading.jobs.failures import is_gone
-from datastore_search.loading.jobs.monitor import Watch
+from datastore_search.loading.jobs.failures import is_connection_lost
+from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.loading.sources import files as sources
 from datastore_search.models import Load, LoadState, Resource, upload_storage
 from datastore_search.signals import load_failed, resource_loaded
@@ -263,7 +263,7 @@ def test_what_duckdb_is_doing_is_interrupted(
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
     monkeypatch.setattr(
-        "datastore_search.loading.jobs.queue.load_table", lambda _c, _l, t, *_: endless(t)
+        "datastore_search.loading.jobs.queue.publish_table", lambda _c, _l, t, *_: endless(t)
     )
 
     with pytest.raises(LoadCancelled):
@@ -287,14 +287,14 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
     before = resource.current_load_id
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
-    enters = Watch.enters
+    enters = JobMonitor.enter_state
 
-    def cancelled(watch: Watch, state: LoadState) -> None:
+    def cancelled(watch: JobMonitor, state: LoadState) -> None:
         if state == LoadState.READY:
             Load.objects.filter(pk=watch.load.pk).update(cancelling=True)
         enters(watch, state)
 
-    monkeypatch.setattr(Watch, "enters", cancelled)
+    monkeypatch.setattr(JobMonitor, "enter_state", cancelled)
 
     with pytest.raises(LoadCancelled):
         load_file(resource, path, options=LoadOptions(may_drop=True))
@@ -382,7 +382,7 @@ def raised(error: Exception, cause: Exception) -> Exception:
 def test_a_database_that_went_away_is_told_from_one_that_refuses(
     error: Exception, gone: bool
 ) -> None:
-    assert is_gone(error) is gone
+    assert is_connection_lost(error) is gone
 
 
 def test_a_connection_that_is_ended_fails_the_load_and_no_more(
@@ -598,7 +598,7 @@ def test_the_upload_of_a_failed_load_is_kept_for_some_days(
 def test_a_draft_that_nobody_comes_back_to_is_deleted(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
-    draft = queue.new_load(
+    draft = queue.create_load(
         resource, LoadOptions(), source="x", file=upload(), state=LoadState.DRAFT
     )
     cleanup()

@@ -9,7 +9,7 @@ import pytest
 
 from datastore_search.exceptions.loads import UnknownChoice
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.publishing.preview import Preview, preview
+from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
 from ...builders import make_resource
@@ -20,7 +20,7 @@ def preview_of(
 ) -> Preview:
     path = folder / "file.csv"
     path.write_text(text)
-    return preview(resource, path, LoadOptions(**options))
+    return build_preview(resource, path, LoadOptions(**options))
 
 
 def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def test_rows_that_were_left_out_are_not_profiled(db: None) -> None:
 def test_the_histogram_has_twenty_bins_at_most() -> None:
     for span in (1e-9, 0.3, 1, 7, 19, 20, 21, 99, 12_345, 1e15, 1e300):
         for low in (-1e5, -0.3, 0, 3.7):
-            bounds = bins.bounds_of_numbers(low, low + span, whole=False)
+            bounds = bins.compute_number_bounds(low, low + span, whole=False)
             if low + span == low:
                 continue
             assert 2 <= len(bounds) <= bins.BINS_MOST + 1
@@ -227,7 +227,7 @@ def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
         datetime(2031, 5, 1, tzinfo=UTC),
         datetime.max.replace(tzinfo=UTC),
     ):
-        bounds = bins.bounds_of_days(low, high, whole_days=False)
+        bounds = bins.compute_date_bounds(low, high, whole_days=False)
         assert 2 <= len(bounds) <= bins.BINS_MOST + 1
         assert bounds[0] <= low
         assert bounds == sorted(set(bounds))

@@ -234,7 +234,7 @@ def test_what_only_postgresql_refuses_is_named_by_line(
     db: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     resource = loaded('a,j\n0,"{}"\n', types={"j": "json"})
-    monkeypatch.setattr(pipeline, "note_refused", lambda *_given: None)
+    monkeypatch.setattr(pipeline, "record_unstorable_values", lambda *_given: None)
 
     with pytest.raises(UnstorableRecord) as refusal:
         load(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
@@ -248,7 +248,7 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
     with pytest.raises(BadRows):
         load(resource, 'n\n"=1+1"\n"a, ""b"""\n"+84"\n', types={"n": "bool"})
 
-    pieces = report.write_report(failed_load(resource), "vi")
+    pieces = report.write_row_error_report(failed_load(resource), "vi")
     text = "".join(pieces)
 
     assert text.startswith("\ufeff")
@@ -271,7 +271,7 @@ def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> N
         load(resource, "n\nx\n", types={"n": "bool"})
 
     with translation.override("fr"):
-        for _piece in report.write_report(failed_load(resource), "vi"):
+        for _piece in report.write_row_error_report(failed_load(resource), "vi"):
             assert translation.get_language() == "fr"
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from datastore_search.loading.publishing.rows import batches_of
+from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.readers.files import read_file
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.readers.staging import STAGED, Table, stage
@@ -47,6 +47,6 @@ def records_of(table: Table, decisions: Sequence[Decision]) -> list[dict[str, An
     """Give the records that would be stored; numbers are their texts."""
     return [
         json.loads(text, parse_int=str, parse_float=str)
-        for batch in batches_of(table, decisions)
+        for batch in render_rows(table, decisions)
         for _line, text in batch
     ]

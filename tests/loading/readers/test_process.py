@@ -276,7 +276,7 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
 ) -> None:
     stand_in.write_text("import time; time.sleep(600)")
     resource = Resource.objects.create(name="slow")
-    load = queue.new_load(resource, OPTIONS, source="file.csv")
+    load = queue.create_load(resource, OPTIONS, source="file.csv")
     _later(lambda: Load.objects.filter(pk=load.pk).update(cancelling=True))
     began = monotonic()
 
@@ -292,17 +292,17 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
 def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_in: Path) -> None:
     stand_in.write_text("import time; time.sleep(600)")
     resource = Resource.objects.create(name="slow")
-    load = queue.new_load(
+    load = queue.create_load(
         resource,
         OPTIONS,
         source="file.csv",
         file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
         state=LoadState.DRAFT,
     )
-    _later(lambda: drafts.discard(Load.objects.get(pk=load.pk)))
+    _later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
     began = monotonic()
 
-    drafts.look(load)
+    drafts.preview_draft(load)
 
     assert monotonic() - began < 60
     assert not Load.objects.filter(pk=load.pk).exists()

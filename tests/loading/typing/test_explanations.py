@@ -9,7 +9,7 @@ import pytest
 from datastore_search.exceptions.loads import Remark
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.typing import explanations as reasons
-from datastore_search.loading.typing.inference import decide, remarks_on_types
+from datastore_search.loading.typing.inference import collect_type_notices, decide_formats
 
 from ..readers.staging import staged
 
@@ -17,7 +17,7 @@ from ..readers.staging import staged
 def reason_for(values: Sequence[str | None]) -> str:
     """Give the reason for a column of text; nothing if there is none to give."""
     with staged({"x": values}) as table:
-        (decision,) = decide(table, LoadOptions(), explain=True)
+        (decision,) = decide_formats(table, LoadOptions(), explain=True)
         assert decision.form.name == "text"
         return str(decision.reason or "")
 
@@ -124,13 +124,13 @@ def test_a_plain_load_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(reasons, "_fits", None)
 
     with staged({"x": ["007"]}) as table:
-        assert decide(table, LoadOptions())[0].reason is None
+        assert decide_formats(table, LoadOptions())[0].reason is None
 
 
 def test_what_cannot_be_told_is_remarked_without_being_asked() -> None:
     with staged({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
-        options = LoadOptions(usual_types={"lost": "int4"})
-        said = remarks_on_types(table, options, decide(table, options))
+        options = LoadOptions(saved_types={"lost": "int4"})
+        said = collect_type_notices(table, options, decide_formats(table, options))
 
     revived = [str(Remark.revived(remark.kept())) for remark in said]
     assert revived == [
@@ -155,7 +155,7 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
         "empty": [None, None],
     }
     with staged(columns, tells=("float8", "int4", "text", "text", "bool")) as table:
-        decisions = decide(table, LoadOptions(), explain=True)
+        decisions = decide_formats(table, LoadOptions(), explain=True)
 
     assert [decision.form.name for decision in decisions] == [
         "float8", "text", "text", "date", "bool",
@@ -165,11 +165,11 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
 
 def test_a_choice_outdoes_what_the_file_says() -> None:
     with staged({"a": ["1"]}, tells=("int4",)) as table:
-        (decision,) = decide(table, LoadOptions(types={"a": "text"}))
+        (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
 
     assert (decision.form.name, decision.chosen) == ("text", True)
 
 
 def test_a_field_may_be_named_by_the_words_of_the_header() -> None:
     with staged({"a_2": ["1"]}, labels=("a",)) as table:
-        assert decide(table, LoadOptions(types={"a": "text"}))[0].form.name == "text"
+        assert decide_formats(table, LoadOptions(types={"a": "text"}))[0].form.name == "text"

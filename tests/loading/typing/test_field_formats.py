@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from datastore_search.exceptions.loads import UnknownType
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.staging import FAULTS
-from datastore_search.loading.typing.field_formats import chosen_form, forms
-from datastore_search.loading.typing.inference import decide
+from datastore_search.loading.typing.field_formats import field_formats, parse_field_format
+from datastore_search.loading.typing.inference import decide_formats
 
 from ..readers.staging import records_of, staged
 from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
@@ -27,7 +27,7 @@ thorough = settings(max_examples=40, deadline=None, suppress_health_check=[Healt
 def read(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
     """Give the form of a column, and what is stored of its values."""
     with staged({"x": values}) as table:
-        (decision,) = decide(table, LoadOptions(**options))
+        (decision,) = decide_formats(table, LoadOptions(**options))
         return decision.form.name, [record["x"] for record in records_of(table, [decision])]
 
 
@@ -137,11 +137,11 @@ def _written(write: Any, values: list[Any]) -> list[str] | None:
     return [write(value) for value in values]
 
 
-@pytest.mark.parametrize("name", forms)
+@pytest.mark.parametrize("name", field_formats)
 def test_every_form_can_be_chosen_and_says_what_it_is(name: str) -> None:
-    form = chosen_form(name)
+    form = parse_field_format(name)
 
-    assert form is forms[name]
+    assert form is field_formats[name]
     assert str(form.title).startswith(form.kind.name)
     assert read([""], types={"x": name}) == (name, ["" if name == "text" else None])
 
@@ -193,7 +193,7 @@ def test_a_chosen_form_takes_what_it_can_read(
 )
 def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str) -> None:
     with staged({"x": [value]}) as table:
-        decide(table, LoadOptions(types={"x": name}))
+        decide_formats(table, LoadOptions(types={"x": name}))
 
         assert table.connection.execute(f"SELECT line, field, value FROM {FAULTS}").fetchall() == [
             (2, "x", value)
@@ -210,7 +210,7 @@ def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
         for year, month, day in product(years, range(14), range(33))
     }
     with staged({"x": list(given.values())}) as table:
-        decide(table, LoadOptions(types={"x": f"date:{order}"}))
+        decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
         faults = table.connection.execute(f"SELECT value FROM {FAULTS}").fetchall()
 
     assert {value for (value,) in faults} == {
@@ -229,4 +229,4 @@ def _is_day(year: int, month: int, day: int) -> bool:
 @pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
 def test_an_unknown_notation_is_refused(name: str) -> None:
     with pytest.raises(UnknownType):
-        chosen_form(name)
+        parse_field_format(name)

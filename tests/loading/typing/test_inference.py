@@ -11,9 +11,9 @@ import pytest
 from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, UnknownTypeField
 from datastore_search.field_types import field_type, field_types
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.publishing.rows import batches_of
+from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.typing import matching as fitting
-from datastore_search.loading.typing.inference import decide
+from datastore_search.loading.typing.inference import decide_formats
 
 from ..readers.staging import opened
 
@@ -24,8 +24,8 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
     path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
     options = LoadOptions(types={"x": chosen} if chosen else {})
     with opened(path, options) as table:
-        decisions = decide(table, options)
-        texts = [text for batch in batches_of(table, decisions) for _line, text in batch]
+        decisions = decide_formats(table, options)
+        texts = [text for batch in render_rows(table, decisions) for _line, text in batch]
     return decisions[0].kind.name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
 
 
@@ -158,7 +158,7 @@ def test_what_the_first_rows_look_like_decides_nothing(
     for rows in (fitting._FIRST_ROWS, 10 * MANY):
         monkeypatch.setattr(fitting, "_FIRST_ROWS", rows)
         with opened(path, LoadOptions()) as table:
-            found.append([each.kind.name for each in decide(table, LoadOptions())])
+            found.append([each.kind.name for each in decide_formats(table, LoadOptions())])
 
     assert found == [[kind, "int4"]] * 2
 
@@ -228,7 +228,7 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
     path.write_text(f"x,last\n,.\n,.\n{value},.\n")
     options = LoadOptions(types={"x": chosen})
     with opened(path, options) as table:
-        decide(table, options)
+        decide_formats(table, options)
         faults = table.connection.execute("SELECT line, field, kept FROM faults").fetchall()
 
     assert [fault[:2] for fault in faults] == [(4, "x")]
@@ -248,7 +248,7 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
     for chosen, failure in failures:
         options = LoadOptions(types=chosen)
         with opened(path, options) as table, pytest.raises(failure):
-            decide(table, options)
+            decide_formats(table, options)
 
 
 def test_every_type_can_be_chosen(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from datastore_search.exceptions.loads import (
     UnknownType,
     UnusableSchema,
 )
-from datastore_search.loading.jobs import LoadOptions, effective, load_file
+from datastore_search.loading.jobs import LoadOptions, load_file, resolve_options
 from datastore_search.models import Load, Resource
 
 FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
@@ -165,14 +165,14 @@ def test_a_choice_that_there_is_not_is_refused(
     options: dict[str, Any], failure: type[LoadFailed], message: str
 ) -> None:
     with pytest.raises(failure) as refusal:
-        effective(None, LoadOptions(**options))
+        resolve_options(None, LoadOptions(**options))
 
     assert str(refusal.value).startswith(message)
 
 
 def test_effective_options_are_effective_again(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
-    once = effective(resource, LoadOptions(types={"n": "int8"}))
+    once = resolve_options(resource, LoadOptions(types={"n": "int8"}))
 
-    assert effective(resource, once) == once
+    assert resolve_options(resource, once) == once
     assert LoadOptions.revived(once.kept()) == once

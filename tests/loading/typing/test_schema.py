@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.exceptions.loads import UnusableSchema
-from datastore_search.loading.typing.field_formats import chosen_form
-from datastore_search.loading.typing.schema import Described, schema_of
+from datastore_search.loading.typing.field_formats import parse_field_format
+from datastore_search.loading.typing.schema import FieldDescription, parse_table_schema
 
 
 def type_of(**field: Any) -> str:
     """Give the form of a field; “?” where it cannot be held, nothing where the values decide."""
-    read = schema_of({"fields": [{"name": "x", **field}]})
+    read = parse_table_schema({"fields": [{"name": "x", **field}]})
     return "?" if read.remarks else read.types.get("x", "")
 
 
@@ -80,7 +80,7 @@ def test_each_type_and_format_is_read_as_a_form(field: dict[str, Any], form: str
 
 
 def test_a_schema_tells_titles_missing_values_and_a_key() -> None:
-    read = schema_of(
+    read = parse_table_schema(
         {
             "fields": [
                 {"name": "a", "title": " A ", "description": "About a"},
@@ -91,7 +91,7 @@ def test_a_schema_tells_titles_missing_values_and_a_key() -> None:
         }
     )
 
-    assert read.described == {"a": Described("A", "About a"), "b": Described()}
+    assert read.described == {"a": FieldDescription("A", "About a"), "b": FieldDescription()}
     assert read.nulls == ("NA", "-")
     assert read.key == ("a", "b")
 
@@ -100,11 +100,11 @@ def test_a_schema_is_found_in_a_data_package() -> None:
     schema = {"fields": [{"name": "a", "type": "string"}]}
 
     for package in ({"schema": schema}, {"resources": [{"name": "r", "schema": schema}]}):
-        assert schema_of(package) == schema_of(schema)
+        assert parse_table_schema(package) == parse_table_schema(schema)
 
 
 def test_what_is_not_kept_is_said() -> None:
-    said = schema_of(
+    said = parse_table_schema(
         {
             "fields": [
                 {"name": "a", "constraints": {"required": True}, "missingValues": ["x"]},
@@ -148,12 +148,12 @@ SCHEMAS = st.fixed_dictionaries(
 @given(JSON | SCHEMAS)
 def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
     try:
-        read = schema_of(given)
+        read = parse_table_schema(given)
     except UnusableSchema:
         return
     for said in read.types.values():
         for name in said.split("|"):
-            chosen_form(name)
+            parse_field_format(name)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +188,6 @@ def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
 )
 def test_a_malformed_schema_is_refused(given: object, reason: str) -> None:
     with pytest.raises(UnusableSchema) as refusal:
-        schema_of(given)
+        parse_table_schema(given)
 
     assert str(refusal.value).startswith(f"The table schema cannot be used: {reason}")
