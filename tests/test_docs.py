@@ -26,21 +26,21 @@ from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.api.envelope import _TYPES, FAULTS_SAID
 from datastore_search.api.parameter_types import (
     MAX_ALIASES,
+    MAX_FULL_TEXT_LENGTH,
     MAX_INDEXES,
     MAX_NAMES,
-    MAX_QUESTION_LENGTH,
     MAX_SORT_FIELDS,
     MAX_TEXT_LENGTH,
 )
 from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
-from datastore_search.filters.full_text import MAX_QUESTION_FIELDS, MAX_WORDS
+from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (
-    DEPTH_MOST,
+    MAX_DEPTH,
+    MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
-    OPERATIONS_MOST,
     OPERATORS,
 )
 from datastore_search.loading.typing.schema import parse_table_schema
@@ -376,11 +376,11 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
     [
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_MAX` ({conf.LIMIT_MAX:,})"),
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_DEFAULT` ({conf.LIMIT_DEFAULT})"),
-        (SEARCH, f"at most {MAX_QUESTION_LENGTH:,} letters"),
+        (SEARCH, f"at most {MAX_FULL_TEXT_LENGTH:,} letters"),
         (SEARCH, f"{MAX_NAMES:,} names"),
         (SEARCH, f"{MAX_NAMES:,} keys, of {MAX_SORT_FIELDS} fields"),
         (SEARCH, f"at most {MAX_WORDS} words together"),
-        (SEARCH, f"There may be {MAX_QUESTION_FIELDS} members"),
+        (SEARCH, f"There may be {MAX_FULL_TEXT_FIELDS} members"),
         (SEARCH, f"a list counts as one operation | {MAX_VALUES:,} |"),
         (SEARCH, f"which no index answers | {MAX_TEXT_CONDITIONS} |"),
         (SEARCH, f"`DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES` ({conf.SEARCH_BODY_MAX_BYTES:,})"),
@@ -396,9 +396,9 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (WRITING, f"at most {MAX_ALIASES} that a call has set"),
         (WRITING, f"It has up to {MAX_ALIAS_LENGTH} letters"),
         (SEARCH, f"at most {FAULTS_SAID} messages"),
-        (SEARCH, f"objects of several members | {OPERATIONS_MOST} |"),
-        (SEARCH, f"objects of a group or list | {OPERATIONS_MOST - 1} |"),
-        (SEARCH, f"groups within each other | {DEPTH_MOST} |"),
+        (SEARCH, f"objects of several members | {MAX_OPERATIONS} |"),
+        (SEARCH, f"objects of a group or list | {MAX_OPERATIONS - 1} |"),
+        (SEARCH, f"groups within each other | {MAX_DEPTH} |"),
         (WRITING, f"{FIELDS_MOST:,} fields"),
         (WRITING, f"{ID_MOST:,}"),
     ],

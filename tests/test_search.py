@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from datastore_search.filters import AnyOf
+from datastore_search.filters import In
 from datastore_search.models import Resource
-from datastore_search.search import Query, relation_of
+from datastore_search.search import Query, build_relation
 from datastore_search.search.sql import Statements, Way
 
 from .builders import make_resource, page_of
@@ -32,21 +32,21 @@ def refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
 
 
 def plan_of(resource: Resource, query: Query, way: Way) -> str:
-    statement = Statements(relation_of(resource), query, refuse_all).page(way)
+    statement = Statements(build_relation(resource), query, refuse_all).page(way)
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
         return json.dumps(cursor.fetchone()[0])
 
 
 def test_few_matches_are_taken_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=100, filters=(AnyOf("kind", ("rare",)),)), Way.SORTED)
+    plan = plan_of(clustered, Query(limit=100, filters=(In("kind", ("rare",)),)), Way.SORTED)
 
     assert "_data_idx" in plan
     assert "_pkey" not in plan
 
 
 def test_many_matches_are_met_while_walking_the_key(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, filters=(AnyOf("kind", ("common",)),)), Way.WALKED)
+    plan = plan_of(clustered, Query(limit=5, filters=(In("kind", ("common",)),)), Way.WALKED)
 
     assert "_pkey" in plan
     assert '"Sort"' not in plan
@@ -70,11 +70,11 @@ def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> N
     [
         (Query(limit=2), [1, 2]),
         (Query(limit=2, offset=29_999), [30_000]),
-        (Query(limit=2, filters=(AnyOf("kind", ("rare",)),)), [29_901, 29_902]),
-        (Query(limit=2, filters=(AnyOf("kind", ("common",)),), offset=25_000), [25_001, 25_002]),
-        (Query(limit=1, filters=(AnyOf("kind", ("rare", "common")),), offset=29_899), [29_900]),
-        (Query(limit=2, filters=(AnyOf("n", tuple(range(0, 29_999, 1000))),)), [1, 1001]),
-        (Query(limit=2, filters=(AnyOf("_id", (7, 5, None, 2**70)),)), [5, 7]),
+        (Query(limit=2, filters=(In("kind", ("rare",)),)), [29_901, 29_902]),
+        (Query(limit=2, filters=(In("kind", ("common",)),), offset=25_000), [25_001, 25_002]),
+        (Query(limit=1, filters=(In("kind", ("rare", "common")),), offset=29_899), [29_900]),
+        (Query(limit=2, filters=(In("n", tuple(range(0, 29_999, 1000))),)), [1, 1001]),
+        (Query(limit=2, filters=(In("_id", (7, 5, None, 2**70)),)), [5, 7]),
         (Query(limit=9, q="29950"), [29_951]),
     ],
 )  # fmt: skip
@@ -88,7 +88,7 @@ def test_every_plan_gives_the_records_in_order(
 
 def test_the_total_is_exact(db: None, clustered: Resource) -> None:
     assert page_of(clustered, Query(limit=0)).total == 30_000
-    assert page_of(clustered, Query(limit=0, filters=(AnyOf("kind", ("rare",)),))).total == 100
+    assert page_of(clustered, Query(limit=0, filters=(In("kind", ("rare",)),))).total == 100
     assert page_of(clustered, Query(limit=0, q="word3")).total == 4286
     assert page_of(clustered, Query(limit=1, include_total=False)).total is None
 

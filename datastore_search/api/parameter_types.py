@@ -27,7 +27,7 @@ _INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{_DIGITS - 1}}}\s*")
 _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 
 #: Letters of a full-text query at most, and of the other texts, which are names.
-MAX_QUESTION_LENGTH = 10_000
+MAX_FULL_TEXT_LENGTH = 10_000
 MAX_TEXT_LENGTH = 200
 
 #: Names of a list at most: no table has so many fields.
@@ -162,12 +162,12 @@ class FullTextField(ParameterField):
         return self._short(str(data))
 
     def _short(self, text: str) -> str:
-        if len(text) > MAX_QUESTION_LENGTH:
-            self.fail("long", most=MAX_QUESTION_LENGTH)
+        if len(text) > MAX_FULL_TEXT_LENGTH:
+            self.fail("long", most=MAX_FULL_TEXT_LENGTH)
         return text
 
 
-class QuestionField(FullTextField):
+class FullTextQueryField(FullTextField):
     """A full-text query, or an object, or the JSON text of one: field → full-text query."""
 
     default_error_messages = {

@@ -25,13 +25,13 @@ from .parameter_types import (
     ChoiceField,
     FiltersField,
     FullTextField,
+    FullTextQueryField,
     GivenFiltersField,
     IgnoredField,
     NamesField,
     NaturalNumberField,
     ObjectField,
     ObjectsField,
-    QuestionField,
     RecordsField,
     ResourceIdField,
     SortField,
@@ -141,7 +141,7 @@ class SearchParameters(ResourceParameters):
     fields = NamesField()  # type: ignore[assignment] # the metaclass takes it out of the class
     sort = SortField()
     filters = FiltersField()
-    q = QuestionField()
+    q = FullTextQueryField()
     full_text = FullTextField()
     plain = BooleanField()
     language = TextField()

@@ -139,7 +139,7 @@ class TemporarilyUnavailable(DatastoreError):
     wait: ClassVar[int] = 1
 
 
-class UnsteadyResource(TemporarilyUnavailable):
+class TooManyRetries(TemporarilyUnavailable):
     message = _("The resource is being replaced over and over. Try again in a moment.")
 
 
@@ -240,7 +240,7 @@ class UnknownSortField(UnknownField):
     parameter = "sort"
 
 
-class UnknownQuestionField(UnknownField):
+class UnknownFullTextField(UnknownField):
     parameter = "q"
 
 
@@ -316,7 +316,7 @@ class SortOutsideFields(InvalidParameter):
     message = _("With “distinct”, “%(field)s” can be sorted by only when it is among “fields”.")
 
 
-class InvalidQuestion(InvalidParameter):
+class InvalidFullTextQuery(InvalidParameter):
     parameter = "q"
     message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
 
@@ -326,7 +326,7 @@ class TooManyWords(InvalidParameter):
     message = _("The full-text query has more than %(most)s words.")
 
 
-class TooManyQuestionFields(InvalidParameter):
+class TooManyFullTextFields(InvalidParameter):
     parameter = "q"
     message = _("The full-text query names more than %(most)s fields.")
 

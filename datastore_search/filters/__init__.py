@@ -5,25 +5,32 @@ What ``filters`` and ``q`` mean.
 ``questions`` a full-text query.  Names of fields and values only ever travel as parameters.
 """
 
-from .clauses import Clause, Types, all_of, key_of_field, key_of_value, meets
-from .full_text import MAX_WORDS, Question, has_too_many_words, questions_of
-from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
+from .clauses import (
+    Clause,
+    Types,
+    compile_conditions,
+    compile_field_key,
+    compile_value_key,
+    join_by_and,
+)
+from .full_text import MAX_WORDS, FullTextQuery, has_too_many_words, parse_full_text_query
+from .grammar import And, Comparison, Condition, In, Or, parse_filters
 
 __all__ = [
     "MAX_WORDS",
-    "AllOf",
-    "AnyOf",
+    "And",
     "Clause",
     "Comparison",
     "Condition",
-    "OneOf",
-    "Question",
+    "FullTextQuery",
+    "In",
+    "Or",
     "Types",
-    "all_of",
+    "compile_conditions",
+    "compile_field_key",
+    "compile_value_key",
     "has_too_many_words",
-    "key_of_field",
-    "key_of_value",
-    "meets",
+    "join_by_and",
     "parse_filters",
-    "questions_of",
+    "parse_full_text_query",
 ]

@@ -28,7 +28,7 @@ from ..exceptions import (
 from ..field_types import Cast, FieldType, Json, Operators, as_json, field_types, readings
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
-from .grammar import AllOf, AnyOf, Comparison, Condition, OneOf
+from .grammar import And, Comparison, Condition, In, Or
 
 #: Letters of a value that a message repeats.
 _LETTERS_SHOWN = 100
@@ -66,29 +66,29 @@ _NOTHING = Clause(sql.SQL("false"))
 _ANYTHING = Clause(sql.SQL("true"))
 
 
-def all_of(clauses: Iterable[Clause]) -> Clause:
+def join_by_and(clauses: Iterable[Clause]) -> Clause:
     """Join clauses by AND; none at all are always met."""
     return _joined(list(clauses), " AND ", _ANYTHING)
 
 
-def meets(conditions: Iterable[Condition], types: Types) -> Clause:
+def compile_conditions(conditions: Iterable[Condition], types: Types) -> Clause:
     """
     Say that all conditions hold.
 
     Raises: ``InvalidParameters``, everything that does not fit the fields and their types.
     """
     faults: list[InvalidParameter] = []
-    clause = _said(AllOf(tuple(conditions)), types, faults)
+    clause = _said(And(tuple(conditions)), types, faults)
     if faults:
         raise InvalidParameters(faults)
     return clause
 
 
 def _said(condition: Condition, types: Types, faults: list[InvalidParameter]) -> Clause:
-    if isinstance(condition, AllOf | OneOf):
+    if isinstance(condition, And | Or):
         clauses = [_said(member, types, faults) for member in condition.conditions]
-        if isinstance(condition, AllOf):
-            return all_of(clauses)
+        if isinstance(condition, And):
+            return join_by_and(clauses)
         return _joined(clauses, " OR ", _NOTHING)
     try:
         return _of_field(condition, types)
@@ -97,13 +97,13 @@ def _said(condition: Condition, types: Types, faults: list[InvalidParameter]) ->
         return _NOTHING
 
 
-def _of_field(condition: AnyOf | Comparison, types: Types) -> Clause:
+def _of_field(condition: In | Comparison, types: Types) -> Clause:
     if condition.field == "_id":
         return _of_id(condition, types.cast)
     if condition.field not in types.names:
         raise UnknownField(field=condition.field[:_LETTERS_SHOWN])
     kind = field_types[types.names[condition.field]]
-    if isinstance(condition, AnyOf):
+    if isinstance(condition, In):
         texts = _read(condition.field, kind, kind.equals, condition.values, types.cast)
         return _field_in(condition.field, kind, texts, types)
     return _compared(condition, kind, types)
@@ -160,7 +160,7 @@ def _equal(name: str, kind: FieldType, text: str) -> Clause:
     if not (kind.is_nested and text[:1] in "[{"):
         return contained
     # A list or an object also contains smaller ones.
-    return all_of([contained, Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])])
+    return join_by_and([contained, Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])])
 
 
 # Comparison ---------------------------------------------------------------------------------------
@@ -202,20 +202,20 @@ def _ordered(name: str, kind: FieldType, operator: str, value: Json, cast: Cast)
         return _NOTHING
     return Clause(
         sql.SQL("{field} {operator} {bound}").format(
-            field=key_of_field(kind),
+            field=compile_field_key(kind),
             operator=sql.SQL(_ORDERS[operator]),
-            bound=key_of_value(kind, sql.SQL("%s::jsonb")),
+            bound=compile_value_key(kind, sql.SQL("%s::jsonb")),
         ),
         [name, text],
     )
 
 
-def key_of_field(kind: FieldType) -> sql.Composed:
+def compile_field_key(kind: FieldType) -> sql.Composed:
     """Say by what a field is sorted and compared; its name is the one parameter."""
     return sql.SQL(kind.key).format(v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)"))
 
 
-def key_of_value(kind: FieldType, value: sql.Composable) -> sql.Composed:
+def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
     """Say by what a jsonb value is sorted and compared."""
     return sql.SQL(kind.key).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
 
@@ -236,9 +236,9 @@ def _refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
 # The key ------------------------------------------------------------------------------------------
 
 
-def _of_id(condition: AnyOf | Comparison, cast: Cast) -> Clause:
+def _of_id(condition: In | Comparison, cast: Cast) -> Clause:
     read = partial(_read, "_id", _ID_TYPE)
-    if isinstance(condition, AnyOf):
+    if isinstance(condition, In):
         return _id_in(read(_ID_TYPE.equals, condition.values, cast))
     operator, value = condition.operator, condition.value
     if operator == "isnull":

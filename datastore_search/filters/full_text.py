@@ -16,9 +16,9 @@ from psycopg import sql
 from ..exceptions import (
     InvalidParameter,
     InvalidParameters,
-    TooManyQuestionFields,
+    TooManyFullTextFields,
     TooManyWords,
-    UnknownQuestionField,
+    UnknownFullTextField,
 )
 from .clauses import Clause
 
@@ -26,11 +26,11 @@ from .clauses import Clause
 MAX_WORDS = 100
 
 #: Fields that a full-text query names at most: for each, the words of every match are made anew.
-MAX_QUESTION_FIELDS = 5
+MAX_FULL_TEXT_FIELDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class FullTextQuery:
     """
     A full-text query over all fields, or over one.
 
@@ -71,7 +71,7 @@ class Question:
     def _asked(self) -> Clause:
         if self.plain:
             return Clause(
-                sql.SQL("datastore_search_question(%s, %s::regconfig)"), [self.text, self.language]
+                sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [self.text, self.language]
             )
         text = unicodedata.normalize("NFC", self.text)
         asked = Clause(sql.SQL("to_tsquery(%s::regconfig, %s)"), [self.language, text])
@@ -92,27 +92,27 @@ class Question:
         )
 
 
-def questions_of(
+def parse_full_text_query(
     q: str, by_field: Mapping[str, str], *, language: str, plain: bool, names: Iterable[str]
-) -> tuple[Question, ...]:
+) -> tuple[FullTextQuery, ...]:
     """
     Make the questions of a search; all of them must be met.
 
     Raises: ``InvalidParameters`` for fields that are not among ``names``, and for too many fields
     or words.
     """
-    if len(by_field) > MAX_QUESTION_FIELDS:
-        raise InvalidParameters([TooManyQuestionFields(most=MAX_QUESTION_FIELDS)])
+    if len(by_field) > MAX_FULL_TEXT_FIELDS:
+        raise InvalidParameters([TooManyFullTextFields(most=MAX_FULL_TEXT_FIELDS)])
     known = {"_id", *names}
     faults: list[InvalidParameter] = [
-        UnknownQuestionField(field=name[:100]) for name in by_field if name not in known
+        UnknownFullTextField(field=name[:100]) for name in by_field if name not in known
     ]
     if has_too_many_words([q, *by_field.values()], plain=plain):
         faults.append(TooManyWords(most=MAX_WORDS))
     if faults:
         raise InvalidParameters(faults)
-    questions = [Question(q, language, plain)] if q else []
-    questions += [Question(text, language, plain, name) for name, text in by_field.items()]
+    questions = [FullTextQuery(q, language, plain)] if q else []
+    questions += [FullTextQuery(text, language, plain, name) for name, text in by_field.items()]
     return tuple(questions)
 
 

@@ -26,8 +26,8 @@ from ..exceptions import (
 from ..field_types import Json
 
 #: Operations in one ``filters`` at most, and groups within each other.
-OPERATIONS_MOST = 100
-DEPTH_MOST = 9
+MAX_OPERATIONS = 100
+MAX_DEPTH = 9
 
 #: Values in all lists of one ``filters`` at most.
 MAX_VALUES = 10_000
@@ -42,7 +42,7 @@ OPERATORS = (
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class In:
     """A field equals one of some values; none of none."""
 
     field: str
@@ -59,22 +59,22 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class And:
     """All conditions hold."""
 
     conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class Or:
     """At least one condition holds."""
 
     conditions: tuple[Condition, ...]
 
 
-Condition = AnyOf | Comparison | AllOf | OneOf
+Condition = In | Comparison | And | Or
 
-_GROUPS: Mapping[str, type[AllOf | OneOf]] = {"$and": AllOf, "$or": OneOf}
+_GROUPS: Mapping[str, type[And | Or]] = {"$and": And, "$or": Or}
 
 
 def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
@@ -88,7 +88,7 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     if isinstance(filters, Mapping):
         found = parser.root(filters)
     elif filters:
-        found = (OneOf(parser.alternatives(filters, depth=1)),)
+        found = (Or(parser.alternatives(filters, depth=1)),)
     parser.finish()
     return found
 
@@ -103,8 +103,8 @@ class _Parser:
         self._faults: list[InvalidParameter] = []
 
     def finish(self) -> None:
-        if self._operations > OPERATIONS_MOST:
-            self._faults.append(FiltersTooMany(most=OPERATIONS_MOST))
+        if self._operations > MAX_OPERATIONS:
+            self._faults.append(FiltersTooMany(most=MAX_OPERATIONS))
         if self._text_conditions > MAX_TEXT_CONDITIONS:
             self._faults.append(
                 TooManyTextConditions(most=MAX_TEXT_CONDITIONS, operators=", ".join(TEXT_OPERATORS))
@@ -133,8 +133,8 @@ class _Parser:
     def alternatives(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
         """Read a list of objects, the members of a group."""
         self._check_size(len(members))
-        if depth > DEPTH_MOST:
-            raise InvalidParameters([FiltersTooDeep(most=DEPTH_MOST)])
+        if depth > MAX_DEPTH:
+            raise InvalidParameters([FiltersTooDeep(most=MAX_DEPTH)])
         self._operations += 1
         found: list[Condition] = []
         for member in members:
@@ -143,14 +143,14 @@ class _Parser:
             elif member:  # CKAN passes over an empty one
                 conditions = self.members(member, depth)
                 self._operations += len(conditions) > 1
-                found.append(AllOf(conditions) if len(conditions) != 1 else conditions[0])
+                found.append(And(conditions) if len(conditions) != 1 else conditions[0])
         if all(member == {} for member in members):
             self._faults.append(EmptyCondition())
         return tuple(found)
 
     def _check_size(self, members: int) -> None:
-        if members >= OPERATIONS_MOST:
-            raise InvalidParameters([FiltersTooMany(most=OPERATIONS_MOST)])
+        if members >= MAX_OPERATIONS:
+            raise InvalidParameters([FiltersTooMany(most=MAX_OPERATIONS)])
 
     def _count_values(self, operand: object) -> None:
         """Count the values of a list, before any of them is looked at."""
@@ -176,18 +176,18 @@ class _Parser:
         self._count_values(condition)
         if not isinstance(condition, list):
             self._operations += 1
-            return [AnyOf(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
+            return [In(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
         plain = [value for value in condition if not isinstance(value, Mapping)]
         found: list[Condition] = []
         for each in condition:
             if isinstance(each, Mapping):
                 operated = self._operated(field, each)
-                found.append(AllOf(tuple(operated)) if len(operated) != 1 else operated[0])
+                found.append(And(tuple(operated)) if len(operated) != 1 else operated[0])
         if plain or not found:
             self._operations += 1
-            found.append(AnyOf(field, tuple(plain)))
+            found.append(In(field, tuple(plain)))
         self._operations += len(found) > 1
-        return found if len(found) == 1 else [OneOf(tuple(found))]
+        return found if len(found) == 1 else [Or(tuple(found))]
 
     def _operated(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
         """Read an object of operators, which must all hold."""
@@ -217,7 +217,7 @@ class _Parser:
 def _comparison(field: str, operator: str, operand: object) -> Condition:
     value: Json = operand  # type: ignore[assignment] # JSON has nothing else
     if operator == "in" and isinstance(operand, list):
-        return AnyOf(field, tuple(operand))
+        return In(field, tuple(operand))
     if operator == "eq":
-        return AnyOf(field, (value,))
+        return In(field, (value,))
     return Comparison(field, operator, value)

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
 from ..field_types import Json, as_json
-from ..filters import AllOf, AnyOf, Comparison, Condition, OneOf
+from ..filters import And, Comparison, Condition, In, Or
 from ..models import Resource
 from ..search import Query
 from .links import link
@@ -58,11 +58,11 @@ def filters_of(conditions: Sequence[Condition]) -> Mapping[str, Json]:
 def _said(condition: Condition) -> Mapping[str, Json]:
     """Say one condition as an object of one member."""
     match condition:
-        case AllOf():
+        case And():
             return {"$and": [_said(each) for each in condition.conditions]}
-        case OneOf():
+        case Or():
             return {"$or": [_said(each) for each in condition.conditions]}
-        case AnyOf():
+        case In():
             values = list(condition.values)
             among_objects = any(isinstance(value, Mapping) for value in values)
             return {_name(condition): {"in": values} if among_objects else values}
@@ -70,6 +70,6 @@ def _said(condition: Condition) -> Mapping[str, Json]:
             return {_name(condition): {condition.operator: condition.value}}
 
 
-def _name(condition: AnyOf | Comparison) -> str:
+def _name(condition: In | Comparison) -> str:
     """Double the dollar that a field's name begins with: a single one begins a group's."""
     return f"${condition.field}" if condition.field.startswith("$") else condition.field

@@ -23,7 +23,7 @@ from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
 from .. import storage
 from ..exceptions import InvalidParameters, TooManyWords, UnknownField
-from ..filters import MAX_WORDS, AnyOf, Types, has_too_many_words, meets
+from ..filters import MAX_WORDS, In, Types, compile_conditions, has_too_many_words
 from ..models import Field, Load, Resource
 from .links import Parameters
 
@@ -124,11 +124,11 @@ class RecordFilterSet(FilterSet):
         return str(self.form.cleaned_data["q"])
 
     @property
-    def conditions(self) -> tuple[AnyOf, ...]:
+    def conditions(self) -> tuple[In, ...]:
         """The conditions of a valid form."""
         values = self.form.cleaned_data
         return tuple(
-            AnyOf(self.filters[name].field_name, (values[name],))
+            In(self.filters[name].field_name, (values[name],))
             for name in self._fields()
             if values[name]
         )
@@ -266,6 +266,6 @@ def _check_type(name: str, types: Mapping[str, str], value: str) -> None:
     """
     cast = partial(storage.cast_texts, connections[router.db_for_read(Load)])
     try:
-        meets([AnyOf(name, (value,))], Types(types, cast))
+        compile_conditions([In(name, (value,))], Types(types, cast))
     except InvalidParameters as error:
         raise ValidationError(str(error)) from error

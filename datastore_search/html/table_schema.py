@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from ..clients import Client
 from ..exceptions import AccessDenied
 from ..loading.typing.schema import build_table_schema
-from ..search import Look, answer_from
+from ..search import ConsistentRead, with_consistent_read
 from ..validators import Validators
 from .views import PageView
 
@@ -26,10 +26,10 @@ class SchemaView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``.
         """
-        return answer_from(resource_id, self._answer, client=Client.of(request))
+        return with_consistent_read(resource_id, self._answer, client=Client.of(request))
 
-    def _answer(self, look: Look) -> HttpResponse:
-        resource = look.resource
+    def _answer(self, read: ConsistentRead) -> HttpResponse:
+        resource = read.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         validators = Validators.of(resource, self.request, vary=_VARY)

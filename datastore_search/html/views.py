@@ -31,7 +31,7 @@ from ..middleware import path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
-from ..search import Look, Page, Query, answer_from, search
+from ..search import ConsistentRead, Page, Query, search, with_consistent_read
 from ..validators import Unchanged, Validators, keep
 from .api_example import curl
 from .errors import ANTICIPATED, REFUSED, Failure, failure_of, refused
@@ -247,10 +247,10 @@ class ResourceView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownPage`` and what ``search`` raises.
         """
-        return answer_from(resource_id, self._answer, client=Client.of(request))
+        return with_consistent_read(resource_id, self._answer, client=Client.of(request))
 
-    def _answer(self, look: Look) -> HttpResponse:
-        resource = look.resource
+    def _answer(self, read: ConsistentRead) -> HttpResponse:
+        resource = read.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         validators = self._validators(resource)
@@ -263,7 +263,7 @@ class ResourceView(PageView):
             "resource": resource,
             "load": resource.current_load,
             "columns": columns_of(resource),
-            "field_notes": field_notes(resource, using=look.connection.alias),
+            "field_notes": field_notes(resource, using=read.connection.alias),
             "filters": filters,
             "filtered": any(name.startswith(PREFIX) for name, _value in parameters),
             "asked": bool(parameters),
@@ -280,7 +280,7 @@ class ResourceView(PageView):
             q=filters.q,
             filters=filters.conditions,
         )
-        with closing(search(look, query)) as found:
+        with closing(search(read, query)) as found:
             context |= self._found(resource, query, found, parameters, number)
         response = self.page("resource.html", context, private=resource.private)
         if validators:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from ..filters.grammar import (
-    DEPTH_MOST,
+    MAX_DEPTH,
+    MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
-    OPERATIONS_MOST,
     OPERATORS,
     TEXT_OPERATORS,
 )
 from .components import NULL, NUMBER, TEXT, TRUTH, VALUE, Schema, list_of, one_of, ref
 
 #: Members of one object or list at most.
-_MEMBERS_MOST = OPERATIONS_MOST - 1
+_MEMBERS_MOST = MAX_OPERATIONS - 1
 
 #: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
 _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
@@ -41,7 +41,7 @@ def schemas() -> dict[str, Schema]:
     return {
         "DatastoreFilters": {
             "description": "Conditions of which all must hold, or a list of such objects, of which"
-            f" one must hold. At most {OPERATIONS_MOST} operations, groups at most {DEPTH_MOST}"
+            f" one must hold. At most {MAX_OPERATIONS} operations, groups at most {MAX_DEPTH}"
             f" deep; a list of values is one operation. At most {MAX_VALUES:,} values in all"
             f" lists, and {MAX_TEXT_CONDITIONS} conditions with {', '.join(TEXT_OPERATORS)}.",
             **one_of(

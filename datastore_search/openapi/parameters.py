@@ -14,7 +14,7 @@ from typing import Any
 from ..api import parameter_types as types
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
-from ..filters.full_text import MAX_QUESTION_FIELDS
+from ..filters.full_text import MAX_FULL_TEXT_FIELDS
 from .components import (
     NATURAL,
     NULL,
@@ -43,7 +43,7 @@ _TEXT_TRUTH: Schema = {
     "description": "`true`, `yes`, `t`, `y` and `1` are true, in capitals too, all others false.",
 }
 #: Texts of more than this length are refused.
-_QUESTION: Schema = {"type": "string", "maxLength": types.MAX_QUESTION_LENGTH}
+_QUESTION: Schema = {"type": "string", "maxLength": types.MAX_FULL_TEXT_LENGTH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _objects(most: int) -> _Forms:
 _QUESTIONS: Schema = {
     "type": "object",
     "additionalProperties": TEXT,
-    "maxProperties": MAX_QUESTION_FIELDS,
+    "maxProperties": MAX_FULL_TEXT_FIELDS,
 }
 _NAME: Schema = {"type": "string", "maxLength": types.MAX_TEXT_LENGTH}
 _FILTERS = ref("DatastoreFilters")
@@ -88,7 +88,7 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.TextField: _Forms(one_of(_NAME, NUMBER, TRUTH, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
     types.FullTextField: _Forms(one_of(_QUESTION, NUMBER, TRUTH, NULL), _QUESTION),
-    types.QuestionField: _Forms(one_of(_QUESTION, _QUESTIONS, NUMBER, TRUTH, NULL), _QUESTION),
+    types.FullTextQueryField: _Forms(one_of(_QUESTION, _QUESTIONS, NUMBER, TRUTH, NULL), _QUESTION),
     types.FiltersField: _json_forms(_FILTERS),
     types.GivenFiltersField: _Forms(
         one_of(_FILTERS, {**_json_text(_FILTERS), "minLength": 1}),

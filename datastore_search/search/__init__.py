@@ -9,15 +9,15 @@ it on the way to the client.
 
 from __future__ import annotations
 
-from .consistency import Look, answer_from, at_one_moment, steadily
+from .consistency import ConsistentRead, open_snapshot, retry_if_stale, with_consistent_read
 from .plan import read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
-from .relations import Relation, relation_of
+from .relations import Relation, build_relation
 from .spooling import Spool
 
 __all__ = [
     "ID",
-    "Look",
+    "ConsistentRead",
     "NextPage",
     "Page",
     "Query",
@@ -25,20 +25,21 @@ __all__ = [
     "Relation",
     "SortKey",
     "Spool",
-    "answer_from",
-    "at_one_moment",
+    "build_relation",
+    "open_snapshot",
     "read_page",
-    "relation_of",
+    "retry_if_stale",
     "search",
-    "steadily",
+    "with_consistent_read",
 ]
 
 
-def search(look: Look, query: Query) -> Page:
+def search(look: ConsistentRead, query: Query) -> Page:
     """
     Find the records of a resource that match a query.
 
-    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``; ``Outdated``
-    when the resource must be read again, by ``answer_from``.
+    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
+    ``StaleVersion``
+    when the resource must be read again, by ``with_consistent_read``.
     """
     return read_page(look, look.relation, query)

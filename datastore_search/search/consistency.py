@@ -26,17 +26,17 @@ from .. import storage
 from ..clients import Client
 from ..conf import conf
 from ..exceptions import (
-    InvalidQuestion,
+    InvalidFullTextQuery,
     QueryTooSlow,
     ReadBlocked,
     RecordsMissing,
     TemporarilyUnavailable,
-    UnsteadyResource,
+    TooManyRetries,
 )
 from ..filters import Clause
 from ..models import Load, Resource, Version, as_id, canonical_name
 from .descriptions import Description, Descriptions, Key
-from .relations import Relation, relation_of
+from .relations import Relation, build_relation
 
 #: How often a resource is read again that is changed between two looks; the last look is a
 #: snapshot, which only the replacement of the whole table disturbs.
@@ -51,15 +51,15 @@ _descriptions = Descriptions(_MAX_DESCRIPTIONS)
 Answer = TypeVar("Answer")
 
 
-class Outdated(Exception):
+class StaleVersion(Exception):
     """The resource was changed, or its records replaced, between two looks; look again."""
 
 
-class MissingTable(Outdated):
+class MissingTable(StaleVersion):
     """The table of the records was not there: the resource was changed, or has lost it."""
 
 
-class Look:
+class ConsistentRead:
     """
     One look at a resource, by statements that see it as it is described.
 
@@ -105,14 +105,14 @@ class Look:
     def relation(self) -> Relation:
         """What is searched: the records of the resource."""
         if self._relation is None:
-            self._relation = relation_of(self.resource)
+            self._relation = build_relation(self.resource)
         return self._relation
 
     def rows(self, statement: Clause) -> list[tuple[Any, ...]]:
         """
         Run a statement and return its rows.
 
-        Raises: ``Outdated`` when it has seen another version.
+        Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
             return self._session.rows(statement.text, statement.parameters)
@@ -133,7 +133,7 @@ class Look:
 
         ``batch_rows`` and ``is_scan`` are those of ``storage.Session.texts``.
 
-        Raises: ``Outdated`` when it has seen another version.
+        Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
             return self._session.texts(
@@ -167,7 +167,7 @@ class Look:
         """
         Make sure that the resource is still what its description says.
 
-        Raises: ``Outdated``.
+        Raises: ``StaleVersion``.
         """
         if not self._verified:
             self._compare(self._read())
@@ -182,7 +182,7 @@ class Look:
 
     def _compare(self, found: str | None) -> None:
         if found != self.resource.version:
-            raise Outdated
+            raise StaleVersion
         self._verified = True
 
 
@@ -195,9 +195,9 @@ def _with(version: Clause, statement: Clause) -> tuple[sql.Composable, list[Any]
 # Answers ------------------------------------------------------------------------------------------
 
 
-def answer_from(
+def with_consistent_read(
     name: uuid.UUID | str,
-    answer: Callable[[Look], Answer],
+    answer: Callable[[ConsistentRead], Answer],
     *,
     client: Client | None = None,
     as_snapshot: bool = False,
@@ -209,7 +209,7 @@ def answer_from(
     when the resource is changed meanwhile.  ``client`` is who asks; None is the program itself.
     ``as_snapshot`` is for what cannot say which version it has seen, such as a COPY.
 
-    Raises: ``UnknownResource``; ``RecordsMissing``; ``UnsteadyResource``; ``QueryTooSlow``;
+    Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
     ``TooManySlowSearches``; ``ReadBlocked``; whatever ``answer`` raises.
     """
     spelled = canonical_name(str(name))
@@ -225,9 +225,9 @@ def answer_from(
 
 
 def _answer_from(
-    name: str, answer: Callable[[Look], Answer], terms: _Terms, *, as_snapshot: bool
+    name: str, answer: Callable[[ConsistentRead], Answer], terms: _Terms, *, as_snapshot: bool
 ) -> Answer:
-    found: Look | None = None
+    found: ConsistentRead | None = None
     for look in range(_LOOKS):
         connection = _connection()  # once, for a router may choose among several replicas
         key = connection.alias, name
@@ -237,7 +237,7 @@ def _answer_from(
                     found = _look_at(key, session, terms.limit)
                     found.verify()
                     return answer(found)
-            with anticipated(), storage.reading(connection, *terms.limits) as session:
+            with translate_database_errors(), storage.reading(connection, *terms.limits) as session:
                 found = _look_at(key, session, terms.limit)
                 answered = answer(found)
                 found.verify()
@@ -246,7 +246,7 @@ def _answer_from(
             if found:
                 raise_if_current(connection, name, found.resource, error, terms.client)
             _descriptions.remove(key)
-        except Outdated:
+        except StaleVersion:
             _descriptions.remove(key)
         except TemporarilyUnavailable:
             raise
@@ -255,18 +255,18 @@ def _answer_from(
             if not _is_outdated(connection, name, terms):
                 raise
             _descriptions.remove(key)
-    raise UnsteadyResource
+    raise TooManyRetries
 
 
-def _look_at(key: Key, session: storage.Session, limit: timedelta) -> Look:
+def _look_at(key: Key, session: storage.Session, limit: timedelta) -> ConsistentRead:
     description = _descriptions.get(key)
     if description is None:
         _alias, name = key
         with session.watched(limit):
             resource = Resource.objects.using(session.connection.alias).described(name)
-        description = Description(resource, relation_of(resource), _version_of(name))
+        description = Description(resource, build_relation(resource), _version_of(name))
         _descriptions.add(key, description)
-    return Look(session, description.resource, description.version, description.relation)
+    return ConsistentRead(session, description.resource, description.version, description.relation)
 
 
 def _is_outdated(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool:
@@ -286,8 +286,8 @@ def _is_current(
     """Tell whether a resource still has the version of a description."""
     try:
         with storage.reading(connection, *terms.limits) as session:
-            Look(session, resource, _version_of(name)).verify()
-    except Outdated:
+            ConsistentRead(session, resource, _version_of(name)).verify()
+    except StaleVersion:
         return False
     return True
 
@@ -326,11 +326,12 @@ def _version_of(name: str) -> Clause:
 
 
 @contextmanager
-def at_one_moment(client: Client | None = None) -> Iterator[storage.Session]:
+def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
     """
     Read all records of the block from one snapshot, each statement within the client's time.
 
-    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when a resource
+    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``;
+    ``StaleVersion`` when a resource
     must be read again.
     """
     with _snapshot(_connection(), _Terms(client, time_of(client))) as session:
@@ -339,7 +340,7 @@ def at_one_moment(client: Client | None = None) -> Iterator[storage.Session]:
 
 @contextmanager
 def _snapshot(connection: BaseDatabaseWrapper, terms: _Terms) -> Iterator[storage.Session]:
-    with anticipated(), storage.snapshot(connection, *terms.limits) as session:
+    with translate_database_errors(), storage.snapshot(connection, *terms.limits) as session:
         yield session
 
 
@@ -348,18 +349,18 @@ def _connection() -> BaseDatabaseWrapper:
     return connection
 
 
-def steadily(look: Callable[[], Answer]) -> Answer:
+def retry_if_stale(look: Callable[[], Answer]) -> Answer:
     """
     Look, and look again when the records are replaced meanwhile.
 
-    Raises: ``UnsteadyResource``; whatever ``look`` raises.
+    Raises: ``TooManyRetries``; whatever ``look`` raises.
     """
     for _look in range(_LOOKS):
         try:
             return look()
-        except Outdated:
+        except StaleVersion:
             continue
-    raise UnsteadyResource
+    raise TooManyRetries
 
 
 # Time ---------------------------------------------------------------------------------------------
@@ -423,7 +424,7 @@ _PASSING = (errors.SerializationFailure, errors.DeadlockDetected)
 
 
 @contextmanager
-def anticipated(*, plain: bool = True) -> Iterator[None]:
+def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
     """
     Turn what PostgreSQL may say into our own failures.
 
@@ -437,13 +438,13 @@ def anticipated(*, plain: bool = True) -> Iterator[None]:
         if isinstance(cause, errors.UndefinedTable):
             raise MissingTable from error
         if isinstance(cause, _PASSING):
-            raise Outdated from error
+            raise StaleVersion from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
         if isinstance(cause, errors.LockNotAvailable):
             raise ReadBlocked from error
         if not plain and _is_of_question(cause):
-            raise InvalidQuestion from error
+            raise InvalidFullTextQuery from error
         raise
 
 

@@ -21,12 +21,12 @@ NAME = "_table_metadata"
 _NAMES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def readable_names(user: Reader, *, using: str) -> Permitted:
+def find_readable_resources(user: Reader, *, using: str) -> Permitted:
     """Find the loaded resources that a user may read, as a database has them."""
     return _loaded(using).readable_by(user)
 
 
-def relation_of_names(readable: Permitted, *, using: str) -> Relation:
+def build_names_relation(readable: Permitted, *, using: str) -> Relation:
     """Give the relation of the ids and aliases of some loaded resources, as a database has them."""
     found = _loaded(using).filter(readable.condition).order_by()
     named = found.values_list("id", "current_load_id")

@@ -19,7 +19,7 @@ from psycopg import sql
 from .. import storage
 from ..exceptions import InvalidParameter, RecordsIncomplete, UnknownLanguage
 from ..filters import Clause
-from .consistency import Look, anticipated
+from .consistency import ConsistentRead, translate_database_errors
 from .copying import ONE_TEXT, copied
 from .query import NextPage, Page, Query, RecordsFormat
 from .relations import Relation
@@ -89,7 +89,7 @@ def _window(total: int | None, relation: Relation, query: Query) -> int | None:
     return window if window < total else None
 
 
-def total_of(look: Look, statements: Statements) -> int:
+def total_of(look: ConsistentRead, statements: Statements) -> int:
     """Count the matches, if their number is not known."""
     if statements.known_total is not None:
         return statements.known_total
@@ -97,15 +97,15 @@ def total_of(look: Look, statements: Statements) -> int:
     return int(total)
 
 
-def read_page(look: Look, relation: Relation, query: Query) -> Page:
+def read_page(look: ConsistentRead, relation: Relation, query: Query) -> Page:
     """
     Find the records of a relation that match a query.
 
     Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
-    ``TooManySlowSearches``; ``ReadBlocked``; ``Outdated`` when the resource must be read again.
+    ``TooManySlowSearches``; ``ReadBlocked``; ``StaleVersion`` when the resource must be read again.
     """
     admission = nullcontext() if query.is_light else look.session.admitted()
-    with admission, anticipated(plain=query.plain):
+    with admission, translate_database_errors(plain=query.plain):
         statements = statements_of(look.connection, relation, query)
         return _Reader(look, relation, statements, query).page()
 
@@ -114,7 +114,7 @@ class _Reader:
     """Reads one page."""
 
     def __init__(
-        self, look: Look, relation: Relation, statements: Statements, query: Query
+        self, look: ConsistentRead, relation: Relation, statements: Statements, query: Query
     ) -> None:
         self._look = look
         self._relation = relation

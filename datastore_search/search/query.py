@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ..filters import AnyOf, Condition
+from ..filters import Condition, In
 from .spooling import Spool
 
 #: The key of every record.
@@ -77,7 +77,7 @@ class Query:
             and self.limit <= _LIGHT_LIMIT
             and not (self.q or self.q_fields or self.distinct)
             and (not self.sort or self.sort[0].field == ID)
-            and all(isinstance(each, AnyOf) and each.field == ID for each in self.filters)
+            and all(isinstance(each, In) and each.field == ID for each in self.filters)
         )
 
     @property

@@ -36,7 +36,7 @@ class Relation:
     sizes: RecordSizes = field(default_factory=RecordSizes)
 
 
-def relation_of(resource: Resource) -> Relation:
+def build_relation(resource: Resource) -> Relation:
     """Give what is searched: the record table of a described resource."""
     load = resource.current_load
     if load is None:

@@ -23,15 +23,15 @@ from ..exceptions import (
 )
 from ..field_types import Cast, Operators, field_types
 from ..filters import (
-    AnyOf,
     Clause,
-    Question,
+    FullTextQuery,
+    In,
     Types,
-    all_of,
-    key_of_field,
-    key_of_value,
-    meets,
-    questions_of,
+    compile_conditions,
+    compile_field_key,
+    compile_value_key,
+    join_by_and,
+    parse_full_text_query,
 )
 from . import rendering as records
 from .query import ID, Query, RecordsFormat, SortKey
@@ -85,9 +85,9 @@ class Statements:
         """Fit the query to the relation; ``faults`` are reported with those found here."""
         faults = list(faults)
         self._relation, self._query = relation, query
-        questions: tuple[Question, ...] = _collecting(
+        questions: tuple[FullTextQuery, ...] = _collecting(
             faults,
-            lambda: questions_of(
+            lambda: parse_full_text_query(
                 query.q,
                 query.q_fields,
                 language=query.language or relation.language,
@@ -103,10 +103,10 @@ class Statements:
         }
         where = _collecting(
             faults,
-            lambda: meets(query.filters, Types(relation.names, read, relation.sparse)),
+            lambda: compile_conditions(query.filters, Types(relation.names, read, relation.sparse)),
             Clause(sql.SQL("")),
         )
-        self._where = all_of([where, *(question.matches() for question in questions)])
+        self._where = join_by_and([where, *(question.matches() for question in questions)])
         self.names: tuple[str, ...] = _collecting(faults, self._asked_names, ())
         #: Without ``fields`` nothing is merged, since ``_id`` is among them.
         self._distinct = query.distinct and ID not in self.names
@@ -135,7 +135,7 @@ class Statements:
         if self._questioned or self._distinct or len(query.filters) != 1:
             return None
         (condition,) = query.filters
-        if not isinstance(condition, AnyOf) or condition.field not in common:
+        if not isinstance(condition, In) or condition.field not in common:
             return None
         # The fields are of text, which every value can be.
         kind = field_types[self._type(condition.field)]
@@ -480,14 +480,14 @@ class Statements:
     def _key(self, name: str) -> Clause:
         if name == ID:
             return Clause(sql.SQL("_id"))
-        return Clause(key_of_field(field_types[self._type(name)]), [name])
+        return Clause(compile_field_key(field_types[self._type(name)]), [name])
 
     def _distinct_order(self) -> Clause:
         keys = []
         for key in self._keys:
             column = sql.SQL(f"c{self.names.index(key.field)}")
             kind = field_types[self._type(key.field)]
-            keys.append(_ordered(key, Clause(key_of_value(kind, column))))
+            keys.append(_ordered(key, Clause(compile_value_key(kind, column))))
         keys += [Clause(sql.SQL(f"c{place}")) for place in range(len(self.names))]
         return _listed(keys)
 

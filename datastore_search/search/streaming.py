@@ -25,7 +25,14 @@ from ..conf import conf
 from ..exceptions import RecordsIncomplete, TooManyStreams
 from ..filters import Clause
 from ..models import Load, Resource
-from .consistency import Look, MissingTable, anticipated, raise_if_current, steadily, within_time_of
+from .consistency import (
+    ConsistentRead,
+    MissingTable,
+    raise_if_current,
+    retry_if_stale,
+    translate_database_errors,
+    within_time_of,
+)
 from .copying import ONE_TEXT, copied
 from .plan import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
@@ -45,12 +52,12 @@ class Reading:
     The records that a query finds, to be read in one of several forms.
 
     Each form is a context: its end, early or not, ends the statement too.  It may raise
-    ``InvalidQuestion``, ``QueryTooSlow`` and ``Outdated``.
+    ``InvalidFullTextQuery``, ``QueryTooSlow`` and ``StaleVersion``.
 
     Source: PostgreSQL's ``COPY … TO STDOUT``, which sends rows as it finds them.
     """
 
-    def __init__(self, look: Look, relation: Relation, query: Query) -> None:
+    def __init__(self, look: ConsistentRead, relation: Relation, query: Query) -> None:
         """
         Fit the query to the relation, and read nothing yet.
 
@@ -103,14 +110,14 @@ class Reading:
         """Count the matches when only some are wanted; without a limit PostgreSQL plans well."""
         if self._query.limit is None or not self._statements.is_walkable:
             return Way.WALKED
-        with anticipated(plain=self._query.plain):
+        with translate_database_errors(plain=self._query.plain):
             total = total_of(self._look, self._statements)
         return way_to(total, self._relation, self._statements, self._query)
 
     @contextmanager
     def _copied(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
         with (
-            anticipated(plain=self._query.plain),
+            translate_database_errors(plain=self._query.plain),
             copied(self._look.connection, statement, options) as rows,
         ):
             yield rows
@@ -133,7 +140,7 @@ class Stream(Iterator[bytes]):
     def __init__(
         self,
         name: uuid.UUID | str,
-        begin: Callable[[Look], Generator[bytes]],
+        begin: Callable[[ConsistentRead], Generator[bytes]],
         client: Client | None = None,
         limit: timedelta | None = None,
     ) -> None:
@@ -143,7 +150,7 @@ class Stream(Iterator[bytes]):
         ``begin`` takes a look at the resource and makes at least one block, within ``limit``.
         ``client`` is who asks; None is the program itself.
 
-        Raises: ``UnknownResource``; ``Outdated``; ``QueryTooSlow``; ``TooManySlowSearches``;
+        Raises: ``UnknownResource``; ``StaleVersion``; ``QueryTooSlow``; ``TooManySlowSearches``;
         ``TooManyStreams``; ``ReadBlocked``; whatever ``begin`` raises.
         """
         self._alias = router.db_for_read(Load)
@@ -170,19 +177,19 @@ class Stream(Iterator[bytes]):
     def opened(
         cls,
         name: uuid.UUID | str,
-        begin: Callable[[Look], Generator[bytes]],
+        begin: Callable[[ConsistentRead], Generator[bytes]],
         client: Client | None = None,
     ) -> Self:
         """
         Open a stream, anew when the records are replaced before its first blocks are read.
 
-        Raises: ``UnsteadyResource``; ``TooManySlowSearches`` in a flood, too; otherwise as the
+        Raises: ``TooManyRetries``; ``TooManySlowSearches`` in a flood, too; otherwise as the
         stream itself.
         """
         with nullcontext() if client is None else storage.admitted():
             return within_time_of(
                 client,
-                lambda limit: steadily(lambda: cls(name, begin, client, limit)),
+                lambda limit: retry_if_stale(lambda: cls(name, begin, client, limit)),
                 conf.DUMP_TIMEOUT,
             )
 
@@ -255,15 +262,15 @@ class _Source:
 
 
 def _steps(
-    alias: str, name: uuid.UUID | str, begin: Callable[[Look], Generator[bytes]]
+    alias: str, name: uuid.UUID | str, begin: Callable[[ConsistentRead], Generator[bytes]]
 ) -> Generator[tuple[Resource, bytes]]:
     connection: BaseDatabaseWrapper = connections[alias]
     timeout, memory = conf.DUMP_TIMEOUT, conf.SEARCH_MEMORY_BYTES
     resource: Resource | None = None
     try:
-        with anticipated(), storage.snapshot(connection, timeout, memory) as session:
+        with translate_database_errors(), storage.snapshot(connection, timeout, memory) as session:
             resource = Resource.objects.using(alias).described(name)
-            begun = begin(Look(session, resource))
+            begun = begin(ConsistentRead(session, resource))
             del begin  # it may know the response, which would keep the stream alive, and itself
             with closing(begun) as blocks:
                 for block in blocks:

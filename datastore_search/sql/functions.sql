@@ -108,7 +108,7 @@ RETURN datastore_search_lexemes(
 -- joining thousands of questions one by one takes seconds.  A stem that begins with the word itself
 -- finds nothing more, and is left out.  Null when there is no word.
 -- In PL/pgSQL a session plans it once, not whenever it is asked: 16 µs in place of 76.
-CREATE OR REPLACE FUNCTION datastore_search_question(q text, language regconfig)
+CREATE OR REPLACE FUNCTION datastore_search_tsquery(q text, language regconfig)
 RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$

@@ -32,7 +32,7 @@ from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.dumping.xml_rows import element_names
 from datastore_search.exceptions import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource
-from datastore_search.search import Relation, relation_of
+from datastore_search.search import Relation, build_relation
 
 from ..builders import error_of, load_csv, make_resource, make_slow, make_token, make_user
 
@@ -494,9 +494,9 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 other.submit(touch, resource).result()
             assert resource.current_load
             resource.current_load.pk = 2**40
-        return relation_of(resource)
+        return build_relation(resource)
 
-    monkeypatch.setattr("datastore_search.api.dumping.views.relation_of", found)
+    monkeypatch.setattr("datastore_search.api.dumping.views.build_relation", found)
 
 
 def test_records_that_were_replaced_are_looked_for_again(

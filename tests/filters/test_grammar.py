@@ -19,10 +19,10 @@ from datastore_search.exceptions import (
     UnknownGroup,
     UnknownOperator,
 )
-from datastore_search.filters import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
+from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
 from datastore_search.filters.grammar import OPERATORS
 
-A1, A2, B1 = AnyOf("a", (1,)), AnyOf("a", (2,)), AnyOf("b", (1,))
+A1, A2, B1 = In("a", (1,)), In("a", (2,)), In("b", (1,))
 GREATER, LESS = Comparison("a", "gt", 1), Comparison("a", "lt", 5)
 
 
@@ -41,64 +41,60 @@ def faults_of(filters: Any) -> list[type[InvalidParameter]]:
         pytest.param({}, (), id="nothing"),
         pytest.param([], (), id="nothing in a list"),
         pytest.param({"a": 1}, (A1,), id="a value"),
-        pytest.param({"a": None}, (AnyOf("a", (None,)),), id="null"),
-        pytest.param({"a": "x"}, (AnyOf("a", ("x",)),), id="a text"),
-        pytest.param({"a": True}, (AnyOf("a", (True,)),), id="a truth value"),
+        pytest.param({"a": None}, (In("a", (None,)),), id="null"),
+        pytest.param({"a": "x"}, (In("a", ("x",)),), id="a text"),
+        pytest.param({"a": True}, (In("a", (True,)),), id="a truth value"),
         pytest.param({"a": 1, "b": 1}, (A1, B1), id="two fields"),
-        pytest.param({"": 1}, (AnyOf("", (1,)),), id="an empty name"),
-        pytest.param({"a": []}, (AnyOf("a", ()),), id="no values"),
+        pytest.param({"": 1}, (In("", (1,)),), id="an empty name"),
+        pytest.param({"a": []}, (In("a", ()),), id="no values"),
         pytest.param({"a": [1]}, (A1,), id="a list of one"),
-        pytest.param({"a": [1, "x", None]}, (AnyOf("a", (1, "x", None)),), id="several values"),
-        pytest.param({"a": [[1], []]}, (AnyOf("a", ([1], [])),), id="lists as values"),
+        pytest.param({"a": [1, "x", None]}, (In("a", (1, "x", None)),), id="several values"),
+        pytest.param({"a": [[1], []]}, (In("a", ([1], [])),), id="lists as values"),
         pytest.param({"a": {"eq": 1}}, (A1,), id="eq"),
-        pytest.param({"a": {"eq": None}}, (AnyOf("a", (None,)),), id="eq null"),
-        pytest.param({"a": {"eq": [1, 2]}}, (AnyOf("a", ([1, 2],)),), id="eq a whole list"),
-        pytest.param({"a": {"eq": {"k": 1}}}, (AnyOf("a", ({"k": 1},)),), id="eq an object"),
-        pytest.param({"a": {"in": [1, 2]}}, (AnyOf("a", (1, 2)),), id="in"),
-        pytest.param({"a": {"in": []}}, (AnyOf("a", ()),), id="in nothing"),
-        pytest.param({"a": {"in": [[1]]}}, (AnyOf("a", ([1],)),), id="in lists"),
+        pytest.param({"a": {"eq": None}}, (In("a", (None,)),), id="eq null"),
+        pytest.param({"a": {"eq": [1, 2]}}, (In("a", ([1, 2],)),), id="eq a whole list"),
+        pytest.param({"a": {"eq": {"k": 1}}}, (In("a", ({"k": 1},)),), id="eq an object"),
+        pytest.param({"a": {"in": [1, 2]}}, (In("a", (1, 2)),), id="in"),
+        pytest.param({"a": {"in": []}}, (In("a", ()),), id="in nothing"),
+        pytest.param({"a": {"in": [[1]]}}, (In("a", ([1],)),), id="in lists"),
         pytest.param({"a": {"gt": 1, "lt": 5}}, (GREATER, LESS), id="two operators"),
         pytest.param({"a": [{"gt": 1}]}, (GREATER,), id="an operator in a list"),
-        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (OneOf((GREATER, LESS)),), id="operators or"),
+        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS)),), id="operators or"),
         pytest.param(
             {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
-            (OneOf((AllOf((GREATER, LESS)), A2)),),
+            (Or((And((GREATER, LESS)), A2)),),
             id="operators and, then or",
         ),
         pytest.param(
             {"a": [7, {"gt": 1}, 8]},
-            (OneOf((GREATER, AnyOf("a", (7, 8)))),),
+            (Or((GREATER, In("a", (7, 8)))),),
             id="values and operators",
         ),
-        pytest.param([{"a": 1}], (OneOf((A1,)),), id="a list of one object"),
-        pytest.param([{"a": 1}, {"b": 1}], (OneOf((A1, B1)),), id="a list of objects"),
-        pytest.param(
-            [{"a": 1, "b": 1}, {"a": 2}], (OneOf((AllOf((A1, B1)), A2)),), id="and within or"
-        ),
-        pytest.param({"$or": [{"a": 1}, {"b": 1}]}, (OneOf((A1, B1)),), id="$or"),
-        pytest.param({"$and": [{"a": 1}, {"b": 1}]}, (AllOf((A1, B1)),), id="$and"),
-        pytest.param({"$or": [{"a": 1}]}, (OneOf((A1,)),), id="$or of one"),
+        pytest.param([{"a": 1}], (Or((A1,)),), id="a list of one object"),
+        pytest.param([{"a": 1}, {"b": 1}], (Or((A1, B1)),), id="a list of objects"),
+        pytest.param([{"a": 1, "b": 1}, {"a": 2}], (Or((And((A1, B1)), A2)),), id="and within or"),
+        pytest.param({"$or": [{"a": 1}, {"b": 1}]}, (Or((A1, B1)),), id="$or"),
+        pytest.param({"$and": [{"a": 1}, {"b": 1}]}, (And((A1, B1)),), id="$and"),
+        pytest.param({"$or": [{"a": 1}]}, (Or((A1,)),), id="$or of one"),
         pytest.param(
             {"$or": [{"a": 1, "b": 1}, {"a": 2}]},
-            (OneOf((AllOf((A1, B1)), A2)),),
+            (Or((And((A1, B1)), A2)),),
             id="$or of objects with two fields",
         ),
         pytest.param(
-            {"b": 1, "$or": [{"a": 1}, {"a": 2}]}, (B1, OneOf((A1, A2))), id="$or beside a field"
+            {"b": 1, "$or": [{"a": 1}, {"a": 2}]}, (B1, Or((A1, A2))), id="$or beside a field"
         ),
         pytest.param(
             {"$and": [{"$or": [{"a": 1}, {"a": 2}]}, {"$or": [{"b": 1}]}]},
-            (AllOf((OneOf((A1, A2)), OneOf((B1,)))),),
+            (And((Or((A1, A2)), Or((B1,)))),),
             id="groups in a group",
         ),
-        pytest.param(
-            [{"$or": [{"a": 1}, {"b": 1}]}], (OneOf((OneOf((A1, B1)),)),), id="$or in a list"
-        ),
-        pytest.param({"$$a": 1}, (AnyOf("$a", (1,)),), id="$$"),
-        pytest.param({"$$or": [1]}, (AnyOf("$or", (1,)),), id="$$or is a field"),
-        pytest.param({"$$$a": 1}, (AnyOf("$$a", (1,)),), id="$$$"),
-        pytest.param({"a$": 1, "a$$b": 1}, (AnyOf("a$", (1,)), AnyOf("a$$b", (1,))), id="inner $"),
-        pytest.param({"$or": [{"$$": {"lt": 1}}]}, (OneOf((Comparison("$", "lt", 1),)),), id="$"),
+        pytest.param([{"$or": [{"a": 1}, {"b": 1}]}], (Or((Or((A1, B1)),)),), id="$or in a list"),
+        pytest.param({"$$a": 1}, (In("$a", (1,)),), id="$$"),
+        pytest.param({"$$or": [1]}, (In("$or", (1,)),), id="$$or is a field"),
+        pytest.param({"$$$a": 1}, (In("$$a", (1,)),), id="$$$"),
+        pytest.param({"a$": 1, "a$$b": 1}, (In("a$", (1,)), In("a$$b", (1,))), id="inner $"),
+        pytest.param({"$or": [{"$$": {"lt": 1}}]}, (Or((Comparison("$", "lt", 1),)),), id="$"),
     ],
 )
 def test_every_form_is_read(filters: Any, conditions: tuple[Condition, ...]) -> None:
@@ -188,7 +184,7 @@ def test_the_values_of_a_field_may_lie_deeper() -> None:
     for _ in range(50):
         value = [value]
 
-    assert parse_filters({"a": {"eq": value}}) == (AnyOf("a", (value,)),)
+    assert parse_filters({"a": {"eq": value}}) == (In("a", (value,)),)
 
 
 # Faults -------------------------------------------------------------------------------------------

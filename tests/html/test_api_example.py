@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from datastore_search.filters import AllOf, AnyOf, Comparison, Condition, OneOf, parse_filters
+from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
 from datastore_search.html.api_example import filters_of
 
 SMALL, LARGE = Comparison("n", "lt", 5), Comparison("n", "gte", Decimal("1.50"))
@@ -16,14 +16,14 @@ SMALL, LARGE = Comparison("n", "lt", 5), Comparison("n", "gte", Decimal("1.50"))
     ("conditions", "filters"),
     [
         ((), {}),
-        ((AnyOf("a", ("x",)), AnyOf("b", (None, 5))), {"a": ["x"], "b": [None, 5]}),
-        ((AnyOf("a", ()),), {"a": []}),
-        ((AnyOf("$a", (1,)), AnyOf("$$b", (2,))), {"$$a": [1], "$$$b": [2]}),
-        ((AnyOf("doc", ({"gt": 5}, 1)),), {"doc": {"in": [{"gt": 5}, 1]}}),
-        ((AnyOf("doc", ([1],)),), {"doc": [[1]]}),
+        ((In("a", ("x",)), In("b", (None, 5))), {"a": ["x"], "b": [None, 5]}),
+        ((In("a", ()),), {"a": []}),
+        ((In("$a", (1,)), In("$$b", (2,))), {"$$a": [1], "$$$b": [2]}),
+        ((In("doc", ({"gt": 5}, 1)),), {"doc": {"in": [{"gt": 5}, 1]}}),
+        ((In("doc", ([1],)),), {"doc": [[1]]}),
         ((SMALL,), {"n": {"lt": 5}}),
         (
-            (OneOf((SMALL, AllOf((LARGE, AnyOf("a", (True,)))))),),
+            (Or((SMALL, And((LARGE, In("a", (True,)))))),),
             {
                 "$or": [
                     {"n": {"lt": 5}},
@@ -42,7 +42,7 @@ def test_filters_say_what_they_were_read_from(
 
 @pytest.mark.parametrize(
     "conditions",
-    [(SMALL, LARGE), (AnyOf("a", (1,)), AnyOf("a", (2,))), (OneOf((SMALL,)), OneOf((LARGE,)))],
+    [(SMALL, LARGE), (In("a", (1,)), In("a", (2,))), (Or((SMALL,)), Or((LARGE,)))],
 )
 def test_two_conditions_of_one_name_both_hold(conditions: tuple[Condition, ...]) -> None:
-    assert parse_filters(filters_of(conditions)) == (AllOf(conditions),)
+    assert parse_filters(filters_of(conditions)) == (And(conditions),)

@@ -15,8 +15,8 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from datastore_search.models import Field, Resource
-from datastore_search.search import Look, search
-from datastore_search.search.consistency import Outdated
+from datastore_search.search import ConsistentRead, search
+from datastore_search.search.consistency import StaleVersion
 from datastore_search.search.stream_slots import StreamSlot
 
 from ..builders import ids_of, make_resource, make_slow, make_token, make_user
@@ -495,10 +495,10 @@ def test_a_resource_that_is_being_replaced_is_read_again(
 ) -> None:
     looks = []
 
-    def once_replaced(found: Look, query: Any) -> Any:
+    def once_replaced(found: ConsistentRead, query: Any) -> Any:
         looks.append(found)
         if len(looks) == 1:
-            raise Outdated
+            raise StaleVersion
         return search(found, query)
 
     monkeypatch.setattr("datastore_search.html.views.search", once_replaced)
@@ -510,7 +510,7 @@ def test_a_resource_that_is_being_replaced_is_read_again(
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (Outdated(), "The resource is being replaced over and over."),
+        (StaleVersion(), "The resource is being replaced over and over."),
         (OperationalError("secret of the server"), "The database cannot be reached."),
     ],
 )

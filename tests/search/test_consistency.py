@@ -16,7 +16,7 @@ from psycopg import sql
 
 from datastore_search.loading.jobs import cleanup
 from datastore_search.models import Alias, Field, Resource
-from datastore_search.search import at_one_moment
+from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, writing_to
 
 from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
@@ -478,7 +478,7 @@ def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: R
     end_the_session()
     connection.close_if_unusable_or_obsolete()  # as each request of a server begins
 
-    with at_one_moment() as session:
+    with open_snapshot() as session:
         ((level,),) = session.rows(sql.SQL("SHOW transaction_isolation"))
 
     assert level == "repeatable read"

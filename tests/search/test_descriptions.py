@@ -15,7 +15,7 @@ from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
 from datastore_search.search import consistency as looks
 from datastore_search.search import sql as statements
 from datastore_search.search.descriptions import Description, Descriptions
-from datastore_search.search.relations import relation_of
+from datastore_search.search.relations import build_relation
 
 from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
 
@@ -33,7 +33,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Descriptions:
 
 def described(resource: Resource) -> Description:
     found = Resource.objects.described(resource.pk)
-    return Description(found, relation_of(found), Clause(sql.SQL("")))
+    return Description(found, build_relation(found), Clause(sql.SQL("")))
 
 
 def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource) -> None:

@@ -18,7 +18,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.filters import AnyOf, Comparison
+from datastore_search.filters import Comparison, In
 from datastore_search.models import Resource
 from datastore_search.search import Query, SortKey
 from datastore_search.writing import writing_to
@@ -180,8 +180,8 @@ def check(
     return answer
 
 
-RARE, LATE = AnyOf("late", ("rare",)), AnyOf("late", ("yes",))
-SOME, MOST = AnyOf("kind", ("b",)), AnyOf("kind", ("a", "b", "c"))
+RARE, LATE = In("late", ("rare",)), In("late", ("yes",))
+SOME, MOST = In("kind", ("b",)), In("kind", ("a", "b", "c"))
 UP, DOWN = SortKey("_id"), SortKey("_id", descending=True)
 
 
@@ -228,7 +228,7 @@ class Case:
     fetched: int = ROWS
 
 
-def asked(*filters: AnyOf, sort: SortKey | None = None, **more: Any) -> Query:
+def asked(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
     """Ask for the first five records."""
     return Query(**{"limit": 5, "filters": filters, "sort": (sort,) if sort else (), **more})
 
@@ -274,7 +274,7 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
 ) -> None:
     key = DOWN if down else UP
     with writing_to(table) as writer:
-        writer.delete([AnyOf("_id", tuple(range(10, 40_000, 10)))])
+        writer.delete([In("_id", tuple(range(10, 40_000, 10)))])
     left = ids_in_order(lambda record: record["_id"] % 10 != 0 or record["_id"] == ROWS, key)
 
     for offset in (0, 1, 9, 35_000, len(left) - 2, len(left)):
@@ -395,7 +395,7 @@ def test_a_narrow_range_is_read_from_the_index_of_the_order(
 def test_a_walk_through_all_pages_meets_every_match_once_and_in_order(
     db: None,
     table: Resource,
-    wanted: AnyOf,
+    wanted: In,
     keep: Callable[[Record], bool],
     key: SortKey,
 ) -> None:
@@ -449,7 +449,7 @@ def test_the_values_of_a_field_with_many_are_counted_one_and_all(db: None, table
 
 @pytest.mark.parametrize("filters", [(), (MOST,)])
 def test_combinations_of_two_fields_are_found_by_one_look_at_everything(
-    db: None, table: Resource, filters: tuple[AnyOf, ...]
+    db: None, table: Resource, filters: tuple[In, ...]
 ) -> None:
     query = Query(limit=99, fields=("late", "kind"), distinct=True, filters=filters)
     wanted = {(r["late"], r["kind"]) for r in RECORDS if is_most(r) or not filters}
@@ -470,7 +470,7 @@ def test_kept_numbers_are_forgotten_with_the_first_change(db: None, table: Resou
     assert (answer_of(table, query).total, answer_of(table, query).ways) == (10_000, [set()])
 
     with writing_to(table) as writer:
-        writer.delete([AnyOf("_id", (2,))])
+        writer.delete([In("_id", (2,))])
 
     assert (answer_of(table, query).total, answer_of(table, query).ways) == (9_999, [BY_VALUE])
 
@@ -478,12 +478,12 @@ def test_kept_numbers_are_forgotten_with_the_first_change(db: None, table: Resou
 @pytest.mark.parametrize(
     ("condition", "keep"),
     [
-        (AnyOf("kind", ("a", "a", "c")), lambda r: r["kind"] in {"a", "c"}),
-        (AnyOf("kind", (None,)), lambda r: r["kind"] is None),
-        (AnyOf("kind", (None, "b", "nowhere")), lambda r: r["kind"] in {None, "b"}),
-        (AnyOf("kind", ("null",)), lambda _record: False),
-        (AnyOf("late", ("yes", "rare")), lambda r: r["late"] != "no"),
-        (AnyOf("late", ()), lambda _record: False),
+        (In("kind", ("a", "a", "c")), lambda r: r["kind"] in {"a", "c"}),
+        (In("kind", (None,)), lambda r: r["kind"] is None),
+        (In("kind", (None, "b", "nowhere")), lambda r: r["kind"] in {None, "b"}),
+        (In("kind", ("null",)), lambda _record: False),
+        (In("late", ("yes", "rare")), lambda r: r["late"] != "no"),
+        (In("late", ()), lambda _record: False),
         (Comparison("kind", "ne", "a"), lambda r: r["kind"] != "a"),
         (Comparison("kind", "isnull", False), is_most),
     ],

@@ -16,7 +16,7 @@ from ... import storage
 from ...clients import Client
 from ...exceptions import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
-from ...search import Look, answer_from
+from ...search import ConsistentRead, with_consistent_read
 from ...validators import Validators
 from ..parameters import InfoParameters
 from ..permissions import check_may_read
@@ -27,22 +27,22 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = InfoParameters.read(sent)
     name = InfoParameters.name_in(given)
 
-    def answer(look: Look) -> Answer:
-        resource = look.resource
+    def answer(read: ConsistentRead) -> Answer:
+        resource = read.resource
         check_may_read(request, resource, name)
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
-        profiles = kept_profiles(resource.current_load_id, using=look.connection.alias)
+        profiles = kept_profiles(resource.current_load_id, using=read.connection.alias)
         fields = [_described(field) for field in resource.schema]
         if given.get("include_fields_schema", True):
             stored = (_stored(field, resource, profiles) for field in resource.schema)
             fields = [each | more for each, more in zip(fields, stored, strict=True)]
         result: dict[str, Any] = {"fields": fields}
         if given.get("include_meta", True):
-            result["meta"] = _meta(look, profiles)
+            result["meta"] = _meta(read, profiles)
         return Answer(result, validators=validators)
 
-    return answer_from(name, answer, client=Client.of(request))
+    return with_consistent_read(name, answer, client=Client.of(request))
 
 
 datastore_info = Action(
@@ -75,15 +75,15 @@ def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict
     return {"schema": schema, **({"profile": profile} if profile else {})}
 
 
-def _meta(look: Look, profiles: Profiles | None) -> dict[str, Any]:
-    resource = look.resource
+def _meta(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
+    resource = read.resource
     load = resource.current_load
     if load is None:
         return {}
-    sizes = storage.record_sizes(look.session, load.pk)
+    sizes = storage.record_sizes(read.session, load.pk)
     if load.rows and not sizes.rows_bytes:
         raise RecordsIncomplete
-    aliases = resource.aliases.using(look.connection.alias)
+    aliases = resource.aliases.using(read.connection.alias)
     return {
         "id": str(resource.pk),
         "count": load.rows,

@@ -18,18 +18,18 @@ from ...clients import Client
 from ...field_types import as_sent
 from ...models import Reader
 from ...search import (
-    Look,
+    ConsistentRead,
     Page,
     Query,
     Spool,
-    answer_from,
-    at_one_moment,
+    open_snapshot,
     read_page,
+    retry_if_stale,
     search,
-    steadily,
+    with_consistent_read,
 )
 from ...search.metadata import NAME as METADATA
-from ...search.metadata import readable_names, relation_of_names
+from ...search.metadata import build_names_relation, find_readable_resources
 from ...validators import Validators
 from ..parameters import SearchParameters, query_of
 from ..permissions import check_may_read, reader_of
@@ -67,30 +67,30 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     asked = _Asked(request, sent, given, query_of(given))
     if asked.name == METADATA:
         reader = reader_of(request)
-        page = steadily(lambda: _names(request, reader, asked.query))
+        page = retry_if_stale(lambda: _names(request, reader, asked.query))
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not reader.is_authenticated)
 
-    def answer(look: Look) -> Answer:
-        resource = look.resource
+    def answer(read: ConsistentRead) -> Answer:
+        resource = read.resource
         check_may_read(request, resource, asked.name)
         validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
         validators.check(request)
-        page = search(look, asked.query)
+        page = search(read, asked.query)
         result = _result(asked, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)
 
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
     client = Client.of(request)
-    return answer_from(asked.name, answer, client=client, as_snapshot=as_snapshot)
+    return with_consistent_read(asked.name, answer, client=client, as_snapshot=as_snapshot)
 
 
 def _names(request: Request, reader: Reader, query: Query) -> Page:
-    with at_one_moment(Client.of(request)) as session:
+    with open_snapshot(Client.of(request)) as session:
         using = session.connection.alias
-        readable = readable_names(reader, using=using)
-        names = relation_of_names(readable, using=using)
-        page = read_page(Look(session, None), names, query)
+        readable = find_readable_resources(reader, using=using)
+        names = build_names_relation(readable, using=using)
+        page = read_page(ConsistentRead(session, None), names, query)
     return page if readable.is_complete else replace(page, total=None)  # which would be wrong
 
 

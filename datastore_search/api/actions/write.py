@@ -27,9 +27,9 @@ from ...exceptions import (
     UnknownResource,
 )
 from ...field_types import field_types
-from ...filters import AnyOf, Condition, parse_filters
+from ...filters import Condition, In, parse_filters
 from ...models import Field, Resource, ResourceQuerySet, as_id
-from ...search import ID, Look, Query, Spool, read_page, relation_of
+from ...search import ID, ConsistentRead, Query, Spool, build_relation, read_page
 from ...writing import GivenField, Method, Writer, writing_to
 from ..parameters import (
     CreateParameters,
@@ -273,13 +273,13 @@ def _shown(field: Field) -> dict[str, Any]:
 
 def _records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
     """Read the records that were written, as they are stored."""
-    return _matching(writer, [AnyOf(ID, tuple(ids))])
+    return _matching(writer, [In(ID, tuple(ids))])
 
 
 def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    look = Look(writer.session, writer.resource)
-    found = read_page(look, relation_of(writer.resource), query)
+    read = ConsistentRead(writer.session, writer.resource)
+    found = read_page(read, build_relation(writer.resource), query)
     return found.records if isinstance(found.records, Spool) else RawJson(found.records)
 
 

@@ -12,9 +12,9 @@ from ..parameter_types import (
     ChoiceField,
     FiltersField,
     FullTextField,
+    FullTextQueryField,
     NamesField,
     NaturalNumberField,
-    QuestionField,
     SortField,
     TextField,
 )
@@ -35,7 +35,7 @@ class DumpParameters(ActionParameters):
     fields = NamesField()  # type: ignore[assignment] # the metaclass takes it out of the class
     sort = SortField()
     filters = FiltersField()
-    q = QuestionField()
+    q = FullTextQueryField()
     full_text = FullTextField()
     plain = BooleanField()
     language = TextField()

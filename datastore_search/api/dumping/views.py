@@ -20,7 +20,7 @@ from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
 from ...models import Resource
-from ...search import Look, Query, relation_of
+from ...search import ConsistentRead, Query, build_relation
 from ...search.streaming import Reading, Stream
 from ...validators import Unchanged, Validators
 from ..body import read_parameters
@@ -93,13 +93,13 @@ class DumpView(EnvelopeView):
         return self._file(stream, given.get("format", DEFAULT))
 
     def _blocks(
-        self, given: Mapping[str, Any], query: Query, name: str, look: Look
+        self, given: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
     ) -> Generator[bytes]:
-        resource = look.resource
+        resource = read.resource
         check_may_read(self.request, resource, name)
         self._validators(resource).check(self.request)
-        relation = relation_of(resource)
-        reading = Reading(look, relation, of_all_fields(query, relation))
+        relation = build_relation(resource)
+        reading = Reading(read, relation, of_all_fields(query, relation))
         if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
             return _nothing()
         info = {field.name: field.info for field in resource.schema}
