@@ -21,7 +21,7 @@ from django.core.management.base import BaseCommand
 from django.test import Client
 
 import datastore_search
-from datastore_search.api.actions import actions
+from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.api.envelope import _TYPES, FAULTS_SAID
 from datastore_search.api.parameter_types import (
@@ -46,7 +46,7 @@ from datastore_search.filters.grammar import (
 from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
-from datastore_search.search import RecordsFormat, metadata
+from datastore_search.search import RecordsFormat
 from datastore_search.storage import FIELDS_MOST
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
@@ -368,7 +368,7 @@ def test_the_reference_has_every_method_and_no_others() -> None:
 def test_the_reference_has_every_field_of_the_metadata() -> None:
     rows = table_of(text_of(SEARCH), "Field", "Type").rows
 
-    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == metadata._NAMES
+    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == table_metadata._NAMES
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import BaseRenderer
 
-from ..search.spooling import MEMORY_BYTES, Spool
+from ..spooling import MEMORY_BYTES, Spool
 from .streams import streamed
 
 #: Decimal digits before the point that every double has room for.

@@ -22,7 +22,7 @@ from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
 from ..middleware import path_language
 from ..request_limits import body_bytes
-from ..search import Spool
+from ..spooling import Spool
 from ..validators import Unchanged, keep
 from .actions import VARY, Action, Answer, actions
 from .body import read_parameters

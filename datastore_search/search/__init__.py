@@ -13,7 +13,6 @@ from .consistency import ConsistentRead, open_snapshot, retry_if_stale, with_con
 from .plan import read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, SortKey
 from .relations import Relation, build_relation
-from .spooling import Spool
 
 __all__ = [
     "ID",
@@ -24,7 +23,6 @@ __all__ = [
     "RecordsFormat",
     "Relation",
     "SortKey",
-    "Spool",
     "build_relation",
     "open_snapshot",
     "read_page",

@@ -19,11 +19,11 @@ from psycopg import sql
 from .. import storage
 from ..exceptions import InvalidParameter, RecordsIncomplete, UnknownLanguage
 from ..filters import Clause
+from ..spooling import Found, Spool, gather
 from .consistency import ConsistentRead, translate_database_errors
 from .copying import ONE_TEXT, copied
 from .query import NextPage, Page, Query, RecordsFormat
 from .relations import Relation
-from .spooling import Found, Spool, gather
 from .sql import Statements, Way
 
 #: Matches up to this many are taken from the index and sorted.

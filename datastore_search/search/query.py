@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ..filters import Condition, In
-from .spooling import Spool
+from ..spooling import Spool
 
 #: The key of every record.
 ID = "_id"

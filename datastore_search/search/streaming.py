@@ -25,6 +25,8 @@ from ..conf import conf
 from ..exceptions import RecordsIncomplete, TooManyStreams
 from ..filters import Clause
 from ..models import Load, Resource
+from ..spooling import Spool
+from ..stream_slots import StreamSlot
 from .consistency import (
     ConsistentRead,
     MissingTable,
@@ -37,9 +39,7 @@ from .copying import ONE_TEXT, copied
 from .plan import statements_of, total_of, way_to
 from .query import Query, RecordsFormat
 from .relations import Relation
-from .spooling import Spool
 from .sql import Way
-from .stream_slots import StreamSlot
 
 Row = TypeVar("Row")
 

@@ -17,10 +17,10 @@ from django.db import connection
 from django.test import AsyncClient, Client
 from psycopg import sql
 
+from datastore_search import spooling
 from datastore_search.models import Load, Resource
-from datastore_search.search import spooling
-from datastore_search.search.spooling import MEMORY_BYTES, Spool
-from datastore_search.search.stream_slots import StreamSlot
+from datastore_search.spooling import MEMORY_BYTES, Spool
+from datastore_search.stream_slots import StreamSlot
 
 from ..builders import act, ask, error_of, make_resource, make_token, make_user
 

@@ -17,7 +17,7 @@ from django.test import Client
 from datastore_search.models import Field, Resource
 from datastore_search.search import ConsistentRead, search
 from datastore_search.search.consistency import StaleVersion
-from datastore_search.search.stream_slots import StreamSlot
+from datastore_search.stream_slots import StreamSlot
 
 from ..builders import ids_of, make_resource, make_slow, make_token, make_user
 from .reading import table_of, text_of

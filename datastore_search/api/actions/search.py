@@ -21,20 +21,20 @@ from ...search import (
     ConsistentRead,
     Page,
     Query,
-    Spool,
     open_snapshot,
     read_page,
     retry_if_stale,
     search,
     with_consistent_read,
 )
-from ...search.metadata import NAME as METADATA
-from ...search.metadata import build_names_relation, find_readable_resources
+from ...spooling import Spool
 from ...validators import Validators
 from ..parameters import SearchParameters, query_of
 from ..permissions import check_may_read, reader_of
 from ..renderers import RawJson
 from .action import VARY, Action, Answer
+from .table_metadata import NAME as METADATA
+from .table_metadata import build_names_relation, find_readable_resources
 
 #: What an answer repeats of the parameters that were given.
 _ECHOED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")

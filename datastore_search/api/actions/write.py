@@ -29,7 +29,8 @@ from ...exceptions import (
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
 from ...models import Field, Resource, ResourceQuerySet, as_id
-from ...search import ID, ConsistentRead, Query, Spool, build_relation, read_page
+from ...search import ID, ConsistentRead, Query, build_relation, read_page
+from ...spooling import Spool
 from ...writing import GivenField, Method, Writer, writing_to
 from ..parameters import (
     CreateParameters,

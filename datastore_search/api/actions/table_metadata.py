@@ -10,10 +10,10 @@ from typing import LiteralString, cast
 
 from psycopg import sql
 
-from ..filters import Clause
-from ..models import Alias, Reader, Resource, ResourceQuerySet
-from ..object_permissions import Permitted
-from .relations import Relation
+from ...filters import Clause
+from ...models import Alias, Reader, Resource, ResourceQuerySet
+from ...object_permissions import Permitted
+from ...search import Relation
 
 #: Asked for in place of a resource's id.
 NAME = "_table_metadata"

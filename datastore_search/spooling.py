@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
-from .. import storage
-from ..conf import conf
-from ..exceptions import AnswerTooLarge, NoRoomForAnswer
+from . import storage
+from .conf import conf
+from .exceptions import AnswerTooLarge, NoRoomForAnswer
 from .stream_slots import StreamSlot
 
 logger = logging.getLogger(__name__)

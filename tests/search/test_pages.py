@@ -14,7 +14,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, build_relation
 from datastore_search.search.sql import Statements, Way
 
-from .builders import make_resource, page_of
+from ..builders import make_resource, page_of
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from weakref import finalize
 
-from ..conf import conf
-from ..exceptions import TooManyStreams
-from ..slots import Slots
+from .conf import conf
+from .exceptions import TooManyStreams
+from .slots import Slots
 
 _slots = Slots(lambda: conf.STREAMS_MAX)
 
