@@ -46,4 +46,4 @@ def set_private(resource: Resource, private: bool) -> None:
     """Say whether a resource is private, if that is not so yet."""
     if resource.private != private:
         resource.private = private
-        resource.save(update_fields=["private", "modified"])
+        resource.save(update_fields=["private", "modified_at"])

@@ -64,11 +64,11 @@ def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
 
 def _measured(resource: Resource) -> Loaded:
     load = resource.current_load
-    if load is None or load.finished is None:
+    if load is None or load.finished_at is None:
         raise BenchmarkError(f"The resource {resource.name} is not loaded.")
     session = storage.Session(connections[router.db_for_read(Load)], {})
     sizes = storage.record_sizes(session, load.pk)
-    seconds = (load.finished - load.started).total_seconds()
+    seconds = (load.finished_at - load.created_at).total_seconds()
     return Loaded(resource, Cost(load.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
 
 

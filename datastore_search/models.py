@@ -84,7 +84,7 @@ class Version(models.Func):
 
     #: Reads the version of the resource whose id follows.
     read: LiteralString = (
-        "SELECT concat(versioned.xmin, versioned.ctid, versioned.modified)"
+        "SELECT concat(versioned.xmin, versioned.ctid, versioned.modified_at)"
         " FROM datastore_search_resource AS versioned WHERE versioned.id = "
     )
     template = f"({read}%(expressions)s)"
@@ -211,7 +211,8 @@ def _column_names() -> list[str]:
 
 #: What a load knows and no answer to a search says.
 _NOT_ASKED = (
-    "checksum", "fingerprint", "forms", "options", "preview", "profiles", "received", "remarks",
+    "checksum", "field_formats", "fingerprint", "http_validators", "notices", "options", "preview",
+    "profiles",
 )  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -284,8 +285,8 @@ class Resource(Published):
     )
     #: How the next file is to be read, unless it is said anew: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
-    created = models.DateTimeField(_("created"), auto_now_add=True)
-    modified = models.DateTimeField(_("modified"), auto_now=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    modified_at = models.DateTimeField(_("modified"), auto_now=True)
 
     objects = PrimaryManager.from_queryset(ResourceQuerySet)()
 
@@ -421,7 +422,7 @@ _LABEL_LETTERS = 500
 class Field(Published):
     """A field of a resource, as the data dictionary describes it."""
 
-    owned = frozenset({"name", "type", "position", "sparse", "ordered"})
+    owned = frozenset({"name", "type", "position", "is_sparse", "has_order_index"})
 
     resource = models.ForeignKey(
         Resource, models.CASCADE, verbose_name=_("resource"), related_name="fields"
@@ -432,13 +433,13 @@ class Field(Published):
     label = models.CharField(_("label"), max_length=_LABEL_LETTERS, blank=True)
     notes = models.TextField(_("notes"), blank=True)
     #: The records that were there before the field lack it: they have null without saying so.
-    sparse = models.BooleanField(default=False, editable=False)
+    is_sparse = models.BooleanField(default=False, editable=False)
     #: The table has an index of the field's order.
-    ordered = models.BooleanField(default=False, editable=False)
+    has_order_index = models.BooleanField(default=False, editable=False)
     #: The type that staff have chosen for this and the next loads, as ``--type`` takes it.
-    chosen = models.CharField(_("type for the next load"), max_length=100, blank=True)
+    chosen_type = models.CharField(_("type for the next load"), max_length=100, blank=True)
     #: What else a client has said about the field.
-    more = models.JSONField(default=dict, blank=True, editable=False)
+    extra_info = models.JSONField(default=dict, blank=True, editable=False)
 
     objects = PrimaryManager()
 
@@ -460,7 +461,7 @@ class Field(Published):
     def info(self) -> dict[str, Any]:
         """Give what the data dictionary says, in CKAN's words."""
         said = {"label": self.label, "notes": self.notes}
-        return {**self.more, **{name: text for name, text in said.items() if text}}
+        return {**self.extra_info, **{name: text for name, text in said.items() if text}}
 
     @info.setter
     def info(self, info: Mapping[str, Any]) -> None:
@@ -469,7 +470,7 @@ class Field(Published):
         self.notes = notes if isinstance(notes, str) else ""
         said = {"label": self.label, "notes": self.notes}
         # What staff cannot edit is kept as it is.
-        self.more = {name: value for name, value in info.items() if not said.get(name)}
+        self.extra_info = {name: value for name, value in info.items() if not said.get(name)}
 
 
 class LoadState(models.TextChoices):
@@ -540,9 +541,10 @@ class Load(Published):
     """
 
     owned = frozenset({
-        "state", "checksum", "received", "fingerprint", "forms", "rows", "common", "done", "total",
-        "progress", "seen", "cancelling", "remarks", "faults", "profiles", "failure", "began",
-        "finished",
+        "state", "checksum", "http_validators", "fingerprint", "field_formats", "rows",
+        "value_counts", "rows_written", "rows_total", "progress", "heartbeat_at",
+        "cancel_requested_at", "notices", "row_error_count", "profiles", "failure", "started_at",
+        "finished_at",
     })  # fmt: skip
 
     resource = models.ForeignKey(
@@ -562,13 +564,13 @@ class Load(Published):
     )
     url = models.TextField(_("address"), blank=True, editable=False)
     #: What the server of the address said of the file (``fetching.Fetched.received``).
-    received = models.JSONField(default=dict, editable=False)
+    http_validators = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
     #: What the records were made of, as a digest; empty once anything else has changed them.
     fingerprint = models.CharField(max_length=64, blank=True, editable=False)
     #: The form in which the file wrote the values of each field (``loading.forms``), by its name.
-    forms = models.JSONField(default=dict, editable=False)
+    field_formats = models.JSONField(default=dict, editable=False)
     #: How the file is to be read: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
     language = models.CharField(_("language of the search"), max_length=63)
@@ -576,20 +578,19 @@ class Load(Published):
     #: What the table is indexed by.
     indexes = models.JSONField(default=list, editable=False)
     #: How many records have the common values of some fields, by field and value as JSON text.
-    common = models.JSONField(default=dict, editable=False)
+    value_counts = models.JSONField(default=dict, editable=False)
     #: Records written so far, and all there are; null while nobody knows.
-    done = models.BigIntegerField(default=0, editable=False)
-    total = models.BigIntegerField(null=True, editable=False)
+    rows_written = models.BigIntegerField(default=0, editable=False)
+    rows_total = models.BigIntegerField(null=True, editable=False)
     #: How much of the whole work is done, from 0 to 1.
     progress = models.FloatField(default=0, editable=False)
     #: When the process that runs the load was last heard of.
-    seen = models.DateTimeField(null=True, editable=False)
-    #: Somebody has asked to end the load.
-    cancelling = models.BooleanField(default=False, editable=False)
+    heartbeat_at = models.DateTimeField(null=True, editable=False)
+    cancel_requested_at = models.DateTimeField(null=True, editable=False)
     #: What a person should know of how the file was read: kept ``Remark``s.
-    remarks = models.JSONField(default=list, editable=False)
-    #: How many rows could not be loaded; the first of them are the load's ``bad_rows``.
-    faults = models.BigIntegerField(_("bad rows"), default=0, editable=False)
+    notices = models.JSONField(default=list, editable=False)
+    #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
+    row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
     #: What the values of each field are like, by its name (``loading.profiles``).
     profiles = models.JSONField(default=dict, editable=False)
     #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
@@ -597,9 +598,9 @@ class Load(Published):
     failure = models.JSONField(null=True, blank=True, editable=False)
     #: When the load, or the look at a draft, was queued for a worker.
     queued_at = models.DateTimeField(null=True, editable=False)
-    began = models.DateTimeField(_("began"), null=True, editable=False)
-    started = models.DateTimeField(_("started"), auto_now_add=True)
-    finished = models.DateTimeField(_("finished"), null=True, blank=True)
+    started_at = models.DateTimeField(_("began"), null=True, editable=False)
+    created_at = models.DateTimeField(_("started"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
     objects = PrimaryManager()
 
@@ -607,7 +608,7 @@ class Load(Published):
         base_manager_name = "objects"
         verbose_name = _("load")
         verbose_name_plural = _("loads")
-        ordering = ("-started", "-pk")
+        ordering = ("-created_at", "-pk")
 
     def __str__(self) -> str:
         return f"{self.source} ({self.get_state_display()})"
@@ -642,16 +643,20 @@ class Load(Published):
     def is_waiting(self) -> bool:
         """Tell whether no process has begun with the load."""
         return self.state == LoadState.DRAFT or (
-            self.state == LoadState.QUEUED and self.began is None
+            self.state == LoadState.QUEUED and self.started_at is None
         )
 
     @property
     def untaken_for(self) -> timedelta | None:
         """Say for how long no worker has taken what is queued; None when nothing waits for one."""
         if self.state == LoadState.DRAFT and self.preview is None:
-            is_taken = self.seen is not None and self.queued_at and self.seen >= self.queued_at
+            is_taken = (
+                self.heartbeat_at is not None
+                and self.queued_at
+                and self.heartbeat_at >= self.queued_at
+            )
         else:
-            is_taken = not (self.state == LoadState.QUEUED and self.began is None)
+            is_taken = not (self.state == LoadState.QUEUED and self.started_at is None)
         return None if is_taken or self.queued_at is None else timezone.now() - self.queued_at
 
     @property
@@ -671,14 +676,14 @@ class Load(Published):
     def remaining(self) -> timedelta | None:
         """Estimate how much longer the load will take; None while nobody can know."""
         is_known = self.state in RUNNING and self.progress >= _ESTIMABLE
-        if not (is_known and self.began and self.seen):
+        if not (is_known and self.started_at and self.heartbeat_at):
             return None
-        return (self.seen - self.began) * (1 / self.progress - 1)
+        return (self.heartbeat_at - self.started_at) * (1 / self.progress - 1)
 
     @property
     def said(self) -> list[str]:
         """Say what a person should know of how the file was read, in the reader's language."""
-        revived = (Remark.revived(remark) for remark in self.remarks)
+        revived = (Remark.revived(remark) for remark in self.notices)
         return [str(remark) for remark in revived if remark]
 
 
@@ -714,15 +719,15 @@ def kept_profiles(load_id: int | None, *, using: str) -> Profiles | None:
     )
 
 
-class BadRowReport(models.Model):
+class RowError(models.Model):
     """A row of a file that could not be loaded, and why."""
 
-    load = models.ForeignKey(Load, models.CASCADE, related_name="bad_rows")
+    load = models.ForeignKey(Load, models.CASCADE, related_name="row_errors")
     line = models.BigIntegerField(_("line"))
     field = models.TextField(_("field"), blank=True)
     value = models.TextField(_("value"), blank=True)
-    #: A kept ``BadRow``.
-    kept = models.JSONField()
+    #: Why, as JSON: a kept ``BadRow``.
+    message = models.JSONField()
 
     objects = PrimaryManager()
 
@@ -738,7 +743,7 @@ class BadRowReport(models.Model):
     @property
     def reason(self) -> str:
         """Say why the row could not be loaded, in the reader's language."""
-        return str(BadRow.revived(self.kept) or "")
+        return str(BadRow.revived(self.message) or "")
 
 
 #: Since then a table is not served that the next clean-up may drop.

@@ -70,11 +70,11 @@ class Validators:
         """
         if request.method not in _SAFE:
             return cls("", None, resource.private, vary)
-        parts = [__version__, resource.version, resource.modified.isoformat()]
+        parts = [__version__, resource.version, resource.modified_at.isoformat()]
         parts += [request.build_absolute_uri(), json.dumps(asked, sort_keys=True, default=str)]
         digest = blake2b("\n".join(parts).encode(errors="replace"), digest_size=16).hexdigest()
-        settled = timezone.now() - resource.modified > _SETTLED
-        modified = resource.modified if settled else None
+        settled = timezone.now() - resource.modified_at > _SETTLED
+        modified = resource.modified_at if settled else None
         return cls(f'W/"{digest}"', modified, resource.private, vary)
 
     def check(self, request: HttpRequest) -> None:

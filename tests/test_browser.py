@@ -138,14 +138,14 @@ def test_a_load_is_watched_until_it_is_ready(
     assert text_of(browser, "[aria-current=step]") == "queued"
 
     load = resource.loads.get()
-    far = {"state": LoadState.COPYING, "done": 3, "total": 6, "progress": 0.4}
+    far = {"state": LoadState.COPYING, "rows_written": 3, "rows_total": 6, "progress": 0.4}
     with storage.load_at_work(connection, load.pk):
         Load.objects.filter(pk=load.pk).update(**far)
         wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
         assert text_of(browser, "[aria-current=step]") == "copying"
         assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
         assert "copying" in text_of(browser, "[role=status]")
-        before = {"state": LoadState.QUEUED, "done": 0, "total": None, "progress": 0}
+        before = {"state": LoadState.QUEUED, "rows_written": 0, "rows_total": None, "progress": 0}
         Load.objects.filter(pk=load.pk).update(**before)
     for call in waiting:
         call()

@@ -40,10 +40,10 @@ def test_the_triggers_come_and_go_with_the_migrations() -> None:
 
     assert (without, len(triggers)) == (set(), 7)
     assert _triggers() == triggers
-    modified = Resource.objects.get().modified
-    assert modified == resource.modified
+    modified = Resource.objects.get().modified_at
+    assert modified == resource.modified_at
     Field.objects.update(label="Code")
-    assert Resource.objects.get().modified > modified
+    assert Resource.objects.get().modified_at > modified
 
 
 def _triggers() -> set[tuple[str, str]]:

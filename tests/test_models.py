@@ -111,7 +111,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
 
     after = Load.objects.get(pk=load.pk)
     assert after.source == "another name"
-    for name in ("state", "rows", "fingerprint", "forms", "finished", "checksum"):
+    for name in ("state", "rows", "fingerprint", "field_formats", "finished_at", "checksum"):
         assert getattr(after, name) == getattr(before, name)
 
 
@@ -168,6 +168,6 @@ def test_the_version_holds_more_than_what_a_new_server_may_repeat(resource: Reso
     described = Resource.objects.described(resource.pk)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT xmin::text, ctid::text, modified::text FROM datastore_search_resource"
+            "SELECT xmin::text, ctid::text, modified_at::text FROM datastore_search_resource"
         )
         assert described.version == "".join(cursor.fetchone())

@@ -21,7 +21,7 @@ from ..models import Load, LoadState, Resource
 NOTICE_AFTER = timedelta(seconds=30)
 
 #: What a load knows and no list shows.
-UNSHOWN = ("common", "options", "preview", "profiles", "remarks")
+UNSHOWN = ("notices", "options", "preview", "profiles", "value_counts")
 
 _TONES = {
     LoadState.READY: "good",
@@ -74,7 +74,7 @@ def progress_of(load: Load) -> dict[str, Any]:
 def untaken(load: Load) -> str:
     """Say that no worker has taken what waits for one, and how to start one; nothing until then."""
     waited = load.untaken_for
-    if waited is None or waited < NOTICE_AFTER or load.cancelling:
+    if waited is None or waited < NOTICE_AFTER or load.cancel_requested_at:
         return ""
     said = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
     if command := worker_command():
@@ -88,20 +88,20 @@ def advance(load: Load) -> str:
     """Say how many records are written, and how far the load is, as far as it is known."""
     if waiting := untaken(load):
         return waiting
-    if not load.total or load.state != LoadState.COPYING or load.cancelling:
+    if not load.rows_total or load.state != LoadState.COPYING or load.cancel_requested_at:
         return brief(load)
     written = gettext("%(done)s of %(total)s records") % {
-        "done": grouped(load.done),
-        "total": grouped(load.total),
+        "done": grouped(load.rows_written),
+        "total": grouped(load.rows_total),
     }
     return " · ".join(filter(None, [written, brief(load)]))
 
 
 def brief(load: Load) -> str:
     """Say how far a load is and how long the rest takes, as far as it is known."""
-    if load.cancelling and not load.is_finished:
+    if load.cancel_requested_at and not load.is_finished:
         return gettext("is being cancelled")
-    if load.state == LoadState.QUEUED and load.began:
+    if load.state == LoadState.QUEUED and load.started_at:
         return gettext("waits for another load of the resource")
     if load.state == LoadState.QUEUED and untaken(load):
         return gettext("waits for a worker")
@@ -120,12 +120,16 @@ def records_of(load: Load) -> str:
 
 def bad_rows_of(load: Load) -> str:
     """Say how many rows could not be loaded."""
-    return grouped(load.faults) if load.faults else "–"
+    return grouped(load.row_error_count) if load.row_error_count else "–"
 
 
 def took(load: Load) -> str:
     """Say how long a load took, from when a process began with it."""
-    return roughly(load.finished - (load.began or load.started)) if load.finished else "–"
+    return (
+        roughly(load.finished_at - (load.started_at or load.created_at))
+        if load.finished_at
+        else "–"
+    )
 
 
 def address_of(resource: Resource) -> str | None:

@@ -91,15 +91,15 @@ class FieldForm(forms.ModelForm):
 
     class Meta:
         model = Field
-        fields = ("chosen", "label", "notes")
+        fields = ("chosen_type", "label", "notes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the types that there are."""
         super().__init__(*args, **kwargs)
-        if "chosen" in self.fields:
-            self.fields["chosen"] = forms.ChoiceField(
-                label=self.fields["chosen"].label,
-                choices=types_to_choose(self.instance.chosen),
+        if "chosen_type" in self.fields:
+            self.fields["chosen_type"] = forms.ChoiceField(
+                label=self.fields["chosen_type"].label,
+                choices=types_to_choose(self.instance.chosen_type),
                 required=False,
                 widget=PlainSelect,
             )

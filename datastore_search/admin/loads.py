@@ -75,14 +75,14 @@ class LoadAdmin(RefusalAwareAdmin):
         "shown_state",
         "records",
         "bad",
-        "started",
+        "created_at",
         "took",
         "mode",
     )
     list_filter = ("state", "mode", "origin")
     list_select_related = ("resource",)
     search_fields = ("source", "resource__name", "resource__title")
-    date_hierarchy = "started"
+    date_hierarchy = "created_at"
     actions = None
     change_form_template = "datastore_search/admin/load.html"
 
@@ -166,7 +166,7 @@ class LoadAdmin(RefusalAwareAdmin):
         """Show how many records were loaded."""
         return records_of(load)
 
-    @admin.display(description=_("bad rows"), ordering="faults")
+    @admin.display(description=_("bad rows"), ordering="row_error_count")
     def bad(self, load: Load) -> str:
         """Show how many rows could not be loaded."""
         return bad_rows_of(load)
@@ -194,7 +194,7 @@ class LoadAdmin(RefusalAwareAdmin):
             return super().change_view(request, object_id, form_url, extra_context)
         if load.state == LoadState.DRAFT:
             return redirect("admin:datastore_search_load_preview", load.pk)
-        page = Paginator(load.bad_rows.all(), _BAD_ROWS_A_PAGE).get_page(request.GET.get("page"))
+        page = Paginator(load.row_errors.all(), _BAD_ROWS_A_PAGE).get_page(request.GET.get("page"))
         return super().change_view(
             request,
             object_id,
@@ -211,7 +211,7 @@ class LoadAdmin(RefusalAwareAdmin):
                 "page": page,
                 "may_change": may(request, "change", load.resource),
                 "records": grouped(load.rows),
-                "faults": grouped(load.faults),
+                "faults": grouped(load.row_error_count),
                 "badge": badge(load),
                 "address": address_of(load.resource),
                 "failure": (load.failure or {}).get("name"),

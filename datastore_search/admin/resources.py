@@ -33,7 +33,7 @@ from .uploads import receives_files
 #: Loads that the page of a resource lists; the list of loads has all.
 _LOADS_SHOWN = 20
 
-_NEWEST = Load.objects.defer(*UNSHOWN).order_by("resource_id", "-started", "-pk")
+_NEWEST = Load.objects.defer(*UNSHOWN).order_by("resource_id", "-created_at", "-pk")
 
 
 class FieldInline(OfResource):
@@ -41,7 +41,7 @@ class FieldInline(OfResource):
 
     model = Field
     form = FieldForm
-    fields = ("name", "type", "chosen", "label", "notes")
+    fields = ("name", "type", "chosen_type", "label", "notes")
     readonly_fields = ("name", "type")
     can_delete = False
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
@@ -84,7 +84,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
     list_select_related = ("current_load",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
-    readonly_fields = ("id", "api_address", "shown_key", "created", "modified")
+    readonly_fields = ("id", "api_address", "shown_key", "created_at", "modified_at")
     save_on_top = True
 
     class Media:
@@ -133,7 +133,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
             _("Address"),
-            {"fields": ["id", "api_address", "shown_key", "created", "modified"]},
+            {"fields": ["id", "api_address", "shown_key", "created_at", "modified_at"]},
         )
         return [about, indexes, known] if obj else [about, indexes]
 
@@ -209,7 +209,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
     def last_load(self, resource: Resource) -> Any:
         """Show when the last load began."""
         newest = _newest(resource)
-        return newest.started if newest else None
+        return newest.created_at if newest else None
 
     @admin.display(description=_("API"))
     def api_address(self, resource: Resource) -> str:
@@ -277,7 +277,7 @@ def _in_list(load: Load) -> dict[str, Any]:
     """Say what the list of loads shows of one."""
     return {
         "pk": load.pk,
-        "started": load.started,
+        "started": load.created_at,
         "source": load.url or load.source,
         "mode": load.get_mode_display(),
         "state": live(load),

@@ -46,7 +46,7 @@ def build_relation(resource: Resource) -> Relation:
         names={field.name: field.type for field in resource.schema},
         language=load.language,
         rows=load.rows,
-        sparse=frozenset(field.name for field in resource.schema if field.sparse),
-        ordered=frozenset(field.name for field in resource.schema if field.ordered),
-        common=load.common,
+        sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
+        ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        common=load.value_counts,
     )

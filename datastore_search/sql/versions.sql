@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION datastore_search_modified() RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-    NEW.modified := clock_timestamp();
+    NEW.modified_at := clock_timestamp();
     RETURN NEW;
 END
 $function$;
@@ -17,7 +17,7 @@ LANGUAGE plpgsql
 AS $function$
 BEGIN
     EXECUTE format(
-        'UPDATE %I.datastore_search_resource SET modified = clock_timestamp()'
+        'UPDATE %I.datastore_search_resource SET modified_at = clock_timestamp()'
         ' WHERE id IN (SELECT resource_id FROM changed)',
         TG_TABLE_SCHEMA);
     RETURN NULL;
@@ -30,7 +30,7 @@ LANGUAGE plpgsql
 AS $function$
 BEGIN
     EXECUTE format(
-        'UPDATE %I.datastore_search_resource SET modified = clock_timestamp()'
+        'UPDATE %I.datastore_search_resource SET modified_at = clock_timestamp()'
         ' WHERE id IN (SELECT resource_id FROM before UNION SELECT resource_id FROM changed)',
         TG_TABLE_SCHEMA);
     RETURN NULL;

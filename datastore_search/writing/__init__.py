@@ -188,7 +188,7 @@ class Writer:
 
     def _forget_orders(self, records: Sequence[Record]) -> None:
         """Drop the index of a field's order when a value is too long for it."""
-        ordered = {field.name for field in self.resource.schema if field.ordered}
+        ordered = {field.name for field in self.resource.schema if field.has_order_index}
         long = {
             name
             for record in records
@@ -201,10 +201,10 @@ class Writer:
 
     def _note_orders(self, names: Collection[str], *, ordered: bool) -> None:
         fields = self.resource.fields.using(self.using)
-        fields.filter(name__in=names).update(ordered=ordered)
+        fields.filter(name__in=names).update(has_order_index=ordered)
         for field in self.resource.schema:
             if field.name in names:
-                field.ordered = ordered
+                field.has_order_index = ordered
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """
@@ -244,7 +244,7 @@ class Writer:
         """
         load_id = self._load.pk
         names = {field.name: field.type for field in self.resource.schema}
-        sparse = frozenset(field.name for field in self.resource.schema if field.sparse)
+        sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         where = compile_conditions(conditions, Types(names, self._cast, sparse))
         deleted = rows.delete(self._connection, load_id, where)
         self._count(-deleted)
@@ -256,7 +256,7 @@ class Writer:
         self.resource.fields.using(self.using).all().delete()
         self.resource.aliases.using(self.using).all().delete()
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
-            current_load=None, primary_key=[], modified=timezone.now()
+            current_load=None, primary_key=[], modified_at=timezone.now()
         )
         drop_on_commit([load_id], using=self.using)
 
@@ -300,7 +300,7 @@ class Writer:
             state=LoadState.READY,
             language=self.resource.language,
             indexes=self.resource.index_kinds,
-            finished=timezone.now(),
+            finished_at=timezone.now(),
         )
         storage.create_records(self._connection, load.pk, language=load.language, batches=())
         storage.index_records(
@@ -313,16 +313,16 @@ class Writer:
         if self.resource.current_load is None:
             fields.all().delete()
         else:  # the table is lost, but not what is known of it
-            fields.update(ordered=False, sparse=False)
+            fields.update(has_order_index=False, is_sparse=False)
             storage.set_key(self._connection, load.pk, self.resource.primary_key)
         self.resource.schema = tuple(fields.all())
         self.resource.current_load = load
-        self.resource.save(using=self.using, update_fields=["current_load", "modified"])
+        self.resource.save(using=self.using, update_fields=["current_load", "modified_at"])
 
     def _count(self, more: int) -> None:
         """Keep the number of records, and when they changed last."""
         loads = Load.objects.using(self.using).filter(pk=self._load.pk)
-        loads.update(rows=F("rows") + more, common={}, fingerprint="")
+        loads.update(rows=F("rows") + more, value_counts={}, fingerprint="")
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
-            modified=timezone.now()
+            modified_at=timezone.now()
         )

@@ -68,7 +68,9 @@ def change_fields(
         raise TypeError("The resource has no table.")
     if delete_others and given and gone:
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
-        storage.drop_orders(connection, load.pk, [name for name in gone if known[name].ordered])
+        storage.drop_orders(
+            connection, load.pk, [name for name in gone if known[name].has_order_index]
+        )
         storage.remove_fields(connection, load.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
@@ -77,7 +79,7 @@ def change_fields(
     position = max((field.position for field in known.values()), default=-1) + 1
     fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
     for field in fields:
-        field.sparse = load.rows > 0
+        field.is_sparse = load.rows > 0
     Field.objects.using(connection.alias).bulk_create(fields, batch_size=500)
 
 

@@ -26,7 +26,7 @@ from datastore_search.admin.display import untaken
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, cleanup, drafts, queue
 from datastore_search.loading.sources.files import bring
-from datastore_search.models import BadRowReport, Load, LoadState, Resource
+from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
 
@@ -199,7 +199,7 @@ def test_a_type_is_chosen_and_kept_for_the_next_load(staff: Client, empty: Resou
 
     assert load.state == LoadState.READY
     amount = empty.fields.get(name="amount")
-    assert (amount.type, amount.chosen) == ("text", "text")
+    assert (amount.type, amount.chosen_type) == ("text", "text")
     page = page_of(staff, uploaded(staff, empty))
     assert page.count('<option value="text" selected>') == 1
 
@@ -210,7 +210,7 @@ def test_a_chosen_type_is_given_back_to_the_file(staff: Client, empty: Resource)
     decided(staff, uploaded(staff, empty, SURVEY.replace("10.50", "11.50")), type_4="")
 
     amount = empty.fields.get(name="amount")
-    assert (amount.type, amount.chosen) == ("numeric", "")
+    assert (amount.type, amount.chosen_type) == ("numeric", "")
 
 
 def test_the_preview_shows_what_does_not_fit_a_chosen_type(staff: Client, empty: Resource) -> None:
@@ -318,7 +318,7 @@ def test_a_cancelled_preview_leaves_nothing(
 
 def test_an_abandoned_draft_is_cleared_away(staff: Client, empty: Resource, uploads: Path) -> None:
     load = uploaded(staff, empty)
-    Load.objects.filter(pk=load.pk).update(started=timezone.now() - timedelta(days=30))
+    Load.objects.filter(pk=load.pk).update(created_at=timezone.now() - timedelta(days=30))
 
     cleanup()
 
@@ -485,7 +485,12 @@ def running(db: None) -> Iterator[Running]:
     with ExitStack() as locks:
 
         def made(resource: Resource, **values: Any) -> Load:
-            values = {"state": LoadState.COPYING, "done": 250_000, "total": 1_000_000, **values}
+            values = {
+                "state": LoadState.COPYING,
+                "rows_written": 250_000,
+                "rows_total": 1_000_000,
+                **values,
+            }
             load = Load.objects.create(
                 resource=resource, source="large.csv", language="english", progress=0.3, **values
             )
@@ -518,7 +523,7 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
 def test_a_load_that_waits_for_another_says_so(
     staff: Client, empty: Resource, running: Running
 ) -> None:
-    load = running(empty, state=LoadState.QUEUED, began=timezone.now())
+    load = running(empty, state=LoadState.QUEUED, started_at=timezone.now())
 
     assert progress(staff, load)["text"] == "waits for another load of the resource"
 
@@ -596,11 +601,11 @@ def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource)
     [
         (timedelta(seconds=20), {}),
         (timedelta(seconds=20), {"state": LoadState.DRAFT}),
-        (timedelta(hours=1), {"began": timezone.now()}),
-        (timedelta(hours=1), {"state": LoadState.DRAFT, "seen": timezone.now()}),
+        (timedelta(hours=1), {"started_at": timezone.now()}),
+        (timedelta(hours=1), {"state": LoadState.DRAFT, "heartbeat_at": timezone.now()}),
         (timedelta(hours=1), {"state": LoadState.DRAFT, "preview": {}}),
         (timedelta(hours=1), {"state": LoadState.READY}),
-        (timedelta(hours=1), {"cancelling": True}),
+        (timedelta(hours=1), {"cancel_requested_at": timezone.now()}),
     ],
     ids=["new", "new draft", "taken", "looked at", "seen", "ready", "cancelling"],
 )
@@ -624,17 +629,17 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
 
     load.refresh_from_db()
     assert load.queued_at is not None
-    assert load.seen is not None
-    assert before < load.queued_at < load.seen
+    assert load.heartbeat_at is not None
+    assert before < load.queued_at < load.heartbeat_at
     decided(staff, load)
     load.refresh_from_db()
-    assert load.queued_at > load.seen
+    assert load.queued_at > load.heartbeat_at
 
 
 def test_a_load_whose_process_is_gone_is_found_by_whoever_looks(
     staff: Client, empty: Resource
 ) -> None:
-    killed = {"state": LoadState.COPYING, "began": timezone.now(), "language": "english"}
+    killed = {"state": LoadState.COPYING, "started_at": timezone.now(), "language": "english"}
     first, second = (Load.objects.create(resource=empty, source="a", **killed) for _ in range(2))
 
     assert progress(staff, first)["state"] == "failed"
@@ -728,7 +733,7 @@ def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -
 def test_bad_rows_are_left_out_if_the_preview_says_so(staff: Client, empty: Resource) -> None:
     load = decided(staff, uploaded(staff, empty, BAD), bad_rows="skip")
 
-    assert (load.state, load.rows, load.faults) == (LoadState.READY, 2, 1)
+    assert (load.state, load.rows, load.row_error_count) == (LoadState.READY, 2, 1)
 
 
 def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
@@ -746,8 +751,8 @@ def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
 def test_many_bad_rows_are_paged(staff: Client, empty: Resource) -> None:
     load = failed(staff, empty)
     kept = {"name": "EmptyKey", "values": {}}
-    BadRowReport.objects.bulk_create(
-        BadRowReport(load=load, line=line, kept=kept) for line in range(10, 260)
+    RowError.objects.bulk_create(
+        RowError(load=load, line=line, message=kept) for line in range(10, 260)
     )
 
     page = page_of(staff, load, "change/?page=3")

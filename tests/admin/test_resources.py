@@ -102,7 +102,7 @@ def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -
     staff.post(f"{LIST}{resource.pk}/change/", {**answers, f"fields-{place}-chosen": "int4"})
 
     assert Field.objects.get(name="title").label == "The title"
-    assert Field.objects.get(name="code").chosen == "int4"
+    assert Field.objects.get(name="code").chosen_type == "int4"
 
 
 def test_a_resource_that_is_not_there_leads_to_the_list(staff: Client) -> None:
@@ -127,7 +127,7 @@ def test_an_unknown_type_is_refused(staff: Client) -> None:
     response = staff.post(f"{LIST}{resource.pk}/change/", answers)
 
     assert b"colour" in response.content
-    assert not Field.objects.exclude(chosen="").exists()
+    assert not Field.objects.exclude(chosen_type="").exists()
 
 
 def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:

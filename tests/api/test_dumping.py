@@ -485,7 +485,7 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = iter(range(times))
 
     def touch(resource: Resource) -> None:
-        Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
+        Resource.objects.filter(pk=resource.pk).update(modified_at=timezone.now())
         connection.close()
 
     def found(resource: Resource) -> Relation:

@@ -265,7 +265,7 @@ def test_the_time_of_the_last_change_alone_will_do(
     first = get(client, address, resource)
     modified = parsedate_to_datetime(first["Last-Modified"])
     resource.refresh_from_db()
-    assert modified == resource.modified.replace(microsecond=0)
+    assert modified == resource.modified_at.replace(microsecond=0)
 
     for seconds, status in ((-1, 200), (0, 304), (60, 304)):
         since = http_date((modified + timedelta(seconds=seconds)).timestamp())

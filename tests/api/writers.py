@@ -81,7 +81,7 @@ class Api:
 def state_of(api: Api, resource_id: Any) -> dict[str, Any]:
     """Give everything about a resource, and which tables there are."""
     resource = Resource.objects.select_related("current_load").get(pk=resource_id)
-    fields = resource.fields.values_list("name", "type", "position", "label", "notes", "more")
+    fields = resource.fields.values_list("name", "type", "position", "label", "notes", "extra_info")
     load = resource.current_load
     return {
         "resource": Resource.objects.filter(pk=resource_id).values().get(),

@@ -55,7 +55,7 @@ def types_of(resource: Resource) -> dict[str, str]:
 
 def faults_of(done: Load) -> list[tuple[int, str, str, str]]:
     """Give the report of bad rows: line, field, value and reason."""
-    return [(row.line, row.field, row.value, row.reason) for row in done.bad_rows.all()]
+    return [(row.line, row.field, row.value, row.reason) for row in done.row_errors.all()]
 
 
 def _searched(resource: Resource, parameters: dict[str, Any]) -> dict[str, Any]:

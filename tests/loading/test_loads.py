@@ -58,8 +58,8 @@ def test_a_load_tells_what_it_did(db: None, path: Path) -> None:
     resource.refresh_from_db()
     assert resource.current_load == load
     assert (load.state, load.rows, load.source, load.error) == ("ready", 2, "file.csv", "")
-    assert load.finished is not None
-    assert load.finished >= load.started
+    assert load.finished_at is not None
+    assert load.finished_at >= load.created_at
     assert load.language == "english"
 
 
@@ -103,7 +103,7 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     load = Load.objects.filter(resource=resource).first()
     assert load is not None
     assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
-    assert load.finished is not None
+    assert load.finished_at is not None
     assert records_of(resource) == before
     assert storage.stored_loads(connection) == tables
 

@@ -45,7 +45,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
 
     load = Load.objects.get(resource=resource)
     assert load.said == list(case.says)
-    faults = [(row.line, row.field, row.value, row.reason) for row in load.bad_rows.all()]
+    faults = [(row.line, row.field, row.value, row.reason) for row in load.row_errors.all()]
     assert faults == list(case.faults)
 
 

@@ -21,7 +21,7 @@ from django.core.management import CommandError
 from django.utils import translation
 from psycopg.errors import DiskFull
 
-from datastore_search.models import BadRowReport, Load, LoadState, Resource
+from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..loading.sources.server import Server, answer, serving
 from .test_commands import run
@@ -292,7 +292,7 @@ def test_the_report_lists_the_rows_that_refuse_a_file(db: None, path: Path) -> N
         ["Line", "Field", "Value"], ["3", "", rows[1][2]], ["4", "b", "x"],
     ]  # fmt: skip
     assert not Resource.objects.exists()
-    assert not BadRowReport.objects.exists()
+    assert not RowError.objects.exists()
 
 
 def test_bad_rows_are_left_out_and_reported(db: None, path: Path) -> None:

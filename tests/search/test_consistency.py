@@ -49,7 +49,7 @@ def test_a_description_is_one_row_that_tells_all_of_every_field(
     committed: Resource, name: str, django_assert_num_queries: Any
 ) -> None:
     more = {"digits": 12345678901234567890, "half": 0.5, "null": None, "deep": [{"%s": '"'}]}
-    committed.fields.filter(name="title").update(more=more, label="Mực “%s”", notes="{}\n\\")
+    committed.fields.filter(name="title").update(extra_info=more, label="Mực “%s”", notes="{}\n\\")
     committed.fields.filter(name="amount").update(position=99)
 
     with django_assert_num_queries(1):

@@ -1,4 +1,4 @@
-"""Which indexes a load makes, and that ``Field.ordered`` says so."""
+"""Which indexes a load makes, and that ``Field.has_order_index`` says so."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def indexes_of(resource: Resource) -> list[str]:
 
 
 def ordered(resource: Resource) -> set[str]:
-    return set(resource.fields.filter(ordered=True).values_list("name", flat=True))
+    return set(resource.fields.filter(has_order_index=True).values_list("name", flat=True))
 
 
 ALL = ["filters", "words", "numbers", "dates", "texts"]

@@ -23,7 +23,7 @@ def letters(count: int, seed: int = 1) -> str:
 
 def orders(table: Table) -> set[str]:
     """Name the fields that are said to have an index; there are as many indexes."""
-    names = set(table.resource.fields.filter(ordered=True).values_list("name", flat=True))
+    names = set(table.resource.fields.filter(has_order_index=True).values_list("name", flat=True))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexname ~ '_by_'",

@@ -137,13 +137,13 @@ def test_filters_find_what_was_just_written(stock: Table) -> None:
 
 
 def test_writing_makes_the_resource_newer(stock: Table) -> None:
-    before = stock.resource.modified
+    before = stock.resource.modified_at
     stock.upsert({"code": "a"}, dry_run=True)
-    assert stock.resource.modified == before
+    assert stock.resource.modified_at == before
 
     stock.upsert({"code": "a"})
 
-    assert stock.resource.modified > before
+    assert stock.resource.modified_at > before
 
 
 # Refusals -----------------------------------------------------------------------------------------

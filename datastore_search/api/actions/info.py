@@ -68,7 +68,7 @@ def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict
         "native_type": field.type,
         "notnull": False,
         "index_name": "primary_key" if is_key else "",
-        "is_index": field.ordered or is_filtered,
+        "is_index": field.has_order_index or is_filtered,
         "uniquekey": resource.primary_key == [field.name],
     }
     profile = profiles and profiles.fields.get(field.name)

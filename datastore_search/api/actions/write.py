@@ -129,7 +129,7 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
 def _changed(given: Mapping[str, Any], resource: Resource) -> Resource:
     if "private" in given:
         resource.private = given["private"]
-        resource.save(update_fields=["private", "modified"])
+        resource.save(update_fields=["private", "modified_at"])
     return resource
 
 

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 _PATIENCE = timedelta(seconds=60)
 
 #: Nobody has begun with such a load, so nobody can have been interrupted.
-_UNTOUCHED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, began=None)
+_UNTOUCHED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, started_at=None)
 
 
 def complete_load(load: Load) -> None:
@@ -85,7 +85,7 @@ def mark_failed(load: Load, failure: LoadFailed) -> bool:
         .update(
             state=LoadState.CANCELLED if is_cancelled else LoadState.FAILED,
             failure=failure.kept(),
-            finished=timezone.now(),
+            finished_at=timezone.now(),
         )
     )
     with suppress(Load.DoesNotExist):  # deleted with its resource
@@ -163,9 +163,9 @@ def delete_upload(load: Load) -> None:
 def _forget_uploads(loads: QuerySet[Load]) -> None:
     """Delete the uploads of failed loads, and the drafts, that nobody has come back to."""
     long_ago = timezone.now() - conf.KEEP_UPLOADS
-    for load in loads.filter(state__in=FINISHED, finished__lt=long_ago).exclude(file=""):
+    for load in loads.filter(state__in=FINISHED, finished_at__lt=long_ago).exclude(file=""):
         delete_upload(load)
-    for load in loads.filter(state=LoadState.DRAFT, started__lt=long_ago):
+    for load in loads.filter(state=LoadState.DRAFT, created_at__lt=long_ago):
         delete_upload(load)
         load.delete()
 

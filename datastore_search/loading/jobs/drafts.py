@@ -144,8 +144,8 @@ def _hand_over(load: Load) -> None:
 
 def preview_draft(load: Load) -> None:
     """Find out what is in a draft's file, and keep it with the draft."""
-    load.seen = timezone.now()
-    Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(seen=load.seen)
+    load.heartbeat_at = timezone.now()
+    Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
     try:
         with working_folder() as folder:
             found = _looked(load, folder)

@@ -123,16 +123,18 @@ class JobMonitor(_Looker):
         self.load.state, self._part = state, 0.0
         self._entered[state] = monotonic()
         self.load.progress = self._whole()
-        wanted = Load.objects.filter(pk=self.load.pk, cancelling=False).exclude(state__in=FINISHED)
+        wanted = Load.objects.filter(pk=self.load.pk, cancel_requested_at=None).exclude(
+            state__in=FINISHED
+        )
         updated = wanted.update(
             state=state,
             rows=self.load.rows,
-            done=self.load.done,
-            total=self.load.total,
+            rows_written=self.load.rows_written,
+            rows_total=self.load.rows_total,
             progress=self.load.progress,
-            common=self.load.common,
-            finished=self.load.finished,
-            seen=timezone.now(),
+            value_counts=self.load.value_counts,
+            finished_at=self.load.finished_at,
+            heartbeat_at=timezone.now(),
         )
         if not updated:
             raise self._reason() or LoadInterrupted()
@@ -143,7 +145,7 @@ class JobMonitor(_Looker):
 
         Raises: ``LoadFailed`` when the load is to end.
         """
-        self.load.done, self.load.total = done, total
+        self.load.rows_written, self.load.rows_total = done, total
         self.report_progress(done, total)
         if self._progress:
             self._progress(done, total)
@@ -179,11 +181,13 @@ class JobMonitor(_Looker):
 
     def _reason(self) -> LoadFailed | None:
         """Ask the database why the load is to end, if it is."""
-        found = Load.objects.filter(pk=self.load.pk).values_list("cancelling", "state").first()
+        found = (
+            Load.objects.filter(pk=self.load.pk).values_list("cancel_requested_at", "state").first()
+        )
         if found is None:
             return ResourceGone()
-        cancelling, state = found
-        if cancelling or state == LoadState.CANCELLED:
+        cancel_requested_at, state = found
+        if cancel_requested_at or state == LoadState.CANCELLED:
             return LoadCancelled()
         return LoadInterrupted() if state == LoadState.FAILED else None
 
@@ -217,9 +221,9 @@ class JobMonitor(_Looker):
             mine = Load.objects.select_for_update(skip_locked=True, no_key=True)
             if mine.filter(pk=self.load.pk).exclude(state__in=FINISHED).first():
                 Load.objects.filter(pk=self.load.pk).update(
-                    seen=timezone.now(),
-                    done=self.load.done,
-                    total=self.load.total,
+                    heartbeat_at=timezone.now(),
+                    rows_written=self.load.rows_written,
+                    rows_total=self.load.rows_total,
                     progress=self.load.progress,
                 )
 

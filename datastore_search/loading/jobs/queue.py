@@ -176,10 +176,10 @@ def cancel(load: Load) -> bool:
     mark_interrupted_loads(Load.objects.filter(pk=load.pk))
     waiting = {LoadState.DRAFT, LoadState.QUEUED}
     unfinished = Load.objects.filter(pk=load.pk).exclude(state__in=FINISHED)
-    marked = unfinished.update(cancelling=True)
+    marked = unfinished.update(cancel_requested_at=timezone.now())
     with transaction.atomic(using=router.db_for_write(Load)):
         unfinished.filter(state__in=waiting).update(
-            state=LoadState.CANCELLED, failure=LoadCancelled().kept(), finished=timezone.now()
+            state=LoadState.CANCELLED, failure=LoadCancelled().kept(), finished_at=timezone.now()
         )
     load.refresh_from_db()
     return bool(marked)
@@ -217,7 +217,7 @@ def run(load: Load, path: Path | None = None, *, progress: Progress | None = Non
 def _give_up(load: Load) -> None:
     """Let a load that could not be begun not wait for ever, if the database listens at all."""
     with suppress(Error):
-        if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, began=None).exists():
+        if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None).exists():
             mark_failed(load, DatabaseGone())
 
 
@@ -248,9 +248,9 @@ def _run_alone(
 
 def _begin(load: Load) -> bool:
     """Mark a load as begun by this process; False when it is not to be run, or not again."""
-    load.began = timezone.now()
-    waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, began=None)
-    return bool(waiting.update(began=load.began, seen=load.began))
+    load.started_at = timezone.now()
+    waiting = Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None)
+    return bool(waiting.update(started_at=load.started_at, heartbeat_at=load.started_at))
 
 
 def _load(
@@ -261,8 +261,8 @@ def _load(
     monitor.enter_state(LoadState.READING)
     try:
         with _brought(load, path, options, monitor) as source:
-            load.checksum, load.received = source.checksum, dict(source.received)
-            load.save(update_fields=["checksum", "received"])
+            load.checksum, load.http_validators = source.checksum, dict(source.received)
+            load.save(update_fields=["checksum", "http_validators"])
             if is_unchanged(load, options):
                 _leave(monitor)
                 return
@@ -275,7 +275,7 @@ def _load(
 
 def _leave(monitor: JobMonitor) -> None:
     """End a load that would change nothing."""
-    monitor.load.finished = timezone.now()
+    monitor.load.finished_at = timezone.now()
     monitor.enter_state(LoadState.UNCHANGED)
 
 
@@ -295,4 +295,4 @@ def _known(load: Load, options: LoadOptions) -> dict[str, str]:
     if not served or not load.url or served.url != load.url:
         return {}
     load.checksum = served.checksum  # as long as nobody knows another one
-    return dict(served.received) if is_unchanged(load, options) else {}
+    return dict(served.http_validators) if is_unchanged(load, options) else {}

@@ -21,7 +21,7 @@ from ...models import FINISHED, Load, LoadState
 
 #: Loads whose tables nobody misses: they were never served, or their resource has a newer one.
 _DONE_WITH = Q(state__in=FINISHED - {LoadState.READY}) | Q(
-    state=LoadState.READY, resource__current_load__finished__gt=F("finished")
+    state=LoadState.READY, resource__current_load__finished_at__gt=F("finished_at")
 )
 
 

@@ -83,7 +83,7 @@ def options_to_merge(
     types = dict(options.types)
     remarks: list[Remark] = []
     wanted = options.requested_types
-    before = resource.current_load.forms if resource.current_load else {}
+    before = resource.current_load.field_formats if resource.current_load else {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
             continue
@@ -214,9 +214,9 @@ def _forget_orders(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
         return
     with storage.working(connection, plan.load.pk):
         resource = _locked(plan)
-        fields = resource.fields.filter(name__in=long, ordered=True)
+        fields = resource.fields.filter(name__in=long, has_order_index=True)
         storage.drop_orders(connection, _target(resource), [field.name for field in fields])
-        fields.update(ordered=False)
+        fields.update(has_order_index=False)
 
 
 def _locked(plan: LoadPlan) -> Resource:
@@ -272,13 +272,13 @@ def _merge(
     rows = plan.table.count()
     added, changed = _write(connection, plan, resource)
     load.rows = rows if plan.options.mode == Mode.UPSERT else added
-    load.forms, load.finished = plan.forms, timezone.now()
+    load.field_formats, load.finished_at = plan.forms, timezone.now()
     merged = RecordsMerged(added=added, changed=changed, same=load.rows - added - changed)
-    load.remarks = [*load.remarks, merged.kept()]
-    load.save(update_fields=["forms", "remarks"])
+    load.notices = [*load.notices, merged.kept()]
+    load.save(update_fields=["field_formats", "notices"])
     _count(plan, _target(resource), added)
     save_options(resource, plan.options)
-    Resource.objects.filter(pk=resource.pk).update(modified=timezone.now())
+    Resource.objects.filter(pk=resource.pk).update(modified_at=timezone.now())
     storage.drop_records(connection, load.pk)
     monitor.enter_state(LoadState.READY)
 
@@ -292,7 +292,7 @@ def _add_fields(resource: Resource, plan: LoadPlan) -> None:
         if name not in known:
             field = new_field(resource, name, label)
             field.position, field.type = position + len(fields), plan.types[name]
-            field.sparse = True
+            field.is_sparse = True
             fields.append(field)
     Field.objects.bulk_create(fields, batch_size=500)
 
@@ -331,7 +331,7 @@ def _count(plan: LoadPlan, target: int, added: int) -> None:
     served = Load.objects.filter(pk=target)
     served.update(
         rows=F("rows") + added,
-        common={},
-        forms={**served.values_list("forms", flat=True).get(), **plan.forms},
+        value_counts={},
+        field_formats={**served.values_list("field_formats", flat=True).get(), **plan.forms},
         fingerprint=fingerprint(plan.load, plan.options, plan.key),
     )

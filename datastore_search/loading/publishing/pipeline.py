@@ -46,7 +46,7 @@ def publish_table(
         if refuses(options):
             raise_row_errors(load)
     delete_bad_rows(table)
-    if load.faults and not table.count():  # to leave everything out was not meant
+    if load.row_error_count and not table.count():  # to leave everything out was not meant
         raise_row_errors(load)
     (replace_records if replaces else merge_records)(connection, plan, monitor)
 

@@ -62,7 +62,7 @@ def replace_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: Jo
         connection, load.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES, streams=streams
     )
     _set_key(connection, plan)
-    load.common = _common(connection, plan, indexes)
+    load.value_counts = _common(connection, plan, indexes)
     _publish(connection, plan, indexes, monitor)
 
 
@@ -134,14 +134,14 @@ def _publish(
         _describe(resource, plan, indexes)
         resource.current_load = load
         resource.primary_key = list(plan.key)
-        resource.save(update_fields=["current_load", "primary_key", "modified"])
+        resource.save(update_fields=["current_load", "primary_key", "modified_at"])
         save_options(resource, plan.options)
-        load.finished = timezone.now()
-        load.forms = plan.forms
+        load.finished_at = timezone.now()
+        load.field_formats = plan.forms
         load.fingerprint = fingerprint(load, plan.options, plan.key)
         if load.profiles:
             load.profiles["of"] = load.fingerprint
-        load.save(update_fields=["forms", "fingerprint", "profiles"])
+        load.save(update_fields=["field_formats", "fingerprint", "profiles"])
         monitor.enter_state(LoadState.READY)
     load.resource = resource
 
@@ -153,14 +153,14 @@ def _describe(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> N
     fields = []
     for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
         field = known.get(name) or new_field(resource, name, label)
-        field.position, field.type, field.sparse = position, plan.types[name], False
-        field.ordered = name in indexes.orders
+        field.position, field.type, field.is_sparse = position, plan.types[name], False
+        field.has_order_index = name in indexes.orders
         fields.append(field)
     Field.objects.bulk_create(
         fields,
         update_conflicts=True,
         unique_fields=["resource", "name"],
-        update_fields=["position", "type", "sparse", "ordered"],
+        update_fields=["position", "type", "is_sparse", "has_order_index"],
         batch_size=_FIELDS_AT_ONCE,
     )
 

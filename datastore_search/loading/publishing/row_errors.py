@@ -12,7 +12,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
-from ...models import BadRowReport, Load
+from ...models import Load, RowError
 from ..readers.staging import FAULTS, STAGED, Table
 from ..typing.options import BadRowsChoice, LoadOptions
 from .plan import LoadPlan
@@ -32,22 +32,22 @@ def save_row_errors(plan: LoadPlan) -> None:
     All of those are counted.
     """
     load, table = plan.load, plan.table
-    load.faults = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
-    load.remarks = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
-    load.save(update_fields=["faults", "remarks"])
-    if not load.faults:
+    load.row_error_count = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
+    load.notices = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
+    load.save(update_fields=["row_error_count", "notices"])
+    if not load.row_error_count:
         return
     found = table.connection.execute(
         f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_LISTED}"
     )
     while batch := found.fetchmany(_ROWS_AT_ONCE):
-        BadRowReport.objects.bulk_create(
-            BadRowReport(
+        RowError.objects.bulk_create(
+            RowError(
                 load=load,
                 line=line,
                 field=field,
                 value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
-                kept=json.loads(kept),
+                message=json.loads(kept),
             )
             for line, field, value, kept in batch
         )
@@ -56,8 +56,8 @@ def save_row_errors(plan: LoadPlan) -> None:
 def _remarks(plan: LoadPlan) -> list[Remark]:
     """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
     remarks: list[Remark] = []
-    if plan.load.faults and not refuses(plan.options):
-        remarks.append(RowsLeftOut(count=plan.load.faults))
+    if plan.load.row_error_count and not refuses(plan.options):
+        remarks.append(RowsLeftOut(count=plan.load.row_error_count))
     count = plan.table.count(FAULTS)
     if count > _LISTED:
         remarks.append(ReportCut(listed=_LISTED, count=count))
@@ -75,14 +75,14 @@ def raise_row_errors(load: Load) -> None:
 
     Raises: ``BadRows``.
     """
-    first = load.bad_rows.first()
+    first = load.row_errors.first()
     if first is not None:
         raise BadRows(
-            count=load.faults,
+            count=load.row_error_count,
             line=first.line,
             field=first.field or "–",
             value=first.value,
-            reason=BadRow.revived(first.kept),
+            reason=BadRow.revived(first.message),
         )
 
 
@@ -105,7 +105,7 @@ def write_row_error_report(load: Load, language: str) -> Iterator[str]:
         header = [_("Line"), _("Field"), _("Value"), _("Reason")]
         first = "\ufeff" + _written([header])
     yield first
-    batch: Sequence[BadRowReport] = ()
+    batch: Sequence[RowError] = ()
     # Not by a cursor of the server: a pooler may give each batch another session.
     while batch := _rows_after(load, batch[-1] if batch else None):
         # Between two pieces the language is that of whoever reads them.
@@ -114,9 +114,9 @@ def write_row_error_report(load: Load, language: str) -> Iterator[str]:
         yield piece
 
 
-def _rows_after(load: Load, last: BadRowReport | None) -> Sequence[BadRowReport]:
+def _rows_after(load: Load, last: RowError | None) -> Sequence[RowError]:
     """Read the next bad rows of a load, after one or from the first."""
-    rows = load.bad_rows.order_by("line", "pk")
+    rows = load.row_errors.order_by("line", "pk")
     if last is not None:
         rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
     return list(rows[:_ROWS_AT_ONCE])

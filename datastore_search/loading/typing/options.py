@@ -123,20 +123,20 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
     """
     lasting = replace(options, **{name: getattr(_PLAIN, name) for name in _SAID_ANEW})
     resource.options = lasting.kept()
-    resource.save(update_fields=["options", "modified"])
+    resource.save(update_fields=["options", "modified_at"])
     schema = parse_table_schema(options.schema)
     changed = []
     for field_ in resource.fields.all():
-        before = (field_.chosen, field_.label, field_.notes)
+        before = (field_.chosen_type, field_.label, field_.notes)
         if options.anew or field_.name in options.types:
-            field_.chosen = options.types.get(field_.name, "")
+            field_.chosen_type = options.types.get(field_.name, "")
         described = schema.described.get(field_.name)
         if described:
             field_.label = field_.label or described.label
             field_.notes = field_.notes or described.notes
-        if before != (field_.chosen, field_.label, field_.notes):
+        if before != (field_.chosen_type, field_.label, field_.notes):
             changed.append(field_)
-    resource.fields.bulk_update(changed, ["chosen", "label", "notes"], batch_size=500)
+    resource.fields.bulk_update(changed, ["chosen_type", "label", "notes"], batch_size=500)
 
 
 _PLAIN = LoadOptions()
@@ -152,7 +152,7 @@ def _kept(resource: Resource | None) -> LoadOptions:
 def _chosen(resource: Resource | None) -> dict[str, str]:
     if resource is None:
         return {}
-    return dict(resource.fields.exclude(chosen="").values_list("name", "chosen"))
+    return dict(resource.fields.exclude(chosen_type="").values_list("name", "chosen_type"))
 
 
 def _reading(options: LoadOptions) -> dict[str, Any]:

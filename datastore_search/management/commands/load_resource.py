@@ -265,7 +265,7 @@ def _resource(wanted: _Wanted, options: dict[str, Any]) -> tuple[Resource, bool]
     if not found:
         resource.save(force_insert=True)
     elif options["index"]:
-        resource.save(update_fields=["indexes", "modified"])
+        resource.save(update_fields=["indexes", "modified_at"])
     return resource, not found
 
 

@@ -208,7 +208,7 @@ def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
     with held(first, "indexing", uploads), working(database_url(), uploads) as second_worker:
         second = queued(served)
         wait_for(
-            lambda: Load.objects.filter(pk=second.pk, began__isnull=False).exists(),
+            lambda: Load.objects.filter(pk=second.pk, started_at__isnull=False).exists(),
             "the second load",
             alive=lambda: second_worker.poll() is None,
         )

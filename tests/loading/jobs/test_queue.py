@@ -247,7 +247,7 @@ def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
     assert not cancel(load)
 
     assert load.state == LoadState.READY
-    assert not load.cancelling
+    assert not load.cancel_requested_at
 
 
 def test_what_duckdb_is_doing_is_interrupted(
@@ -271,7 +271,8 @@ def test_what_duckdb_is_doing_is_interrupted(
 
     load = Load.objects.filter(resource=committed).first()
     assert load is not None
-    assert (load.state, load.cancelling) == (LoadState.CANCELLED, True)
+    assert load.state == LoadState.CANCELLED
+    assert load.cancel_requested_at is not None
 
 
 def cancel_apart(load: Load) -> None:
@@ -291,7 +292,7 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
 
     def cancelled(watch: JobMonitor, state: LoadState) -> None:
         if state == LoadState.READY:
-            Load.objects.filter(pk=watch.load.pk).update(cancelling=True)
+            Load.objects.filter(pk=watch.load.pk).update(cancel_requested_at=timezone.now())
         enters(watch, state)
 
     monkeypatch.setattr(JobMonitor, "enter_state", cancelled)
@@ -317,7 +318,7 @@ def test_progress_only_grows_and_is_seen_from_elsewhere(
 
     def look(done: int, _total: int) -> None:
         loads = Load.objects.filter(resource=committed, state=LoadState.COPYING)
-        wait_for(lambda: loads.filter(done=done).exists(), "progress", alive=lambda: True)
+        wait_for(lambda: loads.filter(rows_written=done).exists(), "progress", alive=lambda: True)
         load = loads.get()
         seen.append((load.percentage, load.state))
 
@@ -346,7 +347,9 @@ def test_what_remains_is_estimated_from_what_is_done(
     state: LoadState, progress: float, percentage: int | None, remaining: timedelta | None
 ) -> None:
     began = timezone.now()
-    load = Load(state=state, progress=progress, began=began, seen=began + timedelta(seconds=10))
+    load = Load(
+        state=state, progress=progress, started_at=began, heartbeat_at=began + timedelta(seconds=10)
+    )
 
     assert load.percentage == percentage
     if remaining is None:
@@ -427,7 +430,7 @@ def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
     resource: Resource, state: LoadState
 ) -> None:
     values = {"resource": resource, "source": "x", "language": "simple"}
-    left = Load.objects.create(state=state, began=timezone.now(), **values)
+    left = Load.objects.create(state=state, started_at=timezone.now(), **values)
     waits = Load.objects.create(state=LoadState.QUEUED, **values)
     draft = Load.objects.create(state=LoadState.DRAFT, **values)
 
@@ -499,7 +502,7 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
         loaders[0].start()
         begun.wait()
         loaders[1].start()
-        while not Load.objects.filter(source="2", began__isnull=False).exists():
+        while not Load.objects.filter(source="2", started_at__isnull=False).exists():
             assert loaders[1].is_alive()
         assert Load.objects.get(source="2").state == LoadState.QUEUED
         go_on.set()

@@ -57,7 +57,7 @@ def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
 def test_it_is_kept_from_when_it_was_found_without_a_resource(
     resource: Resource, settings: Any
 ) -> None:
-    Load.objects.update(finished="2020-01-01T00:00:00Z")  # however long it was served
+    Load.objects.update(finished_at="2020-01-01T00:00:00Z")  # however long it was served
     number = lose(resource)
     cleanup()
     (since,) = storage.unserved_since(connection, [number]).values()

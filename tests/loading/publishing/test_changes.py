@@ -15,7 +15,7 @@ def described(db: None) -> Resource:
     """A resource whose dictionary people have written."""
     resource = loaded("a,b,c\n1,x,2020-01-01\n")
     Field.objects.filter(resource=resource, name="b").update(
-        label="The b", notes="Of it", chosen="text", more={"unit": "m"}
+        label="The b", notes="Of it", chosen_type="text", extra_info={"unit": "m"}
     )
     return resource
 
@@ -60,7 +60,7 @@ def test_the_dictionary_survives_and_the_order_is_the_file_s(described: Resource
 
     assert types_of(described) == {"c": "date", "b": "text", "a": "int4"}
     field = described.fields.get(name="b")
-    assert (field.label, field.notes, field.chosen, field.more) == (
+    assert (field.label, field.notes, field.chosen_type, field.extra_info) == (
         "The b",
         "Of it",
         "text",

@@ -61,7 +61,7 @@ def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
 
     assert resource.current_load is not None
     resource.current_load.refresh_from_db()
-    assert (resource.current_load.rows, resource.current_load.common) == (3, {})
+    assert (resource.current_load.rows, resource.current_load.value_counts) == (3, {})
     assert len(records_of(resource)) == 3
 
 
@@ -141,13 +141,13 @@ def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
     done = load(resource, "a,b\n2,y\nmany,z\n3,w\n", mode="append", bad_rows="skip")
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
-    assert (done.faults, done.rows, done.bad_rows.count()) == (1, 2, 1)
+    assert (done.row_error_count, done.rows, done.row_errors.count()) == (1, 2, 1)
     assert done.said[0] == "Rows that could not be loaded and were left out: 1."
 
 
 def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
     resource = loaded("a\n1\n")
-    Field.objects.filter(resource=resource).update(chosen="text")
+    Field.objects.filter(resource=resource).update(chosen_type="text")
 
     done = load(resource, "a\n2\n", mode="append")
 
@@ -196,7 +196,7 @@ def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
         (5, "code", "d", "The key is that of line 2, too."),
         (6, "count", "many", "The value is not of type int4."),
     ]
-    assert failed.faults == 4
+    assert failed.row_error_count == 4
 
 
 def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> None:
@@ -204,20 +204,20 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
 
     assert [row[1:] for row in rows_of(stock)][3:] == [["d", "x", 1]]
     assert len(rows_of(stock)) == 4
-    assert (done.rows, done.faults, done.bad_rows.count()) == (1, 1, 1)
+    assert (done.rows, done.row_error_count, done.row_errors.count()) == (1, 1, 1)
 
 
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
     resource = loaded("a\nshort\n")
     assert resource.current_load_id is not None
     storage.add_orders(connection, resource.current_load_id, {"a": "{t}"})
-    Field.objects.filter(resource=resource).update(ordered=True)
+    Field.objects.filter(resource=resource).update(has_order_index=True)
     long = "".join(chr(0x4E00 + number) for number in range(5000))
 
     load(resource, f"a\n{long}\n", mode="append")
 
     assert rows_of(resource)[1] == [2, long]
-    assert not Field.objects.get(resource=resource).ordered
+    assert not Field.objects.get(resource=resource).has_order_index
 
 
 # Upsert -------------------------------------------------------------------------------------------

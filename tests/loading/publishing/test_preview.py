@@ -77,7 +77,7 @@ def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) 
     resource = make_resource("day,n\n01/02/2024,NA\n")
     resource.options = {"nulls": ["NA"], "date_order": "dmy"}
     resource.save()
-    Field.objects.filter(resource=resource, name="n").update(chosen="numeric")
+    Field.objects.filter(resource=resource, name="n").update(chosen_type="numeric")
 
     found = preview_of(tmp_path, "day,n\n01/02/2024,NA\n", resource)
 

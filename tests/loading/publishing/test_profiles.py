@@ -296,7 +296,11 @@ def test_a_search_does_not_read_profiles(table: Table) -> None:
     described = Resource.objects.described(table.resource.pk)
 
     assert described.current_load is not None
-    assert {"profiles", "forms", "fingerprint"} <= described.current_load.get_deferred_fields()
+    assert {
+        "profiles",
+        "field_formats",
+        "fingerprint",
+    } <= described.current_load.get_deferred_fields()
 
 
 def test_profiles_of_a_private_resource_are_private(table: Table) -> None:

@@ -19,7 +19,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.publishing import pipeline
 from datastore_search.loading.publishing import row_errors as report
-from datastore_search.models import BadRowReport, Field, Load, LoadState, Resource
+from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ...writing.tables import Table, token_of_writer
 from ..files import faults_of, load, loaded, records_of, rows_of
@@ -137,7 +137,7 @@ def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
     )
     assert rows_of(resource) == [[1, 0, "old"]]
     failed = failed_load(resource)
-    assert failed.faults == 2
+    assert failed.row_error_count == 2
     assert faults_of(failed) == [
         (3, "n", "many", "The value is not of type int4."),
         (6, "n", "some", "The value is not of type int4."),
@@ -150,7 +150,7 @@ def test_bad_rows_can_be_skipped(db: None) -> None:
     done = load(resource, BAD, types={"n": "int4"}, bad_rows="skip")
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
-    assert (done.state, done.rows, done.faults) == (LoadState.READY, 3, 2)
+    assert (done.state, done.rows, done.row_error_count) == (LoadState.READY, 3, 2)
     assert done.said == ["Rows that could not be loaded and were left out: 2."]
     assert [line for line, *_rest in faults_of(done)] == [3, 6]
 
@@ -173,7 +173,7 @@ def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPa
         load(resource, "n\n" + "many\n" * 5, types={"n": "int4"})
 
     failed = failed_load(resource)
-    assert failed.faults == 5
+    assert failed.row_error_count == 5
     assert [line for line, *_rest in faults_of(failed)] == [2, 3, 4]
     assert failed.said == ["The report lists the first 3 faults of 5."]
 
@@ -212,7 +212,7 @@ def test_json_whose_numbers_become_too_long_is_a_bad_row(db: None, value: str) -
 
     failed = failed_load(resource)
     assert [line for line, *_rest in faults_of(failed)] == [3]
-    assert BadRowReport.objects.get(load=failed).reason == (
+    assert RowError.objects.get(load=failed).reason == (
         "The value has numbers with exponents that are too long when they are written out; each"
         " may have 1000 digits."
     )
@@ -254,7 +254,7 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
     assert text.startswith("\ufeff")
     header, *rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
     with translation.override("vi"):
-        reason = BadRowReport.objects.all()[0].reason
+        reason = RowError.objects.all()[0].reason
         assert header == [
             translation.gettext(word) for word in ("Line", "Field", "Value", "Reason")
         ]
@@ -298,7 +298,7 @@ def test_the_same_file_is_not_loaded_again(table: Table) -> None:
     done = load(table.resource, "a,b\n1,x\n", name="other.csv")
 
     assert done.state == LoadState.UNCHANGED
-    assert done.finished is not None
+    assert done.finished_at is not None
     assert table.resource.current_load_id == served
     assert storage.stored_loads(connection) >= {served}
     assert again(table) == "unchanged"
@@ -327,7 +327,7 @@ def test_another_file_is_loaded(table: Table) -> None:
 
 
 def _chosen(table: Table) -> None:
-    Field.objects.filter(resource=table.resource, name="a").update(chosen="text")
+    Field.objects.filter(resource=table.resource, name="a").update(chosen_type="text")
 
 
 def _language(table: Table) -> None:

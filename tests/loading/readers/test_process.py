@@ -21,6 +21,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connections
 from django.test import Client, override_settings
+from django.utils import timezone
 
 from datastore_search.exceptions.loads import (
     LoadCancelled,
@@ -277,7 +278,7 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
     stand_in.write_text("import time; time.sleep(600)")
     resource = Resource.objects.create(name="slow")
     load = queue.create_load(resource, OPTIONS, source="file.csv")
-    _later(lambda: Load.objects.filter(pk=load.pk).update(cancelling=True))
+    _later(lambda: Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now()))
     began = monotonic()
 
     with pytest.raises(LoadCancelled):

@@ -42,7 +42,7 @@ def test_what_was_chosen_for_a_load_is_kept_for_the_next(
 ) -> None:
     load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
-    assert dict(resource.fields.values_list("name", "chosen")) == {
+    assert dict(resource.fields.values_list("name", "chosen_type")) == {
         "day": "", "n": "", "code": "text",
     }  # fmt: skip
 
@@ -57,7 +57,7 @@ def test_what_is_said_outdoes_what_is_kept(resource: Resource, tmp_path: Path) -
     load(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
 
     assert types_of(resource) == {"day": "text", "n": "text", "code": "int8"}
-    assert resource.fields.get(name="code").chosen == "int8"
+    assert resource.fields.get(name="code").chosen_type == "int8"
 
 
 def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> No
 
     assert types_of(resource) == {"day": "text", "n": "text", "code": "int4"}
     assert resource.options == {}
-    assert not resource.fields.exclude(chosen="").exists()
+    assert not resource.fields.exclude(chosen_type="").exists()
 
 
 def test_what_becomes_of_the_records_is_said_each_time(resource: Resource, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_schema_describes_fields_and_is_kept(resource: Resource, tmp_path: Pat
     load(resource, tmp_path, force=True)
 
     assert resource.primary_key == ["code"]
-    assert list(resource.fields.values_list("name", "type", "label", "notes", "chosen")) == [
+    assert list(resource.fields.values_list("name", "type", "label", "notes", "chosen_type")) == [
         ("day", "date", "Tag", "", ""),
         ("n", "int4", "", "How many", ""),
         ("code", "int4", "Code", "", ""),
