@@ -290,7 +290,7 @@ def test_the_reference_has_every_type_of_error_and_no_others() -> None:
 
 def described_members() -> set[str]:
     return {
-        *table_of(text_of(SEARCH), "Member", "Says").names,
+        *table_of(text_of(SEARCH), "Member", "Meaning").names,
         *table_of(text_of(WRITING), "Member", "When").names,
     }
 
