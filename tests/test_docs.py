@@ -323,7 +323,7 @@ def test_the_reference_has_every_field_type_with_its_other_names() -> None:
     [
         (TYPES, ("Type", "JSON")),
         (TYPES, ("Type", "Inferred from")),
-        (TYPES, ("Type", "Takes")),
+        (TYPES, ("Type", "Accepts")),
         (TYPES, ("Type", "Sorts")),
         (SEARCH, ("Type", "Equals")),
     ],
