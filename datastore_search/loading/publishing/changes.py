@@ -14,7 +14,7 @@ from ...exceptions.loads import (
     Remark,
 )
 from ...models import Resource
-from ..readers.staging import Table
+from ..readers.staging import StagedTable
 from ..typing.inference import Decision
 
 
@@ -60,7 +60,7 @@ class FieldChanges:
 
 
 def compare_fields(
-    resource: Resource | None, table: Table, decisions: Sequence[Decision] | None = None
+    resource: Resource | None, table: StagedTable, decisions: Sequence[Decision] | None = None
 ) -> FieldChanges:
     """
     Compare a file with a resource; one that has no table yet has no fields that could change.

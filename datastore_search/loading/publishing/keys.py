@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from ...exceptions.loads import EmptyKey, KeyFieldMissing, KeyOfTooManyFields, LongKey, RepeatedKey
 from ...models import Resource
-from ..readers.staging import FAULTS, Table, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
 from .rows import build_value_expression
@@ -44,7 +44,9 @@ def check_key(key: Sequence[str], names: Collection[str]) -> None:
         raise KeyOfTooManyFields(most=_FIELDS_MOST)
 
 
-def record_key_errors(table: Table, decisions: Sequence[Decision], key: Sequence[str]) -> None:
+def record_key_errors(
+    table: StagedTable, decisions: Sequence[Decision], key: Sequence[str]
+) -> None:
     """
     Make faults of the rows whose key is empty, too long, or that of an earlier row.
 
@@ -68,27 +70,27 @@ def format_field_names(key: Sequence[str]) -> str:
     return ", ".join(key)
 
 
-def _note_empty(table: Table, columns: Sequence[str], key: Sequence[str]) -> None:
+def _note_empty(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     fault = kept_literal(EmptyKey().kept())
     for column, name in zip(columns, key, strict=True):
         table.connection.execute(
-            f"INSERT INTO {FAULTS} SELECT line, {literal(name)}, '', {fault}"
-            f" FROM {table.relation} WHERE coalesce({column}, '') = ''"
+            f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)}, '', {fault}"
+            f" FROM {STAGED_ROWS} WHERE coalesce({column}, '') = ''"
         )
 
 
-def _note_long(table: Table, columns: Sequence[str], key: Sequence[str]) -> None:
+def _note_long(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     count = " + ".join(f"strlen({column}) + {_VALUE_EXTRA_BYTES}" for column in columns)
     before, after = _around(LongKey(count=_PLACE, most=_KEY_BYTES))
     table.connection.execute(
-        f"INSERT INTO {FAULTS} SELECT line, {literal(format_field_names(key))},"
+        f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(key))},"
         f" {format_key_values(columns)},"
-        f" {before} || ({count}) || {after} FROM {table.relation} WHERE {count} > {_KEY_BYTES}"
+        f" {before} || ({count}) || {after} FROM {STAGED_ROWS} WHERE {count} > {_KEY_BYTES}"
     )
 
 
 def _note_repeated(
-    table: Table, columns: Sequence[str], decisions: Sequence[Decision], key: Sequence[str]
+    table: StagedTable, columns: Sequence[str], decisions: Sequence[Decision], key: Sequence[str]
 ) -> None:
     """Compare the values as they will be stored, numbers without the zeros at their end."""
     forms = [decisions[table.names.index(name)].form for name in key]
@@ -103,11 +105,11 @@ def _note_repeated(
     before, after = _around(RepeatedKey(line=_PLACE))
     keyed = (
         f"SELECT line, {format_key_values(columns)} AS shown, {values}"
-        f" FROM {table.relation} ANTI JOIN {FAULTS} USING (line)"
+        f" FROM {STAGED_ROWS} ANTI JOIN {ROW_ERRORS} USING (line)"
     )
     together = ", ".join(places)
     table.connection.execute(
-        f"INSERT INTO {FAULTS} WITH keyed AS ({keyed}), repeated AS (SELECT {together},"
+        f"INSERT INTO {ROW_ERRORS} WITH keyed AS ({keyed}), repeated AS (SELECT {together},"
         f" min(line) AS first FROM keyed GROUP BY {together} HAVING count(*) > 1)"
         f" SELECT line, {literal(format_field_names(key))}, shown, {before} || first || {after}"
         f" FROM keyed JOIN repeated USING ({together}) WHERE line > first"

@@ -33,7 +33,7 @@ from ...exceptions.loads import (
 )
 from ...field_types import FieldType
 from ...models import Field, Load, LoadState, Mode, Resource
-from ..readers.staging import FAULTS, Table, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
 from ..typing.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats, parse_field_format
 from ..typing.inference import measure_longest_values
 from ..typing.options import LoadOptions, save_options
@@ -69,7 +69,7 @@ def key_to_merge_by(resource: Resource, options: LoadOptions) -> tuple[str, ...]
 
 
 def options_to_merge(
-    resource: Resource, table: Table, options: LoadOptions
+    resource: Resource, table: StagedTable, options: LoadOptions
 ) -> tuple[LoadOptions, list[Remark]]:
     """
     Let the fields that the resource has be read as their types, however the file writes them.
@@ -105,7 +105,7 @@ def _of_kind(said: str, kind: str) -> str:
 
 
 def _form_of(
-    table: Table, column: str, kind: str, options: LoadOptions, before: str | None
+    table: StagedTable, column: str, kind: str, options: LoadOptions, before: str | None
 ) -> FieldFormat:
     """
     Find the form of a type in which a column is written: the one that most values fit.
@@ -130,26 +130,26 @@ def _form_of(
     return best[0] if _read_alike(table, column, best) else own
 
 
-def _read_alike(table: Table, column: str, choices: Sequence[FieldFormat]) -> bool:
+def _read_alike(table: StagedTable, column: str, choices: Sequence[FieldFormat]) -> bool:
     """Tell whether some field_formats, which fit the same values, give them the same meaning."""
     first, *others = (FieldType.over(form.writes, column) for form in choices)
     differ = " OR ".join(f"{other} <> {first}" for other in others) or "false"
     fit = FieldType.over(choices[0].accepts, column)
     found = table.connection.execute(
-        f"SELECT 1 FROM {table.relation} WHERE CASE WHEN {column} <> '' AND {fit}"
+        f"SELECT 1 FROM {STAGED_ROWS} WHERE CASE WHEN {column} <> '' AND {fit}"
         f" THEN {differ} END LIMIT 1"
     ).fetchone()
     return found is None
 
 
-def _fits(table: Table, column: str, possible: Mapping[str, FieldFormat]) -> dict[str, int]:
+def _fits(table: StagedTable, column: str, possible: Mapping[str, FieldFormat]) -> dict[str, int]:
     """Count the values of a column that fit each form."""
     counts = ", ".join(
         f"count(*) FILTER (coalesce({FieldType.over(form.accepts, column)}, false))"
         for form in possible.values()
     )
     found = table.connection.execute(
-        f"SELECT {counts} FROM {table.relation} WHERE {column} <> ''"
+        f"SELECT {counts} FROM {STAGED_ROWS} WHERE {column} <> ''"
     ).fetchone()
     return dict(zip(possible, found or (), strict=True))
 
@@ -177,7 +177,7 @@ def merge_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobM
         resource = _locked(plan)
         if finds_more(plan):
             _note_taken(connection, plan, resource)
-            is_refused = bool(plan.table.count(FAULTS)) and refuses(plan.options)
+            is_refused = bool(plan.table.count_row_errors()) and refuses(plan.options)
         if not is_refused:
             _merge(connection, plan, resource, monitor)
     if is_refused:
@@ -194,7 +194,7 @@ def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor)
 
 
 def _watched(plan: LoadPlan, monitor: JobMonitor) -> Iterator[list[tuple[int, str]]]:
-    done, total = 0, plan.table.count()
+    done, total = 0, plan.table.count_rows()
     monitor.report_rows(done, total)
     for batch in render_rows(plan.table, plan.decisions):
         yield batch
@@ -253,8 +253,8 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resou
     fault = kept_literal(TakenKey().kept())
     for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
         table.connection.execute(
-            f"INSERT INTO {FAULTS} SELECT line, {literal(format_field_names(plan.key))},"
-            f" {format_key_values(columns)}, {fault} FROM {table.relation}"
+            f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(plan.key))},"
+            f" {format_key_values(columns)}, {fault} FROM {STAGED_ROWS}"
             " WHERE line IN (SELECT unnest(?::BIGINT[]))",
             [lines],
         )
@@ -269,7 +269,7 @@ def _merge(
         save_row_errors(plan)
     _add_fields(resource, plan)
     _set_key(connection, plan, resource)
-    rows = plan.table.count()
+    rows = plan.table.count_rows()
     added, changed = _write(connection, plan, resource)
     load.rows = rows if plan.options.mode == Mode.UPSERT else added
     load.field_formats, load.finished_at = plan.forms, timezone.now()

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
 from ...models import Load, Mode, Resource
 from ..jobs.monitor import JobMonitor
-from ..readers.staging import Table
+from ..readers.staging import StagedTable
 from ..typing.inference import Decision, collect_type_notices, decide_formats
 from ..typing.options import LoadOptions
 from .changes import compare_fields
@@ -27,7 +27,7 @@ from .row_errors import delete_bad_rows, raise_row_errors, refuses, save_row_err
 def publish_table(
     connection: BaseDatabaseWrapper,
     load: Load,
-    table: Table,
+    table: StagedTable,
     options: LoadOptions,
     monitor: JobMonitor,
 ) -> None:
@@ -46,7 +46,7 @@ def publish_table(
         if refuses(options):
             raise_row_errors(load)
     delete_bad_rows(table)
-    if load.row_error_count and not table.count():  # to leave everything out was not meant
+    if load.row_error_count and not table.count_rows():  # to leave everything out was not meant
         raise_row_errors(load)
     (replace_records if replaces else merge_records)(connection, plan, monitor)
 
@@ -57,7 +57,12 @@ def is_replacing(resource: Resource, options: LoadOptions) -> bool:
 
 
 def build_plan(
-    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool = False
+    load: Load,
+    resource: Resource,
+    table: StagedTable,
+    options: LoadOptions,
+    *,
+    explain: bool = False,
 ) -> LoadPlan:
     """
     Decide what is to be made of a file; the rows that cannot be loaded become faults of the table.
@@ -80,7 +85,7 @@ def _resource(load: Load) -> Resource:
 
 
 def _plan_to_replace(
-    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+    load: Load, resource: Resource, table: StagedTable, options: LoadOptions, *, explain: bool
 ) -> LoadPlan:
     """
     Say what the new table is to be.
@@ -102,7 +107,7 @@ def _plan_to_replace(
 
 
 def _plan_to_merge(
-    load: Load, resource: Resource, table: Table, options: LoadOptions, *, explain: bool
+    load: Load, resource: Resource, table: StagedTable, options: LoadOptions, *, explain: bool
 ) -> LoadPlan:
     """
     Say how the rows come into the table that is there.
@@ -119,7 +124,7 @@ def _plan_to_merge(
 
 
 def _remarks(
-    table: Table, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Remark]
+    table: StagedTable, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Remark]
 ) -> tuple[Remark, ...]:
     """Gather what people should know: of the file, of its types, of what changes."""
     return (*table.remarks, *collect_type_notices(table, options, decisions), *others)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...exceptions.loads import Remark
 from ...models import Load
-from ..readers.staging import Table
+from ..readers.staging import StagedTable
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
 
@@ -20,7 +20,7 @@ class LoadPlan:
     """
 
     load: Load
-    table: Table
+    table: StagedTable
     options: LoadOptions
     decisions: tuple[Decision, ...]
     key: tuple[str, ...]

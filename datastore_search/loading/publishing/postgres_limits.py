@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ...exceptions.loads import BadRow, LongNumber, RefusedByDatabase
 from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
-from ..readers.staging import FAULTS, Table, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
 from ..typing.inference import Decision
 
 #: What may make PostgreSQL refuse JSON that DuckDB takes, or write it out at great length.
@@ -25,7 +25,7 @@ _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 _ROWS_AT_ONCE = 500
 
 
-def record_unstorable_values(table: Table, decisions: Sequence[Decision]) -> None:
+def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
     """Make faults of the values that PostgreSQL would refuse."""
     named = list(zip(table.columns, table.names, decisions, strict=True))
     # What is a number, a date or a truth value holds nothing else.
@@ -36,18 +36,18 @@ def record_unstorable_values(table: Table, decisions: Sequence[Decision]) -> Non
             _note_nested(table, column, name, decision.kind)
 
 
-def _note_nulls(table: Table, names: Mapping[str, str]) -> None:
+def _note_nulls(table: StagedTable, names: Mapping[str, str]) -> None:
     """Find the character U+0000 in some columns, which are given with the names of their fields."""
     if not names:
         return
     counts = ", ".join(f"count_if(contains({column}, chr(0)))" for column in names)
-    found = table.connection.execute(f"SELECT {counts} FROM {table.relation}").fetchone()
+    found = table.connection.execute(f"SELECT {counts} FROM {STAGED_ROWS}").fetchone()
     for (column, name), count in zip(names.items(), found or (), strict=True):
         if count:
             table.connection.execute(
-                f"INSERT INTO {FAULTS} SELECT line, {literal(name)},"
+                f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)},"
                 f" replace({column}[:100], chr(0), '�'), {_KEPT[RefusedByDatabase]}"
-                f" FROM {table.relation} WHERE contains({column}, chr(0))"
+                f" FROM {STAGED_ROWS} WHERE contains({column}, chr(0))"
             )
 
 
@@ -57,13 +57,13 @@ _KEPT: Mapping[type[BadRow], str] = {
 }
 
 
-def _note_nested(table: Table, column: str, name: str, kind: FieldType) -> None:
+def _note_nested(table: StagedTable, column: str, name: str, kind: FieldType) -> None:
     """Look at the few texts in which there may be something wrong, one by one."""
     accepted = FieldType.over(kind.accepts, column)
     is_json = kind.name == "json"
     cursor = table.connection.cursor()
     suspects = cursor.execute(
-        f"SELECT line, {column} FROM {table.relation}"
+        f"SELECT line, {column} FROM {STAGED_ROWS}"
         f" WHERE (regexp_matches({column}, {literal(_SUSPICIOUS)})"
         f" OR strlen({column}) > {_LONG_BYTES}"
         f" AND regexp_matches({column}, {literal(_SUSPICIOUS_IF_LONG)}))"
@@ -75,7 +75,7 @@ def _note_nested(table: Table, column: str, name: str, kind: FieldType) -> None:
             refused = [(line, name, text[:100]) for line, text, fault in faults if fault is wrong]
             if refused:
                 table.connection.executemany(
-                    f"INSERT INTO {FAULTS} VALUES (?, ?, ?, {kept})", refused
+                    f"INSERT INTO {ROW_ERRORS} VALUES (?, ?, ?, {kept})", refused
                 )
 
 

@@ -11,7 +11,7 @@ from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ...models import Load, Resource
 from ..jobs.failures import find_shortage
 from ..readers import open_table
-from ..readers.staging import FAULTS, STAGED, Table
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.inference import Decision, collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
@@ -99,8 +99,8 @@ def _previewed(resource: Resource | None, path: Path, wanted: LoadOptions, name:
         found = Preview(
             fields=_fields(table, wanted, decisions),
             rows=_first_rows(table),
-            total=table.count(),
-            faulty=table.count(f"(SELECT DISTINCT line FROM {FAULTS})"),
+            total=table.count_rows(),
+            faulty=table.count_bad_rows(),
             faults=_first_faults(table),
             remarks=(*table.remarks, *collect_type_notices(table, wanted, decisions)),
             changes=compare_fields(resource, table, decisions),
@@ -129,7 +129,7 @@ def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFai
 
 
 def _fields(
-    table: Table, options: LoadOptions, decisions: Sequence[Decision]
+    table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[PreviewedField, ...]:
     wanted = options.requested_types  # where rows are added, types are given by what is there, too
     described = zip(table.columns, table.names, table.labels, decisions, strict=True)
@@ -146,24 +146,27 @@ def _fields(
     )
 
 
-def _first_values(table: Table, column: str) -> tuple[str, ...]:
+def _first_values(table: StagedTable, column: str) -> tuple[str, ...]:
     found = table.connection.execute(
-        f"SELECT {column}[:{_LETTERS_SHOWN}] FROM {STAGED} WHERE {column} <> ''"
+        f"SELECT {column}[:{_LETTERS_SHOWN}] FROM {STAGED_ROWS} WHERE {column} <> ''"
         f" LIMIT {_VALUES_SHOWN}"
     ).fetchall()
     return tuple(value for (value,) in found)
 
 
-def _first_rows(table: Table) -> tuple[tuple[str | None, ...], ...]:
+def _first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
     cells = ", ".join(f"{column}[:{_LETTERS_SHOWN}]" for column in table.columns)
     return tuple(
-        table.connection.execute(f"SELECT {cells} FROM {STAGED} LIMIT {_ROWS_SHOWN}").fetchall()
+        table.connection.execute(
+            f"SELECT {cells} FROM {STAGED_ROWS} LIMIT {_ROWS_SHOWN}"
+        ).fetchall()
     )
 
 
-def _first_faults(table: Table) -> tuple[PreviewedRowError, ...]:
+def _first_faults(table: StagedTable) -> tuple[PreviewedRowError, ...]:
     found = table.connection.execute(
-        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_FAULTS_SHOWN}"
+        f"SELECT line, field, value, error FROM {ROW_ERRORS} ORDER BY line, field"
+        f" LIMIT {_FAULTS_SHOWN}"
     ).fetchall()
     return tuple(
         PreviewedRowError(line, field, value, BadRow.revived(json.loads(kept)))

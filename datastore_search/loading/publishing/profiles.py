@@ -23,7 +23,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from ..readers.staging import Table
+from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.inference import Decision
 from .histogram import compute_date_bounds, compute_number_bounds
 from .rows import build_value_expression
@@ -44,13 +44,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ORDERED = _NUMBERS | _DAYS | {"time"}
 
 
-def build_profiles(table: Table, decisions: Sequence[Decision]) -> dict[str, Any]:
+def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[str, Any]:
     """
     Profile the rows of a table: ``records``, ``made`` and the profiles in ``fields``, by name.
 
     Memory is DuckDB's alone: what it holds of each field is read one after the other.
     """
-    rows = table.count()
+    rows = table.count_rows()
     found = _counts(table)
     return {
         "records": rows,
@@ -62,7 +62,7 @@ def build_profiles(table: Table, decisions: Sequence[Decision]) -> dict[str, Any
     }
 
 
-def _counts(table: Table) -> dict[str, tuple[int, int, int, int, int]]:
+def _counts(table: StagedTable) -> dict[str, tuple[int, int, int, int, int]]:
     """Count what is counted of every field, of many fields in one pass."""
     found: dict[str, Any] = {}
     for start in range(0, len(table.columns), _COLUMNS_AT_ONCE):
@@ -73,13 +73,17 @@ def _counts(table: Table) -> dict[str, tuple[int, int, int, int, int]]:
             f" coalesce(min(length({column})), 0), coalesce(max(length({column})), 0)]"
             for column in columns
         )
-        row = table.connection.execute(f"SELECT {counts} FROM {table.relation}").fetchone() or ()
+        row = table.connection.execute(f"SELECT {counts} FROM {STAGED_ROWS}").fetchone() or ()
         found |= dict(zip(columns, map(tuple, row), strict=True))
     return found
 
 
 def _profile(
-    table: Table, column: str, decision: Decision, rows: int, counts: tuple[int, int, int, int, int]
+    table: StagedTable,
+    column: str,
+    decision: Decision,
+    rows: int,
+    counts: tuple[int, int, int, int, int],
 ) -> dict[str, Any]:
     kind = decision.kind
     count, empty, distinct, shortest, longest = counts
@@ -100,7 +104,7 @@ def _profile(
 
 
 def _values(
-    table: Table, column: str, decision: Decision, count: int, distinct: int
+    table: StagedTable, column: str, decision: Decision, count: int, distinct: int
 ) -> dict[str, Any]:
     """Count the values one by one, unless nearly all of them are different."""
     if count > _FEW and distinct > count * _REPEATED:
@@ -111,7 +115,7 @@ def _values(
     there = f"{column} IS NOT NULL" if decision.kind.is_text else f"{column} <> ''"
     found = table.connection.execute(
         f"SELECT {shown}, number, every FROM (SELECT {value} AS value, count(*) AS number,"
-        f" count(*) OVER () AS every FROM {table.relation} WHERE {there}"
+        f" count(*) OVER () AS every FROM {STAGED_ROWS} WHERE {there}"
         f" GROUP BY value ORDER BY number DESC, value LIMIT {_TOP + 1})"
     ).fetchall()
     top = [
@@ -139,7 +143,7 @@ def _number(text: str) -> float | str:
 # Where the values lie -----------------------------------------------------------------------------
 
 
-def _range(table: Table, column: str, decision: Decision) -> dict[str, Any]:
+def _range(table: StagedTable, column: str, decision: Decision) -> dict[str, Any]:
     """Find the least and the greatest value, the mean of numbers, and how many are where."""
     is_number = decision.kind.name in _NUMBERS
     placed = _placed(table, column, decision)
@@ -159,7 +163,7 @@ def _range(table: Table, column: str, decision: Decision) -> dict[str, Any]:
     return found
 
 
-def _placed(table: Table, column: str, decision: Decision) -> str:
+def _placed(table: StagedTable, column: str, decision: Decision) -> str:
     """
     Give the values of a column as a relation of their ``text`` and their ``place``.
 
@@ -178,7 +182,7 @@ def _placed(table: Table, column: str, decision: Decision) -> str:
     else:
         place = "0"
     return (
-        f"(SELECT text, {place} AS place FROM (SELECT {text} AS text FROM {table.relation}"
+        f"(SELECT text, {place} AS place FROM (SELECT {text} AS text FROM {STAGED_ROWS}"
         f" WHERE {column} <> ''))"
     )
 
@@ -192,7 +196,7 @@ def _bare(text: str) -> str:
     return f"trim({text}, '\"')"
 
 
-def _shown(table: Table, text: str, decision: Decision) -> Any:
+def _shown(table: StagedTable, text: str, decision: Decision) -> Any:
     """Give a text of ``_placed`` as what is stored."""
     if _is_canonical(decision):
         ((text,),) = table.connection.execute(
@@ -216,7 +220,7 @@ def _bounds(name: str, low: float, high: float) -> tuple[list[Any], list[float]]
     ]
 
 
-def _binned(table: Table, placed: str, bounds: Sequence[float]) -> list[int]:
+def _binned(table: StagedTable, placed: str, bounds: Sequence[float]) -> list[int]:
     """Count the values from each bound on, up to the next one but not at it."""
     # DuckDB's bins have their upper bound among them.
     ends = ", ".join(repr(nextafter(bound, -inf)) for bound in bounds[1:])

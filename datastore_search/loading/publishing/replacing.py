@@ -51,7 +51,7 @@ def replace_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: Jo
     Raises: ``LoadFailed``.
     """
     load = plan.load
-    rows = plan.table.count()
+    rows = plan.table.count_rows()
     load.profiles = build_profiles(plan.table, plan.decisions)
     indexes = _indexes(load.resource, plan, rows)
     streams = conf.LOAD_CONNECTIONS if rows > _ROWS_FEW else 1

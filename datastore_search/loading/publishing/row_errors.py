@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
 from ...models import Load, RowError
-from ..readers.staging import FAULTS, STAGED, Table
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.options import BadRowsChoice, LoadOptions
 from .plan import LoadPlan
 
@@ -32,13 +32,13 @@ def save_row_errors(plan: LoadPlan) -> None:
     All of those are counted.
     """
     load, table = plan.load, plan.table
-    load.row_error_count = table.count(f"(SELECT DISTINCT line FROM {FAULTS})")
+    load.row_error_count = table.count_bad_rows()
     load.notices = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
     load.save(update_fields=["row_error_count", "notices"])
     if not load.row_error_count:
         return
     found = table.connection.execute(
-        f"SELECT line, field, value, kept FROM {FAULTS} ORDER BY line, field LIMIT {_LISTED}"
+        f"SELECT line, field, value, error FROM {ROW_ERRORS} ORDER BY line, field LIMIT {_LISTED}"
     )
     while batch := found.fetchmany(_ROWS_AT_ONCE):
         RowError.objects.bulk_create(
@@ -58,7 +58,7 @@ def _remarks(plan: LoadPlan) -> list[Remark]:
     remarks: list[Remark] = []
     if plan.load.row_error_count and not refuses(plan.options):
         remarks.append(RowsLeftOut(count=plan.load.row_error_count))
-    count = plan.table.count(FAULTS)
+    count = plan.table.count_row_errors()
     if count > _LISTED:
         remarks.append(ReportCut(listed=_LISTED, count=count))
     return remarks
@@ -86,9 +86,11 @@ def raise_row_errors(load: Load) -> None:
         )
 
 
-def delete_bad_rows(table: Table) -> None:
+def delete_bad_rows(table: StagedTable) -> None:
     """Keep of the rows those that can be loaded."""
-    table.connection.execute(f"DELETE FROM {STAGED} WHERE line IN (SELECT line FROM {FAULTS})")
+    table.connection.execute(
+        f"DELETE FROM {STAGED_ROWS} WHERE line IN (SELECT line FROM {ROW_ERRORS})"
+    )
 
 
 # For people ---------------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ from typing import Any
 from django.conf import settings
 
 from ...exceptions.loads import LoadFailed
-from ..sources.limits import Allowance
+from ..sources.limits import ReadingLimits
 from .files import read_file
 from .options import ReadOptions
 from .shortages import is_too_large, shortage_of_machine
-from .staging import Table, stage_in
+from .staging import StagedTable, create_staging_area
 
 _PR_SET_PDEATHSIG = 1
 
@@ -37,35 +37,33 @@ def main() -> None:
     asked = json.loads(sys.stdin.buffer.readline())
     _end_with_parent(asked["parent"])
     settings.configure(**asked["settings"])
-    allowance = Allowance.of(Path(asked["path"])).enforce()
-    answer = json.dumps(_answer(asked, allowance)).encode()
+    limits = ReadingLimits.for_file(Path(asked["path"])).enforce()
+    answer = json.dumps(_answer(asked, limits)).encode()
     with os.fdopen(answers, "wb") as pipe:
         pipe.write(answer)
     os._exit(0)  # there is nothing to clear up, and the parent waits
 
 
-def _answer(asked: dict[str, Any], allowance: Allowance) -> dict[str, Any]:
+def _answer(asked: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
     options = ReadOptions(**asked["options"] | {"nulls": tuple(asked["options"]["nulls"])})
     try:
-        with stage_in(Path(asked["folder"]), allowance) as place:
-            place.make()
+        with create_staging_area(Path(asked["folder"]), limits) as place:
             table = read_file(Path(asked["path"]), options, place, name=asked["name"])
-            place.close()
         return {"table": _described(table)}
     except LoadFailed as failure:
         return {"failure": failure.kept()}
     except BaseException as error:  # noqa: BLE001 - the parent is to know, whatever it is
-        shortage = allowance.refusal if is_too_large(error) else shortage_of_machine(error)
+        shortage = limits.refusal if is_too_large(error) else shortage_of_machine(error)
         if shortage:
             return {"failure": shortage.kept()}
         return {"error": traceback.format_exc()}
 
 
-def _described(table: Table) -> dict[str, Any]:
+def _described(table: StagedTable) -> dict[str, Any]:
     return {
         "names": table.names,
         "labels": table.labels,
-        "tells": table.tells,
+        "declared_types": table.declared_types,
         "remarks": [remark.kept() for remark in table.remarks],
     }
 

@@ -34,7 +34,7 @@ from .delimited_rows import Row, rows
 from .encodings import as_utf8
 from .headers import unique_names
 from .options import ReadOptions
-from .staging import FAULTS, STAGED, Stage, Table, literal
+from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, literal
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
@@ -49,7 +49,7 @@ _WIDTHS_KEPT = 1_000
 _FAULTY_MOST = 1_000_000
 
 
-def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_delimited(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a file of delimited cells.
 
@@ -60,7 +60,7 @@ def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
     width = len(layout.header)
     if width > FIELDS_MOST:
         raise TooManyFields(count=width, most=FIELDS_MOST)
-    place.make_room(width)
+    place.prepare_width(width)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = place.folder / "source"
     source.symlink_to(text.path.resolve())
@@ -71,11 +71,11 @@ def read_delimited(path: Path, options: ReadOptions, place: Stage) -> Table:
     except duckdb.OutOfMemoryException as error:
         raise NoMemory from error
     header = tuple(cell.strip() for cell in layout.header[:width])
-    return Table(
-        stage=place,
+    return StagedTable(
+        staging_area=place,
         names=unique_names(header),
         labels=header,
-        tells=(None,) * width,
+        declared_types=(None,) * width,
         remarks=(*text.remarks, *_remarks(layout, width)),
     )
 
@@ -90,7 +90,7 @@ def _remarks(layout: Layout, width: int) -> Iterator[Remark]:
 # As it is -----------------------------------------------------------------------------------------
 
 
-def _stage_as_it_is(path: Path, layout: Layout, place: Stage) -> bool:
+def _stage_as_it_is(path: Path, layout: Layout, place: StagingArea) -> bool:
     """Let DuckDB read the file, and tell whether each of its lines is in one of the rows."""
     lines = _Lines.of(path, layout.dialect.quote.encode())
     width = len(layout.header)
@@ -100,17 +100,17 @@ def _stage_as_it_is(path: Path, layout: Layout, place: Stage) -> bool:
     breaks = _breaks(columns, lines.ending) if lines.have_quotes else "0"
     try:
         place.connection.execute(
-            f"CREATE TABLE {STAGED} AS SELECT {_line(layout.below, breaks)} AS line, *"
+            f"CREATE TABLE {STAGED_ROWS} AS SELECT {_line(layout.below, breaks)} AS line, *"
             f" FROM {_relation(path, layout, columns)}"
         )
     except _IRREGULAR:
         return False
     last = place.connection.execute(
-        f"SELECT line + 1 + {breaks} FROM {STAGED} ORDER BY rowid DESC LIMIT 1"
+        f"SELECT line + 1 + {breaks} FROM {STAGED_ROWS} ORDER BY rowid DESC LIMIT 1"
     ).fetchone()
     if (last[0] if last else layout.below) == lines.count + 1:
         return True
-    place.connection.execute(f"DROP TABLE {STAGED}")
+    place.connection.execute(f"DROP TABLE {STAGED_ROWS}")
     return False
 
 
@@ -203,7 +203,7 @@ def _line_ends(text: bytes) -> int:
 # Row by row ---------------------------------------------------------------------------------------
 
 
-def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
+def _stage_row_by_row(path: Path, layout: Layout, place: StagingArea) -> None:
     """
     Find the rows, note what is wrong with some, and let DuckDB read the others.
 
@@ -219,17 +219,17 @@ def _stage_row_by_row(path: Path, layout: Layout, place: Stage) -> None:
     columns = ["'line': 'BIGINT'", *(f"'f{at}': 'VARCHAR'" for at in range(len(layout.header)))]
     try:
         place.connection.execute(
-            f"CREATE TABLE {STAGED} AS FROM read_csv({literal(str(copy.rows))},"
+            f"CREATE TABLE {STAGED_ROWS} AS FROM read_csv({literal(str(copy.rows))},"
             rf" columns = {{{', '.join(columns)}}}, new_line = '\n',"
             f" {_options(layout, max(_ROW_BYTES_USUAL, copy.longest))})"
         )
     except _IRREGULAR as error:
         raise UnknownDialect from error
-    found = place.connection.execute(f"SELECT count(*) FROM {STAGED}").fetchone()
+    found = place.connection.execute(f"SELECT count(*) FROM {STAGED_ROWS}").fetchone()
     if found != (copy.count,):
         raise UnknownDialect
     place.connection.execute(
-        f"INSERT INTO {FAULTS} SELECT line, '', '', kept FROM read_csv("
+        f"INSERT INTO {ROW_ERRORS} SELECT line, '', '', kept FROM read_csv("
         f"{literal(str(copy.faults))}, auto_detect = false, header = false, delim = ',',"
         r""" quote = '"', escape = '"', new_line = '\n',"""
         " columns = {'line': 'BIGINT', 'kept': 'VARCHAR'})"
@@ -313,15 +313,15 @@ class _Copy:
 # Columns ------------------------------------------------------------------------------------------
 
 
-def _without_empty_columns(header: Sequence[str], place: Stage) -> int:
+def _without_empty_columns(header: Sequence[str], place: StagingArea) -> int:
     """Drop columns at the end that have neither name nor value, and tell how many are left."""
     width = len(header)
     named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
     if named == width:
         return width
     counts = ", ".join(f"count(nullif(f{at}, ''))" for at in range(named, width))
-    found = place.connection.execute(f"SELECT {counts} FROM {STAGED}").fetchone() or ()
+    found = place.connection.execute(f"SELECT {counts} FROM {STAGED_ROWS}").fetchone() or ()
     while width > named and not found[width - 1 - named]:
         width -= 1
-        place.connection.execute(f"ALTER TABLE {STAGED} DROP COLUMN f{width}")
+        place.connection.execute(f"ALTER TABLE {STAGED_ROWS} DROP COLUMN f{width}")
     return width

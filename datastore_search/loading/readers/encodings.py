@@ -27,7 +27,7 @@ from ...exceptions.loads import (
     UnknownEncodingName,
 )
 from .options import ReadOptions
-from .staging import Stage
+from .staging import StagingArea
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
@@ -66,7 +66,7 @@ class Text:
     remarks: tuple[Remark, ...] = ()
 
 
-def as_utf8(path: Path, options: ReadOptions, place: Stage) -> Text:
+def as_utf8(path: Path, options: ReadOptions, place: StagingArea) -> Text:
     """
     Give a file in UTF-8: itself, or a copy in the stage's folder.
 
@@ -229,7 +229,7 @@ def _windows_name(encoding: str) -> str:
 # Copying ------------------------------------------------------------------------------------------
 
 
-def _decoded(path: Path, encoding: str, place: Stage, failure: Exception) -> Path:
+def _decoded(path: Path, encoding: str, place: StagingArea, failure: Exception) -> Path:
     """
     Write a copy in UTF-8, without marks at its start.
 

@@ -1,4 +1,4 @@
-"""A file of any known format, packed or not, as a ``Table``."""
+"""A file of any known format, packed or not, as a ``StagedTable``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from ..sources.archives import Unpacked, unpacked
 from .formats import reader_of
 from .headers import labels_of, remarks_on
 from .options import ReadOptions
-from .staging import Stage, Table
+from .staging import StagedTable, StagingArea
 
 
-def read_file(path: Path, options: ReadOptions, place: Stage, *, name: str = "") -> Table:
+def read_file(
+    path: Path, options: ReadOptions, place: StagingArea, *, name: str = ""
+) -> StagedTable:
     """
     Stage a file.
 

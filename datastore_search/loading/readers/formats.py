@@ -14,10 +14,10 @@ from .json import read_geojson, read_json, read_ndjson
 from .options import ReadOptions
 from .parquet import read_parquet
 from .sheets import read_sheet
-from .staging import Stage, Table
+from .staging import StagedTable, StagingArea
 
 #: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
-Reader = Callable[[Path, ReadOptions, Stage], Table]
+Reader = Callable[[Path, ReadOptions, StagingArea], StagedTable]
 
 _START_BYTES = 2**12
 

@@ -29,7 +29,7 @@ from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .json_records import BadElement, Filling
 from .options import ReadOptions
 from .row_writer import Rows
-from .staging import Stage, Table
+from .staging import StagedTable, StagingArea
 
 #: Names that programs give the list of records within an object.
 _LIST_NAMES = frozenset(
@@ -41,7 +41,7 @@ _DEPTH_SEARCHED = 4
 _START_BYTES = 2**16
 
 
-def read_json(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_json(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a JSON file: a list of objects or of rows, or an object with such a list within.
 
@@ -60,7 +60,7 @@ def read_json(path: Path, options: ReadOptions, place: Stage) -> Table:
         return _table(filling, parser, enumerate(_within(document, way), start=1), remarks)
 
 
-def read_geojson(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_geojson(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a GeoJSON file: the properties of its features, and their geometry as JSON.
 
@@ -69,7 +69,7 @@ def read_geojson(path: Path, options: ReadOptions, place: Stage) -> Table:
     return read_json(path, options, place)
 
 
-def read_ndjson(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_ndjson(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a file with a JSON object on each line.
 
@@ -221,7 +221,7 @@ def _table(
     parser: Parser,
     elements: Iterable[tuple[int, Any]],
     remarks: Sequence[Remark] = (),
-) -> Table:
+) -> StagedTable:
     try:
         for line, element in elements:
             repeated = parser.take_repeated()

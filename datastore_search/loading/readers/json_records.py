@@ -27,7 +27,7 @@ from .headers import unique_names
 from .json_parser import DEPTH_MOST, Number, written
 from .numeric_columns import has_names_of_numbers, types_of_numbers
 from .row_writer import Rows
-from .staging import Stage, Table
+from .staging import StagedTable, StagingArea
 
 #: What a feature has besides its properties; a property may be called the same.
 _ID, _GEOMETRY = ("id",), ("geometry",)
@@ -46,7 +46,7 @@ class BadElement:
 class Filling:
     """The table while records are added."""
 
-    def __init__(self, place: Stage, rows: Rows, nulls: Sequence[str]) -> None:
+    def __init__(self, place: StagingArea, rows: Rows, nulls: Sequence[str]) -> None:
         """Begin without a field; ``nulls`` are texts that mean nothing."""
         self._place = place
         self._nulls = frozenset(nulls)
@@ -67,7 +67,7 @@ class Filling:
         except NestedTooDeep:
             self.refuse(line, BadElement(TooDeep(most=DEPTH_MOST)))
 
-    def table(self, remarks: Sequence[Remark]) -> Table:
+    def table(self, remarks: Sequence[Remark]) -> StagedTable:
         """
         Give the table when all records have been added.
 
@@ -85,11 +85,13 @@ class Filling:
         told = types_of_numbers(self._place, sorted(numbers), self._nulls)
         if has_names_of_numbers(self._place, sorted(numbers)):
             self._remarks.append(NumbersThatAreNone())
-        return Table(
-            stage=self._place,
+        return StagedTable(
+            staging_area=self._place,
             names=names,
             labels=tuple(_label(key) for key in keys),
-            tells=tuple(told.get(place) or _told(found) for place, found in enumerate(kinds)),
+            declared_types=tuple(
+                told.get(place) or _told(found) for place, found in enumerate(kinds)
+            ),
             remarks=(*remarks, *self._remarks),
         )
 

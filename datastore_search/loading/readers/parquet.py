@@ -25,11 +25,11 @@ from ...exceptions.loads import (
 )
 from ...field_types import as_json
 from ...table_limits import FIELDS_MOST
-from ..sources.limits import Allowance
+from ..sources.limits import ReadingLimits
 from .headers import unique_names
 from .options import ReadOptions
 from .shortages import is_of_machine
-from .staging import STAGED, Stage, Table, literal
+from .staging import STAGED_ROWS, StagedTable, StagingArea, literal
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
 _Type = Any
@@ -56,7 +56,7 @@ _NUMBERS = frozenset(
 _ENCRYPTED = b"PARE"
 
 
-def read_parquet(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_parquet(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a Parquet file.
 
@@ -110,10 +110,10 @@ class _Column:
         return _text(self.kind, self.source)
 
 
-def _read(source: Path, place: Stage) -> Table:
+def _read(source: Path, place: StagingArea) -> StagedTable:
     connection = place.connection
     columns = _columns(connection, source)
-    _check_size(connection, source, len(columns), place.allowance)
+    _check_size(connection, source, len(columns), place.limits)
     labels = tuple(column.name for column in columns)
     names = unique_names(labels)
     remarks: list[Remark] = []
@@ -124,15 +124,15 @@ def _read(source: Path, place: Stage) -> Table:
             remarks.append(BinaryValues(field=name))
     chosen = ", ".join(f"{text} AS f{position}" for position, text in enumerate(texts))
     connection.execute(
-        f"CREATE TABLE {STAGED} AS SELECT row_number() OVER () AS line, {chosen}"
+        f"CREATE TABLE {STAGED_ROWS} AS SELECT row_number() OVER () AS line, {chosen}"
         f" FROM {_relation(source, len(columns))}"
     )
     _check_texts(place, [at for at, column in enumerate(columns) if column.may_be_long])
-    return Table(
-        stage=place,
+    return StagedTable(
+        staging_area=place,
         names=names,
         labels=labels,
-        tells=tuple(column.told for column in columns),
+        declared_types=tuple(column.told for column in columns),
         remarks=tuple(remarks),
     )
 
@@ -153,7 +153,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: Path) -> list[_Colum
 
 
 def _check_size(
-    connection: duckdb.DuckDBPyConnection, source: Path, width: int, allowance: Allowance
+    connection: duckdb.DuckDBPyConnection, source: Path, width: int, limits: ReadingLimits
 ) -> None:
     """
     Make sure that the file may be staged, by what it says of itself: a value may be repeated.
@@ -166,11 +166,11 @@ def _check_size(
         " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
         f" FROM parquet_metadata({name}))"
     ).fetchone() or (0, 0)
-    allowance.check_unpacked(max((rows or 0) * width, size or 0))
-    allowance.add_time(int(size or 0))
+    limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
+    limits.extend_cpu_time(int(size or 0))
 
 
-def _check_texts(place: Stage, columns: Sequence[int]) -> None:
+def _check_texts(place: StagingArea, columns: Sequence[int]) -> None:
     """
     Make sure of the texts that were staged: the file may have one of them for many rows.
 
@@ -178,8 +178,8 @@ def _check_texts(place: Stage, columns: Sequence[int]) -> None:
     """
     if columns:
         sizes = " + ".join(f"coalesce(sum(strlen(f{column})), 0)" for column in columns)
-        found = place.connection.execute(f"SELECT {sizes} FROM {STAGED}").fetchone()
-        place.allowance.check_unpacked(int(found[0]) if found else 0)
+        found = place.connection.execute(f"SELECT {sizes} FROM {STAGED_ROWS}").fetchone()
+        place.limits.check_unpacked_bytes(int(found[0]) if found else 0)
 
 
 def _own_names(connection: duckdb.DuckDBPyConnection, source: Path) -> list[str]:

@@ -26,7 +26,7 @@ from ...exceptions.loads import LoadFailed, NoMemory, ReaderBroken, ReadingTooLo
 from ..sources.folders import working_folder
 from .interrupts import heed_interrupts
 from .options import ReadOptions
-from .staging import Table, stage_in
+from .staging import StagedTable, open_staging_area
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class UnexpectedReadingError(Exception):
 
 
 @contextmanager
-def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[Table]:
+def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[StagedTable]:
     """
     Open a file of any known format, packed or not.
 
@@ -84,13 +84,12 @@ def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[
     """
     with working_folder() as folder:
         found = _read(path.resolve(), options, name or path.name, folder)
-        with stage_in(folder) as place:
-            place.open_again(len(found["names"]))
-            yield Table(
-                stage=place,
+        with open_staging_area(folder, len(found["names"])) as place:
+            yield StagedTable(
+                staging_area=place,
                 names=tuple(found["names"]),
                 labels=tuple(found["labels"]),
-                tells=tuple(found["tells"]),
+                declared_types=tuple(found["declared_types"]),
                 remarks=tuple(cast(Remark, Remark.revived(kept)) for kept in found["remarks"]),
             )
 

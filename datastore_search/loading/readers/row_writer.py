@@ -17,7 +17,7 @@ from typing import BinaryIO, Self
 
 from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
 from ...table_limits import FIELDS_MOST
-from .staging import FAULTS, STAGED, Stage, literal
+from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
 ROW_BYTES_MOST = 16 * 2**20
@@ -43,13 +43,13 @@ class Rows:
     until ``finish`` knows their names.
     """
 
-    def __init__(self, place: Stage, width: int = 0) -> None:
+    def __init__(self, place: StagingArea, width: int = 0) -> None:
         """Make the table."""
         self.width = 0
         self._connection = place.connection
         self._path = place.folder / "rows.csv"
         self._faults: list[tuple[int, str, str, str]] = []
-        self._allowance = place.allowance
+        self._limits = place.limits
         self._bytes = 0
         self._batch = _Batch(self._path)
         self._place = place
@@ -119,18 +119,18 @@ class Rows:
         # A field may be called “1”: the mark keeps it from being taken for a place.
         for position, name in zip(order, names, strict=True):
             self._connection.execute(
-                f"UPDATE {FAULTS} SET field = ? WHERE field = ?", [f"={name}", str(position)]
+                f"UPDATE {ROW_ERRORS} SET field = ? WHERE field = ?", [f"={name}", str(position)]
             )
-        self._connection.execute(f"UPDATE {FAULTS} SET field = field[2:] WHERE field <> ''")
+        self._connection.execute(f"UPDATE {ROW_ERRORS} SET field = field[2:] WHERE field <> ''")
 
     def _reorder(self, order: Sequence[int]) -> None:
         for position in range(self.width):
             change = (
                 f"RENAME f{position} TO old{position}" if position in order else f"DROP f{position}"
             )
-            self._connection.execute(f"ALTER TABLE {STAGED} {change}")
+            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} {change}")
         for target, position in enumerate(order):
-            self._connection.execute(f"ALTER TABLE {STAGED} RENAME old{position} TO f{target}")
+            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} RENAME old{position} TO f{target}")
 
     def _note_unstorable(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
@@ -141,13 +141,13 @@ class Rows:
     def _flush(self) -> None:
         size = self._batch.close()
         self._bytes += size
-        self._allowance.check_unpacked(self._bytes)
+        self._limits.check_unpacked_bytes(self._bytes)
         self._make()
         if size:
             columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
             typed = ", ".join("'{}': '{}'".format(*column.split()) for column in columns)
             self._connection.execute(
-                f"INSERT INTO {STAGED} SELECT * FROM read_csv({literal(str(self._path))},"
+                f"INSERT INTO {STAGED_ROWS} SELECT * FROM read_csv({literal(str(self._path))},"
                 " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
                 f" new_line = '\\n', nullstr = '{_NULL}', allow_quoted_nulls = false,"
                 f" max_line_size = {2 * ROW_BYTES_MOST}, buffer_size = {4 * ROW_BYTES_MOST},"
@@ -160,17 +160,19 @@ class Rows:
         """Make the table, or add the fields that are new."""
         if self._made is None:
             if not self._has_faults:
-                self._place.make_room(self.width)
+                self._place.prepare_width(self.width)
             columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
-            self._connection.execute(f"CREATE TABLE {STAGED} ({', '.join(columns)})")
+            self._connection.execute(f"CREATE TABLE {STAGED_ROWS} ({', '.join(columns)})")
         for position in range(self.width if self._made is None else self._made, self.width):
-            self._connection.execute(f"ALTER TABLE {STAGED} ADD COLUMN f{position} VARCHAR")
+            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} ADD COLUMN f{position} VARCHAR")
         self._made = self.width
 
     def _flush_faults(self) -> None:
         if self._faults:
             self._has_faults = True
-            self._connection.executemany(f"INSERT INTO {FAULTS} VALUES (?, ?, ?, ?)", self._faults)
+            self._connection.executemany(
+                f"INSERT INTO {ROW_ERRORS} VALUES (?, ?, ?, ?)", self._faults
+            )
             self._faults.clear()
 
 

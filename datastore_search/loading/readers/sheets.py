@@ -45,7 +45,7 @@ from .headers import unique_names
 from .numeric_columns import types_of_numbers
 from .options import ReadOptions
 from .row_writer import Rows
-from .staging import Stage, Table
+from .staging import StagedTable, StagingArea
 from .workbooks import Kind, kind_of
 
 #: Rows among which the header is looked for.
@@ -63,14 +63,14 @@ _NUMBERS = frozenset({int, float})
 _ERROR = type(None)
 
 
-def read_sheet(path: Path, options: ReadOptions, place: Stage) -> Table:
+def read_sheet(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
     """
     Stage a sheet of a workbook: the one that was chosen, or the first that has cells.
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
-    kind = kind_of(path, place.allowance)
-    place.allowance.add_memory(_MEMORY_RATIO * path.stat().st_size)
+    kind = kind_of(path, place.limits)
+    place.limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
     # calamine goes by the ending of the name.
     source = place.folder / f"workbook.{kind}"
     source.symlink_to(path.resolve())
@@ -204,7 +204,9 @@ class _Row:
         return len([cell for cell in self.cells if cell != ""]) + len(self.errors)
 
 
-def _table(sheet: _Sheet, options: ReadOptions, place: Stage, remarks: Sequence[Remark]) -> Table:
+def _table(
+    sheet: _Sheet, options: ReadOptions, place: StagingArea, remarks: Sequence[Remark]
+) -> StagedTable:
     rows = (row for row in _filled(sheet) if row.line > (options.skip or 0))
     first = list(islice(rows, _FIRST_ROWS))
     if not first:
@@ -282,7 +284,7 @@ class _Filling:
         if not errors:
             self._rows.add(row.line, self._texts(row.cells))
 
-    def table(self, place: Stage, remarks: Sequence[Remark]) -> Table:
+    def table(self, place: StagingArea, remarks: Sequence[Remark]) -> StagedTable:
         """Give the table when all rows have been added; a column without anything is left out."""
         kept = [
             position
@@ -296,7 +298,13 @@ class _Filling:
         numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]
         told = types_of_numbers(place, numbers, self._nulls)
         tells = tuple(told.get(column) or told_by(found) for column, found in enumerate(kinds))
-        return Table(stage=place, names=names, labels=labels, tells=tells, remarks=tuple(remarks))
+        return StagedTable(
+            staging_area=place,
+            names=names,
+            labels=labels,
+            declared_types=tells,
+            remarks=tuple(remarks),
+        )
 
     def _texts(self, cells: Sequence[Any]) -> list[str | None]:
         """Write cells as texts, and note of which kinds they are."""

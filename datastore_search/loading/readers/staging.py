@@ -1,154 +1,188 @@
-"""A file that has been understood: its fields, and its rows in a DuckDB table, all values texts."""
+"""
+The staging area: a folder with a DuckDB database, in which a file becomes a table of texts.
+
+The process that reads a file creates it; the process that loads the file opens it afterwards.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from ...conf import conf
 from ...exceptions.loads import Remark
-from ..sources.folders import working_folder
-from ..sources.limits import Allowance
+from ..sources.limits import ReadingLimits
+from .duckdb_sql import SQL, Composed, identifier
+from .duckdb_sql import literal as composed_literal
 from .interrupts import interruptible
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
-STAGED = "stage.staged"
+STAGED_ROWS = identifier("stage", "staged_rows")
 
-#: Rows that cannot be loaded, and why: see ``Stage``.
-FAULTS = "stage.faults"
+#: What is wrong with the other rows: see ``StagingArea``.
+ROW_ERRORS = identifier("stage", "row_errors")
 
 #: Tables of more fields are read by one thread and written in small groups of rows: DuckDB works on
-#: 2,048 rows at once, and keeps place for each of their cells, in each thread.
-_WIDE = 300
+#: 2,048 rows at once, and reserves memory for each of their cells, in each thread.
+_MAX_NARROW_FIELDS = 300
 _WIDE_GROUP_ROWS = 2_048
 _WIDE_BLOCK_BYTES = 2**14
 _WIDE_FIELD_BYTES = 320 * 2**10
 
-_DATABASE = "stage"
-#: Its files, for tables of any width and for wide ones.
-_NARROW, _WIDE_NAME = "narrow", "wide"
+_DATABASE = identifier("stage")
+_NO_OPTIONS = SQL("")
+_NARROW_FILE, _WIDE_FILE = "narrow.duckdb", "wide.duckdb"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StagingArea:
     """
-    Where a file is made into a table: a folder, and a DuckDB database in it.
+    A folder, and a DuckDB database in it.
 
-    The database has the table ``faults (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)``;
-    ``kept`` is the JSON text of a kept ``BadRow``, ``field`` and ``value`` are empty where the
-    whole row is at fault.  ``allowance`` is what reading the file may take.
+    The database has ``ROW_ERRORS (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)``:
+    ``error`` is the JSON text of a ``BadRow``; ``field`` and ``value`` are empty where the error is
+    that of the whole row.  ``limits`` are those of the process that reads the file.
     """
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
-    allowance: Allowance = field(default_factory=Allowance)
+    limits: ReadingLimits = field(default_factory=ReadingLimits)
 
-    def make_room(self, width: int) -> None:
-        """Get ready for a table of so many fields, before anything is staged."""
-        if width > _WIDE:
-            self.connection.execute(f"USE memory; DETACH {_DATABASE}")
+    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
+        return self.connection.execute(query.text, list(parameters))
+
+    def prepare_width(self, width: int) -> None:
+        """Prepare for a table of ``width`` fields, before rows are staged."""
+        if width > _MAX_NARROW_FIELDS:
+            self.execute(SQL("USE memory; DETACH {}").format(_DATABASE))
             self._attach_wide(width)
-            self._make_faults()
+            self._create_row_errors()
 
-    def make(self) -> None:
-        """Make the database."""
-        self._attach(_NARROW)
-        self._make_faults()
+    def create(self) -> None:
+        """Create the database."""
+        self._attach(_NARROW_FILE)
+        self._create_row_errors()
+
+    def open(self, width: int) -> None:
+        """Open the database of a table of ``width`` fields, made by another process."""
+        if (self.folder / _WIDE_FILE).exists():
+            self._attach_wide(width)
+        else:
+            self._attach(_NARROW_FILE)
 
     def close(self) -> None:
         """Write everything to the database's file."""
-        self.connection.execute(f"CHECKPOINT {_DATABASE}; USE memory; DETACH {_DATABASE}")
-
-    def open_again(self, width: int) -> None:
-        """Open a database that another process has closed; ``width`` counts the fields."""
-        if _file(self.folder, _WIDE_NAME).exists():
-            self._attach_wide(width)
-        else:
-            self._attach(_NARROW)
+        self.execute(SQL("CHECKPOINT {0}; USE memory; DETACH {0}").format(_DATABASE))
 
     def _attach_wide(self, width: int) -> None:
-        most = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
-        self.allowance.add_memory(most - conf.LOAD_MEMORY_BYTES)
-        self.connection.execute(f"SET threads = 1; SET memory_limit = '{most}B'")
-        options = f"(ROW_GROUP_SIZE {_WIDE_GROUP_ROWS}, BLOCK_SIZE {_WIDE_BLOCK_BYTES})"
-        self._attach(_WIDE_NAME, options)
+        memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
+        self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
+        self.execute(
+            SQL("SET threads = 1; SET memory_limit = {}").format(
+                composed_literal(f"{memory_bytes}B")
+            )
+        )
+        self._attach(
+            _WIDE_FILE,
+            SQL("(ROW_GROUP_SIZE {}, BLOCK_SIZE {})").format(
+                composed_literal(_WIDE_GROUP_ROWS), composed_literal(_WIDE_BLOCK_BYTES)
+            ),
+        )
 
-    def _attach(self, name: str, options: str = "") -> None:
-        path = literal(str(_file(self.folder, name)))
-        self.connection.execute(f"ATTACH {path} AS {_DATABASE} {options}; USE {_DATABASE}")
+    def _attach(self, name: str, options: Composed = _NO_OPTIONS) -> None:
+        self.execute(
+            SQL("ATTACH {file} AS {database} {options}; USE {database}").format(
+                file=composed_literal(str(self.folder / name)), database=_DATABASE, options=options
+            )
+        )
 
-    def _make_faults(self) -> None:
-        self.connection.execute(
-            f"CREATE TABLE {FAULTS} (line BIGINT, field VARCHAR, value VARCHAR, kept VARCHAR)"
+    def _create_row_errors(self) -> None:
+        self.execute(
+            SQL(
+                "CREATE TABLE {} (line BIGINT, field VARCHAR, value VARCHAR, error VARCHAR)"
+            ).format(ROW_ERRORS)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StagedTable:
     """
-    A file that has been understood.
+    A file that has been read.
 
-    ``stage`` has its rows in the table ``staged``, in the order of the file: the line (or the row
-    of a sheet, or the place in a list, from 1) as a person would count it, and the columns ``f0``,
-    ``f1``, …, all texts, null where the cell is empty.  Rows that do not have the file's shape are
-    in ``faults`` only.  ``names`` are the names of the fields, unique, and ``labels`` the header's
-    own words.  ``tells`` is the type that the file itself gives each field (a name of
-    ``field_types``), or None where it only has texts; a field that the file calls ``text`` never
+    ``STAGED_ROWS`` has its rows in the order of the file: the line (the row of a sheet, the
+    position in a list), counted from 1, and the columns ``f0``, ``f1``, …, all texts, null where
+    the cell is empty.  Rows that do not have the file's shape are in ``ROW_ERRORS`` only.
+    ``names`` are the names of the fields, unique, and ``labels`` the texts of the header.
+    ``declared_types`` are the types that the file itself gives its fields (names of
+    ``field_types``), None where it has only texts; a field that the file declares as ``text`` never
     becomes a number.
     """
 
-    stage: Stage
+    staging_area: StagingArea
     names: tuple[str, ...]
     labels: tuple[str, ...]
-    tells: tuple[str | None, ...]
+    declared_types: tuple[str | None, ...]
     remarks: tuple[Remark, ...] = ()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB, with the tables."""
-        return self.stage.connection
-
-    @property
-    def relation(self) -> str:
-        """Name the table of the rows."""
-        return STAGED
+        """DuckDB's connection to the staging area."""
+        return self.staging_area.connection
 
     @property
     def columns(self) -> list[str]:
-        """Name DuckDB's columns, in the order of the file."""
+        """The names of DuckDB's columns, in the order of the file."""
         return [f"f{position}" for position in range(len(self.names))]
 
-    def count(self, relation: str = STAGED) -> int:
-        """Count the rows of one of the tables."""
-        found = self.connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+    def execute(self, query: Composed, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        """Run a statement of DuckDB's; ``parameters`` are the values of its ``?``."""
+        return self.staging_area.execute(query, parameters)
+
+    def count_rows(self) -> int:
+        """Count the rows that have the file's shape."""
+        return self._count(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS))
+
+    def count_row_errors(self) -> int:
+        """Count the errors of all rows; a row may have several."""
+        return self._count(SQL("SELECT count(*) FROM {}").format(ROW_ERRORS))
+
+    def count_bad_rows(self) -> int:
+        """Count the rows that have errors."""
+        return self._count(SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS))
+
+    def _count(self, query: Composed) -> int:
+        found = self.execute(query).fetchone()
         return int(found[0]) if found else 0
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
-    """Make a place to stage a file in, gone at the end; DuckDB's memory is the setting's."""
-    with working_folder() as folder, stage_in(folder) as place:
-        place.make()
-        yield place
+def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> Iterator[StagingArea]:
+    """Create a staging area in a folder; its file is complete after the block."""
+    with _connect(folder) as connection:
+        staging_area = StagingArea(connection, folder, limits or ReadingLimits())
+        staging_area.create()
+        yield staging_area
+        staging_area.close()
 
 
 @contextmanager
-def stage_in(folder: Path, allowance: Allowance | None = None) -> Iterator[Stage]:
-    """Run DuckDB for a stage in a folder, without a database yet."""
-    with (
-        _connect(folder) as connection,
-        interruptible(connection),
-    ):
-        yield Stage(connection, folder, allowance or Allowance())
+def open_staging_area(folder: Path, width: int) -> Iterator[StagingArea]:
+    """Open the staging area that another process has created, for a table of ``width`` fields."""
+    with _connect(folder) as connection, interruptible(connection):
+        staging_area = StagingArea(connection, folder)
+        staging_area.open(width)
+        yield staging_area
 
 
 def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
-    """Run DuckDB within its limits, which a file that is read must not outgrow."""
+    """Start DuckDB with limits that a file must not exceed."""
     config = {
         "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
         "temp_directory": str(folder),
@@ -163,15 +197,11 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         return duckdb.connect(":memory:", config={**config})
 
 
-def _file(folder: Path, name: str) -> Path:
-    return folder / f"{name}.duckdb"
-
-
 def literal(text: str) -> str:
-    """Write a text as a literal of DuckDB's SQL."""
-    return "'" + text.replace("'", "''") + "'"
+    """Quote a text for SQL that is not composed."""
+    return str(composed_literal(text))
 
 
 def kept_literal(kept: object) -> str:
-    """Write a kept message as a literal of DuckDB's SQL, for ``faults.kept``."""
+    """Quote a kept message for ``ROW_ERRORS.error``."""
     return literal(json.dumps(kept, ensure_ascii=False))

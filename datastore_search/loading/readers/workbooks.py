@@ -26,7 +26,7 @@ from ...exceptions.loads import (
     NotAWorkbook,
     WorkbookTooLarge,
 )
-from ..sources.limits import Allowance
+from ..sources.limits import ReadingLimits
 
 #: All rows that Excel has, of 20 columns.
 CELLS_MOST = 20 * 2**20
@@ -53,7 +53,7 @@ class Kind(StrEnum):
     ODS = "ods"
 
 
-def kind_of(path: Path, allowance: Allowance) -> Kind:
+def kind_of(path: Path, limits: ReadingLimits) -> Kind:
     """
     Recognise a workbook, whatever it is called, and make sure that it may be unpacked.
 
@@ -73,8 +73,8 @@ def kind_of(path: Path, allowance: Allowance) -> Kind:
         size = _unpacked_bytes(archive)
         if size > _UNPACKED_BYTES_MOST:
             raise WorkbookTooLarge(most=_UNPACKED_BYTES_MOST // _MB)
-        allowance.check_unpacked(size)
-        allowance.add_time(size)
+        limits.check_unpacked_bytes(size)
+        limits.extend_cpu_time(size)
         _look_at_parts(archive)
     return kind
 

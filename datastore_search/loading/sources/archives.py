@@ -31,8 +31,8 @@ from ...exceptions.loads import (
     UnknownMember,
 )
 from ..readers.options import ReadOptions
-from ..readers.staging import Stage
-from .limits import Allowance
+from ..readers.staging import StagingArea
+from .limits import ReadingLimits
 
 _BLOCK_BYTES = 2**20
 _GZIP = b"\x1f\x8b"
@@ -53,7 +53,7 @@ class Unpacked:
     name: str
 
 
-def unpacked(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
+def unpacked(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpacked:
     """
     Unpack a file, if it is packed.
 
@@ -64,7 +64,7 @@ def unpacked(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
         if _is_archive(file.path):
             raise NestedArchive
     if _is_gzip(file.path):
-        file = _unzipped(file, place.folder / "unpacked", _allowance(file, place))
+        file = _unzipped(file, place.folder / "unpacked", _limits(file, place))
         if _is_gzip(file.path) or _is_archive(file.path):
             raise NestedArchive
     return file
@@ -102,7 +102,7 @@ def _start(path: Path) -> bytes:
 # Zip ----------------------------------------------------------------------------------------------
 
 
-def _member(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
+def _member(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpacked:
     """
     Unpack the one file that is wanted.
 
@@ -113,7 +113,7 @@ def _member(file: Unpacked, options: ReadOptions, place: Stage) -> Unpacked:
         chosen = _chosen(archive, options.member)
         try:
             with archive.open(chosen) as source:
-                _copy(source, target, _allowance(file, place))
+                _copy(source, target, _limits(file, place))
         except (NotImplementedError, RuntimeError) as error:
             raise UnknownCompression(member=chosen.filename) from error
     return Unpacked(target, _last_part(chosen))
@@ -214,7 +214,7 @@ def _list_bytes(path: Path) -> int:
 # Gzip ---------------------------------------------------------------------------------------------
 
 
-def _unzipped(file: Unpacked, target: Path, allowance: Allowance) -> Unpacked:
+def _unzipped(file: Unpacked, target: Path, limits: ReadingLimits) -> Unpacked:
     """
     Unpack a gzip.
 
@@ -222,7 +222,7 @@ def _unzipped(file: Unpacked, target: Path, allowance: Allowance) -> Unpacked:
     """
     try:
         with gzip.open(file.path) as source:
-            _copy(source, target, allowance)
+            _copy(source, target, limits)
     except EOFError as error:
         raise TruncatedArchive from error
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -230,12 +230,12 @@ def _unzipped(file: Unpacked, target: Path, allowance: Allowance) -> Unpacked:
     return Unpacked(target, file.name.removesuffix(".gz"))
 
 
-def _allowance(file: Unpacked, place: Stage) -> Allowance:
+def _limits(file: Unpacked, place: StagingArea) -> ReadingLimits:
     """Say what the file that was sent may unpack to, or this one where nobody knows that."""
-    return Allowance.of(file.path) if place.allowance.file_bytes is None else place.allowance
+    return ReadingLimits.for_file(file.path) if place.limits.file_bytes is None else place.limits
 
 
-def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, allowance: Allowance) -> None:
+def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits) -> None:
     """
     Copy what is unpacked, as far as that is allowed.
 
@@ -246,8 +246,8 @@ def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, allowance: Allowance)
         with target.open("wb") as copy:
             while block := source.read(_BLOCK_BYTES):
                 size += len(block)
-                allowance.check_unpacked(size)
-                allowance.add_time(size)
+                limits.check_unpacked_bytes(size)
+                limits.extend_cpu_time(size)
                 copy.write(block)
     except OSError as error:
         if error.errno == errno.ENOSPC:

@@ -26,7 +26,7 @@ _MB = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class ReadingLimits:
     """
     What may be taken for a file of some size.
 
@@ -38,11 +38,11 @@ class Allowance:
     is_enforced: bool = False
 
     @classmethod
-    def of(cls, path: Path) -> Allowance:
+    def for_file(cls, path: Path) -> ReadingLimits:
         """Say what may be taken for a file."""
         return cls(path.stat().st_size)
 
-    def enforce(self) -> Allowance:
+    def enforce(self) -> ReadingLimits:
         """
         Limit this process for good; a limit that the system does not know is left out.
 
@@ -53,7 +53,7 @@ class Allowance:
         _limit(resource.RLIMIT_FSIZE, _STAGED_RATIO * self.unpacked_bytes)
         _limit(resource.RLIMIT_DATA, conf.READ_MEMORY_BYTES)
         _limit(resource.RLIMIT_CPU, _processor_seconds(self.file_bytes or 0))
-        return Allowance(self.file_bytes, is_enforced=True)
+        return ReadingLimits(self.file_bytes, is_enforced=True)
 
     @property
     def unpacked_bytes(self) -> int:
@@ -63,7 +63,7 @@ class Allowance:
         likely = max(HARMLESS_BYTES, self.file_bytes * conf.UNPACKED_RATIO_MAX)
         return min(conf.UNPACKED_MAX_BYTES, likely)
 
-    def check_unpacked(self, size: int) -> None:
+    def check_unpacked_bytes(self, size: int) -> None:
         """
         Make sure that so many bytes may come of the file.
 
@@ -79,12 +79,12 @@ class Allowance:
             return SuspiciousArchive(ratio=conf.UNPACKED_RATIO_MAX)
         return UnpackedTooLarge(most=conf.UNPACKED_MAX_BYTES)
 
-    def add_time(self, unpacked_bytes: int) -> None:
+    def extend_cpu_time(self, unpacked_bytes: int) -> None:
         """Allow the processor time that a file needs which unpacks to so many bytes."""
         if self.is_enforced:
             _raise(resource.RLIMIT_CPU, _processor_seconds(unpacked_bytes))
 
-    def add_memory(self, more_bytes: int) -> None:
+    def extend_memory(self, more_bytes: int) -> None:
         """Allow more memory, for what a library cannot read in pieces."""
         if self.is_enforced and more_bytes > 0:
             _raise(resource.RLIMIT_DATA, conf.READ_MEMORY_BYTES + more_bytes)

@@ -22,7 +22,7 @@ from ...exceptions.loads import (
     Words,
 )
 from ...field_types import FieldType
-from ..readers.staging import STAGED, Table
+from ..readers.staging import STAGED_ROWS, StagedTable
 from .field_formats import field_formats
 
 #: Rows from all over the file that are looked at before all of them.
@@ -77,25 +77,27 @@ class _Fit:
         return few or self.share >= least
 
 
-def explain_text_columns(table: Table, columns: Sequence[str]) -> dict[str, Remark]:
+def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Remark]:
     """Find out why columns are text, where there is more to say than that they hold words."""
     if not columns:
         return {}
-    rows = table.count()
-    some = f"(SELECT * FROM {STAGED} WHERE rowid % {rows // _SOME_ROWS + 1} = 0)"
+    rows = table.count_rows()
+    some = f"(SELECT * FROM {STAGED_ROWS} WHERE rowid % {rows // _SOME_ROWS + 1} = 0)"
     looks = _fits(table, some, dict.fromkeys(columns, tuple(_CONDITIONS)))
     close = {
         column: tuple(name for name, fit in fits.items() if fit.is_near(_NEARLY_ALL_OF_SOME))
         for column, fits in looks.items()
     }
-    found = _fits(table, STAGED, {column: names for column, names in close.items() if names})
+    found = _fits(
+        table, str(STAGED_ROWS), {column: names for column, names in close.items() if names}
+    )
     reasons = {column: _reason(table, column, fits) for column, fits in found.items()}
     reasons |= {c: NoValues() for c in columns if c not in looks and _is_empty(table, c)}
     return {column: reason for column, reason in reasons.items() if reason}
 
 
 def _fits(
-    table: Table, relation: str, tried: Mapping[str, tuple[str, ...]]
+    table: StagedTable, relation: str, tried: Mapping[str, tuple[str, ...]]
 ) -> dict[str, dict[str, _Fit]]:
     """Count the values of columns that meet conditions, given by name."""
     together: dict[tuple[str, ...], list[str]] = {}
@@ -108,7 +110,7 @@ def _fits(
 
 
 def _fits_of(
-    table: Table, relation: str, columns: Sequence[str], names: Sequence[str]
+    table: StagedTable, relation: str, columns: Sequence[str], names: Sequence[str]
 ) -> dict[str, dict[str, _Fit]]:
     met = [f"coalesce({FieldType.over(_CONDITIONS[name], 'value')}, false)" for name in names]
     counts = ", ".join(
@@ -130,7 +132,7 @@ def _fits_of(
     }
 
 
-def _reason(table: Table, column: str, fits: Mapping[str, _Fit]) -> Remark | None:
+def _reason(table: StagedTable, column: str, fits: Mapping[str, _Fit]) -> Remark | None:
     name, fit = max(fits.items(), key=lambda item: item[1].count)
     if not fit.is_near(_NEARLY_ALL):
         return None
@@ -148,7 +150,7 @@ def _reason(table: Table, column: str, fits: Mapping[str, _Fit]) -> Remark | Non
     return _loss(table, column, name)
 
 
-def _loss(table: Table, column: str, name: str) -> Remark | None:
+def _loss(table: StagedTable, column: str, name: str) -> Remark | None:
     """Say what would be lost if all the values were of the form that they can be read as."""
     if field_formats[name].kind.name == "numeric":
         for reason, condition in _LOSSES.items():
@@ -157,13 +159,13 @@ def _loss(table: Table, column: str, name: str) -> Remark | None:
     return MixedNotations(type=_LOOKS[name]())
 
 
-def _first(table: Table, column: str, condition: str) -> tuple[int, str] | None:
+def _first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
     found = table.connection.execute(
-        f"SELECT line, {column}[:100] FROM {STAGED} WHERE {column} <> ''"
+        f"SELECT line, {column}[:100] FROM {STAGED_ROWS} WHERE {column} <> ''"
         f" AND {FieldType.over(condition, column)} ORDER BY line LIMIT 1"
     ).fetchone()
     return (int(found[0]), str(found[1])) if found else None
 
 
-def _is_empty(table: Table, column: str) -> bool:
+def _is_empty(table: StagedTable, column: str) -> bool:
     return _first(table, column, "true") is None

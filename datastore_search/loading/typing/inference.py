@@ -26,7 +26,7 @@ from ...exceptions.loads import (
     UnknownTypeField,
 )
 from ...field_types import FieldType
-from ..readers.staging import FAULTS, STAGED, Table, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
 from .explanations import explain_text_columns
 from .field_formats import FORMAT_SEPARATOR, TEXT, FieldFormat, field_formats, parse_field_format
 from .matching import find_conditions_met, is_met_by_all_values, match_formats
@@ -59,7 +59,7 @@ class Decision:
 
 
 def decide_formats(
-    table: Table, options: LoadOptions, *, explain: bool = False
+    table: StagedTable, options: LoadOptions, *, explain: bool = False
 ) -> tuple[Decision, ...]:
     """
     Give each field its form: the chosen one, the file's own, or the narrowest that fits all values.
@@ -87,7 +87,7 @@ def decide_formats(
 
 
 def collect_type_notices(
-    table: Table, options: LoadOptions, decisions: Iterable[Decision]
+    table: StagedTable, options: LoadOptions, decisions: Iterable[Decision]
 ) -> tuple[Remark, ...]:
     """Say what a person should know of the types of a file, beside the remarks of the table."""
     unknown = [name for name in options.requested_types if _column(table, name) is None]
@@ -98,14 +98,14 @@ def collect_type_notices(
     )
 
 
-def measure_longest_values(table: Table) -> list[int]:
+def measure_longest_values(table: StagedTable) -> list[int]:
     """Measure the longest value of each field, in bytes."""
     longest = ", ".join(f"max(strlen({column}))" for column in table.columns)
-    found = table.connection.execute(f"SELECT {longest} FROM {table.relation}").fetchone()
+    found = table.connection.execute(f"SELECT {longest} FROM {STAGED_ROWS}").fetchone()
     return [length or 0 for length in found or ()]
 
 
-def _empty_nulls(table: Table, nulls: Sequence[str]) -> None:
+def _empty_nulls(table: StagedTable, nulls: Sequence[str]) -> None:
     """
     Make null of the texts that mean nothing.
 
@@ -117,21 +117,21 @@ def _empty_nulls(table: Table, nulls: Sequence[str]) -> None:
     nothing = f"IN ({', '.join(literal(text) for text in nulls)})"
     found = table.connection.execute(
         f"SELECT {', '.join(f'bool_or({column} {nothing})' for column in table.columns)}"
-        f" FROM {STAGED}"
+        f" FROM {STAGED_ROWS}"
     ).fetchone()
     for column, has_some in zip(table.columns, found or (), strict=True):
         if has_some:
             table.connection.execute(
-                f"ALTER TABLE {STAGED} ALTER {column} TYPE VARCHAR"
+                f"ALTER TABLE {STAGED_ROWS} ALTER {column} TYPE VARCHAR"
                 f" USING CASE WHEN {column} {nothing} THEN NULL ELSE {column} END"
             )
 
 
-def _name(table: Table, column: str) -> str:
+def _name(table: StagedTable, column: str) -> str:
     return table.names[table.columns.index(column)]
 
 
-def _column(table: Table, name: str) -> str | None:
+def _column(table: StagedTable, name: str) -> str | None:
     """Find the column of a field by its name, or by the header's own word for it."""
     for words in (table.names, table.labels):
         if name in words:
@@ -142,7 +142,7 @@ def _column(table: Table, name: str) -> str | None:
 # What people and the file say ---------------------------------------------------------------------
 
 
-def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
+def _chosen(table: StagedTable, options: LoadOptions) -> dict[str, Decision]:
     """Take the types that were chosen, for this load or before, and note what does not fit them."""
     wanted = {
         column: [parse_field_format(name) for name in said.split(FORMAT_SEPARATOR)]
@@ -157,26 +157,26 @@ def _chosen(table: Table, options: LoadOptions) -> dict[str, Decision]:
     return found
 
 
-def _fitting_most(table: Table, column: str, choices: Sequence[FieldFormat]) -> FieldFormat:
+def _fitting_most(table: StagedTable, column: str, choices: Sequence[FieldFormat]) -> FieldFormat:
     """Choose the first of the forms that most values are of."""
     counts = ", ".join(f"count_if({FieldType.over(form.accepts, column)})" for form in choices)
     found = table.connection.execute(
-        f"SELECT {counts} FROM {STAGED} WHERE {column} <> ''"
+        f"SELECT {counts} FROM {STAGED_ROWS} WHERE {column} <> ''"
     ).fetchone()
     fitting = dict(zip(choices, found or (), strict=True))
     return max(choices, key=lambda form: fitting[form])
 
 
-def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
+def _told(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
     """Take the types that the file gives, where all values are of them; text is looked into."""
-    tells = dict(zip(table.columns, table.tells, strict=True))
+    tells = dict(zip(table.columns, table.declared_types, strict=True))
     told = {
         column: field_formats[tell]
         for column in columns
         if (tell := tells[column]) not in {None, "text"}
     }
     held = find_conditions_met(
-        table, STAGED, {column: [form.accepts] for column, form in told.items()}
+        table, str(STAGED_ROWS), {column: [form.accepts] for column, form in told.items()}
     )
     return {
         column: Decision(form, told=True)
@@ -185,12 +185,12 @@ def _told(table: Table, columns: Sequence[str]) -> dict[str, Decision]:
     }
 
 
-def _note_misfits(table: Table, column: str, form: FieldFormat) -> None:
+def _note_misfits(table: StagedTable, column: str, form: FieldFormat) -> None:
     """Make faults of the values that are not of the form somebody chose."""
     fault = kept_literal(UnfitValue(type=form.title).kept())
     table.connection.execute(
-        f"INSERT INTO {FAULTS} SELECT line, {literal(_name(table, column))}, {column}[:100],"
-        f" {fault} FROM {table.relation} WHERE {column} <> ''"
+        f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(_name(table, column))}, {column}[:100],"
+        f" {fault} FROM {STAGED_ROWS} WHERE {column} <> ''"
         f" AND NOT coalesce({FieldType.over(form.accepts, column)}, false)"
     )
 
@@ -199,7 +199,7 @@ def _note_misfits(table: Table, column: str, form: FieldFormat) -> None:
 
 
 def _decision(
-    table: Table, column: str, read: Sequence[FieldFormat], options: LoadOptions
+    table: StagedTable, column: str, read: Sequence[FieldFormat], options: LoadOptions
 ) -> Decision:
     """Choose the form of a field among those that all its values are of."""
     if not read:
@@ -210,7 +210,7 @@ def _decision(
 
 
 def _between_rivals(
-    table: Table, column: str, rivals: Sequence[FieldFormat], options: LoadOptions
+    table: StagedTable, column: str, rivals: Sequence[FieldFormat], options: LoadOptions
 ) -> Decision:
     """Leave a field as text that can be read in two ways, unless the order of dates is chosen."""
     for form in rivals:
@@ -231,7 +231,7 @@ _HAS_COMMA = "contains({v}, ',')"
 _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
 
 
-def _doubted(table: Table, column: str, form: FieldFormat) -> Decision:
+def _doubted(table: StagedTable, column: str, form: FieldFormat) -> Decision:
     """Take a form, but say so where its figures may be meant in another way."""
     name = _name(table, column)
     if form.notation == "spaced" and _are_codes(table, column):
@@ -245,17 +245,18 @@ def _doubted(table: Table, column: str, form: FieldFormat) -> Decision:
     return Decision(form)
 
 
-def _are_codes(table: Table, column: str) -> bool:
+def _are_codes(table: StagedTable, column: str) -> bool:
     found = table.connection.execute(
-        f"SELECT min(length({column})), max(length({column})) FROM {STAGED} WHERE {column} <> ''"
+        f"SELECT min(length({column})), max(length({column})) FROM {STAGED_ROWS}"
+        f" WHERE {column} <> ''"
     ).fetchone()
     shortest, longest = found or (0, 0)
     return bool(shortest == longest >= _CODE_LETTERS)
 
 
-def _example(table: Table, column: str, condition: str) -> str:
+def _example(table: StagedTable, column: str, condition: str) -> str:
     found = table.connection.execute(
-        f"SELECT {column}[:100] FROM {STAGED} WHERE {column} <> ''"
+        f"SELECT {column}[:100] FROM {STAGED_ROWS} WHERE {column} <> ''"
         f" AND {FieldType.over(condition, column)} LIMIT 1"
     ).fetchone()
     return str(found[0]) if found else ""
@@ -264,7 +265,7 @@ def _example(table: Table, column: str, condition: str) -> str:
 # Why ----------------------------------------------------------------------------------------------
 
 
-def _explained(table: Table, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
+def _explained(table: StagedTable, decisions: Mapping[str, Decision]) -> dict[str, Decision]:
     """Say of each decision why it was made."""
     unsaid = [c for c, made in decisions.items() if made.kind.is_text and not _said(made)]
     reasons = explain_text_columns(table, unsaid)

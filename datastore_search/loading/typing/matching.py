@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...field_types import FieldType
-from ..readers.staging import STAGED, Table
+from ..readers.staging import STAGED_ROWS, StagedTable
 from .field_formats import TEXT, FieldFormat, FormatGroup, format_groups
 
 #: Rows that are looked at before all others.
@@ -26,7 +26,7 @@ _MOMENTS = frozenset({"date", "time", "timestamp"})
 Found = dict[str, tuple[FieldFormat, ...]]
 
 
-def match_formats(table: Table, columns: Sequence[str]) -> Found:
+def match_formats(table: StagedTable, columns: Sequence[str]) -> Found:
     """
     Find the forms that all values of each column are of.
 
@@ -34,16 +34,16 @@ def match_formats(table: Table, columns: Sequence[str]) -> Found:
     all of the file read, for the narrowest first.
     """
     tried = {column: _tried(table, column) for column in columns}
-    start = _looked_at(table, f"(SELECT * FROM {STAGED} LIMIT {_FIRST_ROWS})", tried)
-    if table.count() <= _FIRST_ROWS:
+    start = _looked_at(table, f"(SELECT * FROM {STAGED_ROWS} LIMIT {_FIRST_ROWS})", tried)
+    if table.count_rows() <= _FIRST_ROWS:
         return {column: look.read for column, look in start.items()}
-    later = _looked_at(table, STAGED, {c: tried[c] for c in columns if c not in start})
+    later = _looked_at(table, str(STAGED_ROWS), {c: tried[c] for c in columns if c not in start})
     return {column: look.read for column, look in later.items()} | _confirmed(table, start)
 
 
-def _tried(table: Table, column: str) -> tuple[FormatGroup, ...]:
+def _tried(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
     """List the families that a field may be of."""
-    if table.tells[table.columns.index(column)] != TEXT.name:
+    if table.declared_types[table.columns.index(column)] != TEXT.name:
         return format_groups
     return tuple(family for family in format_groups if family.kinds <= _MOMENTS)
 
@@ -91,7 +91,7 @@ class _Look:
 
 
 def _looked_at(
-    table: Table, relation: str, tried: Mapping[str, Sequence[FormatGroup]]
+    table: StagedTable, relation: str, tried: Mapping[str, Sequence[FormatGroup]]
 ) -> dict[str, _Look]:
     """
     Look at some rows: the cheap conditions first, the others where nothing else fits.
@@ -110,22 +110,26 @@ def _looked_at(
     return looks
 
 
-def _confirmed(table: Table, start: Mapping[str, _Look]) -> Found:
+def _confirmed(table: StagedTable, start: Mapping[str, _Look]) -> Found:
     """Try on all rows what the first have left: the narrowest family, and where it fails others."""
     narrowest = {column: look.fitting for column, look in start.items() if look.fitting}
     asked = {c: [w for w in family.ways if w in start[c].held] for c, family in narrowest.items()}
-    held = find_conditions_met(table, STAGED, asked)
+    held = find_conditions_met(table, str(STAGED_ROWS), asked)
     found = {column: family.read(held[column]) for column, family in narrowest.items()}
     others = {
         column: tuple(family for family in start[column].left if family is not narrowest[column])
         for column, read in found.items()
         if not read
     }
-    found |= {column: look.read for column, look in _looked_at(table, STAGED, others).items()}
+    found |= {
+        column: look.read for column, look in _looked_at(table, str(STAGED_ROWS), others).items()
+    }
     return found
 
 
-def find_conditions_met(table: Table, relation: str, tried: Mapping[str, Iterable[str]]) -> Held:
+def find_conditions_met(
+    table: StagedTable, relation: str, tried: Mapping[str, Iterable[str]]
+) -> Held:
     """
     Find the conditions that hold for all values of each column, among those tried on it.
 
@@ -145,7 +149,7 @@ def find_conditions_met(table: Table, relation: str, tried: Mapping[str, Iterabl
 
 
 def _held_together(
-    table: Table, relation: str, columns: Sequence[str], ways: Sequence[str]
+    table: StagedTable, relation: str, columns: Sequence[str], ways: Sequence[str]
 ) -> Held:
     holds = ", ".join(f"bool_and(coalesce({FieldType.over(way, 'value')}, false))" for way in ways)
     answers = table.connection.execute(
@@ -158,10 +162,10 @@ def _held_together(
     }
 
 
-def is_met_by_all_values(table: Table, column: str, condition: str) -> bool:
+def is_met_by_all_values(table: StagedTable, column: str, condition: str) -> bool:
     """Ask whether all values meet a condition; most are refuted by the first rows."""
-    start = f"(SELECT * FROM {STAGED} LIMIT {_FIRST_ROWS})"
+    start = f"(SELECT * FROM {STAGED_ROWS} LIMIT {_FIRST_ROWS})"
     return all(
         condition in _held_together(table, relation, [column], [condition]).get(column, {condition})
-        for relation in (start, STAGED)
+        for relation in (start, str(STAGED_ROWS))
     )

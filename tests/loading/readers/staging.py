@@ -11,8 +11,21 @@ from typing import Any
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.readers.files import read_file
 from datastore_search.loading.readers.options import ReadOptions
-from datastore_search.loading.readers.staging import STAGED, Table, stage
+from datastore_search.loading.readers.staging import (
+    STAGED_ROWS,
+    StagedTable,
+    StagingArea,
+    create_staging_area,
+)
+from datastore_search.loading.sources.folders import working_folder
 from datastore_search.loading.typing.inference import Decision
+
+
+@contextmanager
+def temporary_staging_area() -> Iterator[StagingArea]:
+    """Create a staging area in a folder that is deleted after the block."""
+    with working_folder() as folder, create_staging_area(folder) as staging_area:
+        yield staging_area
 
 
 @contextmanager
@@ -20,30 +33,35 @@ def staged(
     columns: Mapping[str, Sequence[str | None]],
     *,
     labels: Sequence[str] = (),
-    tells: Sequence[str | None] = (),
-) -> Iterator[Table]:
+    declared_types: Sequence[str | None] = (),
+) -> Iterator[StagedTable]:
     """Stage columns of equal length by their names, from line 2 on."""
     names = tuple(columns)
-    with stage() as place:
+    with temporary_staging_area() as staging_area:
         cells = ", ".join(f"f{position} VARCHAR" for position in range(len(names)))
-        place.connection.execute(f"CREATE TABLE {STAGED} (line BIGINT, {cells})")
+        staging_area.connection.execute(f"CREATE TABLE {STAGED_ROWS} (line BIGINT, {cells})")
         length = len(next(iter(columns.values())))
         values = ", ".join("unnest(?::VARCHAR[])" for _ in names)
-        place.connection.execute(
-            f"INSERT INTO {STAGED} SELECT unnest(range(2, {length + 2})), {values}",
+        staging_area.connection.execute(
+            f"INSERT INTO {STAGED_ROWS} SELECT unnest(range(2, {length + 2})), {values}",
             [list(column) for column in columns.values()],
         )
-        yield Table(place, names, tuple(labels) or names, tuple(tells) or (None,) * len(names))
+        yield StagedTable(
+            staging_area,
+            names,
+            tuple(labels) or names,
+            tuple(declared_types) or (None,) * len(names),
+        )
 
 
 @contextmanager
-def opened(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[Table]:
+def opened(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[StagedTable]:
     """Open a file as ``open_table`` does, in this process: hundreds of files within seconds."""
-    with stage() as place:
-        yield read_file(path, options, place, name=name)
+    with temporary_staging_area() as staging_area:
+        yield read_file(path, options, staging_area, name=name)
 
 
-def records_of(table: Table, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+def records_of(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Give the records that would be stored; numbers are their texts."""
     return [
         json.loads(text, parse_int=str, parse_float=str)

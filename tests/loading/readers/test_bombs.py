@@ -108,4 +108,4 @@ def test_a_bomb_ends_and_harms_nobody(name: str, tmp_path: Path, used: Used) -> 
 
 def read(path: Path) -> None:
     with open_table(path, LoadOptions()) as table:
-        table.count()
+        table.count_rows()

@@ -31,9 +31,9 @@ from datastore_search.loading.readers import delimited_rows as scanning
 from datastore_search.loading.readers.delimited_layout import Layout, find_layout
 from datastore_search.loading.readers.delimited_rows import Dialect
 from datastore_search.loading.readers.row_writer import ROW_BYTES_MOST
-from datastore_search.loading.readers.staging import FAULTS, STAGED, stage
+from datastore_search.loading.readers.staging import ROW_ERRORS, STAGED_ROWS
 
-from .staging import opened
+from .staging import opened, temporary_staging_area
 
 #: The line, and the cells.
 Rows = list[tuple[object, ...]]
@@ -50,9 +50,9 @@ def path(tmp_path: Path) -> Path:
 
 def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
     with opened(path, options) as table:
-        rows = table.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
+        rows = table.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
         faults = table.connection.execute(
-            f"SELECT line, kept FROM {FAULTS} ORDER BY line"
+            f"SELECT line, error FROM {ROW_ERRORS} ORDER BY line"
         ).fetchall()
     return rows, [(line, str(BadRow.revived(json.loads(kept)))) for line, kept in faults]
 
@@ -71,17 +71,19 @@ def said_of(path: Path) -> list[str]:
 
 
 def as_it_is(path: Path, layout: Layout) -> Rows | None:
-    with stage() as place:
-        if not delimited._stage_as_it_is(path, layout, place):
+    with temporary_staging_area() as staging_area:
+        if not delimited._stage_as_it_is(path, layout, staging_area):
             return None
-        return place.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
+        return staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
 
 
 def row_by_row(path: Path, layout: Layout) -> tuple[Rows, int]:
-    with stage() as place:
-        delimited._stage_row_by_row(path, layout, place)
-        rows = place.connection.execute(f"SELECT * FROM {STAGED}").fetchall()
-        return rows, len(place.connection.execute(f"SELECT line FROM {FAULTS}").fetchall())
+    with temporary_staging_area() as staging_area:
+        delimited._stage_row_by_row(path, layout, staging_area)
+        rows = staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
+        return rows, len(
+            staging_area.connection.execute(f"SELECT line FROM {ROW_ERRORS}").fetchall()
+        )
 
 
 CELLS = st.sampled_from(

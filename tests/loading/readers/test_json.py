@@ -25,8 +25,10 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import json_parser as json_text
 from datastore_search.loading.readers import row_writer as staging
 from datastore_search.loading.readers.json import read_geojson, read_json, read_ndjson
-from datastore_search.loading.readers.staging import Table, stage
+from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
 from datastore_search.storage import FIELDS_MOST
+
+from .staging import temporary_staging_area
 
 
 @pytest.fixture
@@ -34,31 +36,29 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file.json"
 
 
-def rows_of(table: Table) -> list[tuple[object, ...]]:
+def rows_of(table: StagedTable) -> list[tuple[object, ...]]:
     columns = ", ".join(["line", *table.columns])
-    return table.connection.execute(
-        f"SELECT {columns} FROM {table.relation} ORDER BY line"
-    ).fetchall()
+    return table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line").fetchall()
 
 
-def faults_of(table: Table) -> list[tuple[int, str, str, str]]:
+def faults_of(table: StagedTable) -> list[tuple[int, str, str, str]]:
     found = table.connection.execute(
-        "SELECT line, field, value, kept FROM faults ORDER BY line, field"
+        "SELECT line, field, value, error FROM row_errors ORDER BY line, field"
     ).fetchall()
     return [(line, field, value, json.loads(kept)["name"]) for line, field, value, kept in found]
 
 
-def read(path: Path, text: str, **options: object) -> tuple[Table, list[tuple[object, ...]]]:
+def read(path: Path, text: str, **options: object) -> tuple[StagedTable, list[tuple[object, ...]]]:
     path.write_text(text, encoding="utf-8")
-    with stage() as place:
-        table = read_json(path, LoadOptions(**options), place)  # type: ignore[arg-type] # any option
+    with temporary_staging_area() as staging_area:
+        table = read_json(path, LoadOptions(**options), staging_area)  # type: ignore[arg-type] # any option
         return table, rows_of(table)
 
 
 def refused(path: Path, text: str | bytes) -> LoadFailed:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with stage() as place, pytest.raises(LoadFailed) as refusal:
-        read_json(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
+        read_json(path, LoadOptions(), staging_area)
     return refusal.value
 
 
@@ -145,8 +145,8 @@ def test_a_record_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(staging, "ROW_BYTES_MOST", 1_000)
     path.write_text(json.dumps([{"k": "x" * 2_000}, {"k": "y"}]))
 
-    with stage() as place:
-        table = read_json(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_json(path, LoadOptions(), staging_area)
         assert rows_of(table) == [(2, "y")]
         assert faults_of(table) == [(1, "", "", "LongRow")]
 
@@ -159,9 +159,9 @@ def test_memory_does_not_grow_with_the_file(path: Path) -> None:
             for _ in range(count - 1):
                 file.write("," + record)
             file.write("]")
-        with stage() as place:
+        with temporary_staging_area() as staging_area:
             tracemalloc.start()
-            read_json(path, LoadOptions(), place)
+            read_json(path, LoadOptions(), staging_area)
             _now, most = tracemalloc.get_traced_memory()
             tracemalloc.stop()
         return most
@@ -223,13 +223,13 @@ def test_there_may_not_be_too_many_fields(path: Path) -> None:
 def test_the_file_tells_the_type_of_a_field(path: Path, values: str, told: str | None) -> None:
     text = ", ".join(f'{{"k": {value}}}' for value in values.split(", "))
 
-    assert read(path, f"[{text}]")[0].tells == (told,)
+    assert read(path, f"[{text}]")[0].declared_types == (told,)
 
 
 def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
     table, _rows = read(path, '[{"k": 1}, {"k": "NA"}]', nulls=("NA",))
 
-    assert table.tells == ("int4",)
+    assert table.declared_types == ("int4",)
 
 
 @pytest.mark.parametrize(
@@ -304,18 +304,18 @@ def test_a_file_without_a_value_is_empty(path: Path, content: bytes) -> None:
 def test_unicode_is_read_in_any_encoding(path: Path, encoding: str, text: str) -> None:
     path.write_bytes(text.encode(encoding))
 
-    with stage() as place:
-        table = read_json(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_json(path, LoadOptions(), staging_area)
         assert rows_of(table)[0] == (1, "số")
 
 
 def test_another_encoding_is_read_by_choice(path: Path) -> None:
     path.write_bytes('[{"k": "số"}]'.encode("cp1258", errors="replace").replace(b"?", b"\xf4"))
 
-    with stage() as place:
-        assert rows_of(read_json(path, LoadOptions(encoding="cp1258"), place)) == [(1, "sô")]
-    with stage() as place, pytest.raises(UnknownEncoding):
-        read_json(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        assert rows_of(read_json(path, LoadOptions(encoding="cp1258"), staging_area)) == [(1, "sô")]
+    with temporary_staging_area() as staging_area, pytest.raises(UnknownEncoding):
+        read_json(path, LoadOptions(), staging_area)
 
 
 # Lines and features -------------------------------------------------------------------------------
@@ -327,8 +327,8 @@ def test_a_line_that_is_too_long_is_the_fault_of_its_record(
     monkeypatch.setattr("datastore_search.loading.readers.json.VALUE_LETTERS_MOST", 50)
     path.write_text('{"n": 1}\n{"n": "' + "x" * 500 + '"}\n{"n": 3}')
 
-    with stage() as place:
-        table = read_ndjson(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_ndjson(path, LoadOptions(), staging_area)
         assert rows_of(table) == [(1, "1"), (3, "3")]
         assert faults_of(table) == [(2, "", "", "LongRow")]
 
@@ -336,16 +336,16 @@ def test_a_line_that_is_too_long_is_the_fault_of_its_record(
 def test_lines_may_end_as_on_windows_and_without_an_end(path: Path) -> None:
     path.write_bytes(b'{"n": 1}\r\n\r\n{"n": 2}')
 
-    with stage() as place:
-        assert rows_of(read_ndjson(path, LoadOptions(), place)) == [(1, "1"), (3, "2")]
+    with temporary_staging_area() as staging_area:
+        assert rows_of(read_ndjson(path, LoadOptions(), staging_area)) == [(1, "1"), (3, "2")]
 
 
 def test_other_members_of_a_feature_are_fields(path: Path) -> None:
     feature = {"type": "Feature", "bbox": [1], "when": "now", "properties": {"when": 5}}
     path.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
 
-    with stage() as place:
-        table = read_geojson(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_geojson(path, LoadOptions(), staging_area)
         assert table.names == ("when", "when_2", "geometry")
         assert rows_of(table) == [(1, "5", "now", None)]
 
@@ -354,7 +354,7 @@ def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
     features = [{"type": "Feature", "properties": {"n": 1}}, {"n": 2}]
     path.write_text(json.dumps({"features": features}))
 
-    with stage() as place:
-        table = read_geojson(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_geojson(path, LoadOptions(), staging_area)
         assert rows_of(table) == [(1, "1", None)]
         assert faults_of(table) == [(2, "", '{"n":2}', "NotAnObject")]

@@ -15,25 +15,27 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
-from datastore_search.loading.readers.staging import stage
 from datastore_search.storage import FIELDS_MOST
 
 from ..torture.make_files import parquet_of
+from .staging import temporary_staging_area
 
 
 def read(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tuple[str | None, ...]]]:
     path.write_bytes(parquet_of(query))
-    with stage() as place:
-        table = read_parquet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_parquet(path, LoadOptions(), staging_area)
         columns = ", ".join(table.columns)
-        rows = table.connection.execute(f"SELECT {columns} FROM staged ORDER BY line").fetchall()
-        return table.tells, rows
+        rows = table.connection.execute(
+            f"SELECT {columns} FROM staged_rows ORDER BY line"
+        ).fetchall()
+        return table.declared_types, rows
 
 
 def refused(path: Path, content: bytes) -> LoadFailed:
     path.write_bytes(content)
-    with stage() as place, pytest.raises(LoadFailed) as refusal:
-        read_parquet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
+        read_parquet(path, LoadOptions(), staging_area)
     return refusal.value
 
 
@@ -116,10 +118,10 @@ def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(parquet_of("""SELECT 1 AS "a""b", 2 AS "'; DROP TABLE faults; --", 3 AS c0"""))
 
-    with stage() as place:
-        table = read_parquet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_parquet(path, LoadOptions(), staging_area)
         assert table.names == ('a"b', "'; DROP TABLE faults; --", "c0")
-        assert table.count("faults") == 0
+        assert table.count_row_errors() == 0
 
 
 def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:

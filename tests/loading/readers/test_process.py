@@ -34,11 +34,11 @@ from datastore_search.exceptions.loads import (
 from datastore_search.loading.jobs import LoadOptions, drafts, queue
 from datastore_search.loading.readers import open_table, process
 from datastore_search.loading.readers.interrupts import Interrupter
-from datastore_search.loading.readers.staging import stage
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, make_resource, result_of
 from .bombs import BOMBS
+from .staging import temporary_staging_area
 
 OPTIONS = LoadOptions()
 
@@ -105,10 +105,10 @@ def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -
         import json, sys
         from pathlib import Path
         from django.conf import settings
-        from datastore_search.loading.sources.limits import Allowance
+        from datastore_search.loading.sources.limits import ReadingLimits
         asked = json.loads(sys.stdin.buffer.readline())
         settings.configure(**asked["settings"])
-        Allowance.of(Path(asked["path"])).enforce()
+        ReadingLimits.for_file(Path(asked["path"])).enforce()
         while True: pass
         """)
     )
@@ -214,8 +214,10 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
 
 
 def test_many_cores_make_no_more_threads() -> None:
-    with stage() as place:  # each thread has a stack, which counts for the limit of memory
-        found = place.connection.execute(
+    with (
+        temporary_staging_area() as staging_area
+    ):  # each thread has a stack, which counts for the limit of memory
+        found = staging_area.connection.execute(
             "SELECT name, value FROM duckdb_settings() WHERE name IN ('threads', 'async_threads')"
         ).fetchall()
 
@@ -266,7 +268,7 @@ def test_a_wide_table_is_opened_again(tmp_path: Path) -> None:
     path.write_text(",".join(names) + "\n" + (",".join("1" * 1_000) + "\n") * 50)
 
     with open_table(path, OPTIONS) as table:
-        assert (len(table.names), table.count()) == (1_000, 50)
+        assert (len(table.names), table.count_rows()) == (1_000, 50)
 
 
 # Loads and drafts ---------------------------------------------------------------------------------

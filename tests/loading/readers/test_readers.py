@@ -17,13 +17,14 @@ from datastore_search.exceptions.loads import (
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import open_table
 from datastore_search.loading.readers.headers import unique_names
+from datastore_search.loading.readers.staging import STAGED_ROWS
 
 VIETNAMESE = "tên,giá\nHà Nội,5\nĐà Nẵng,6\n"
 
 
 def rows_of(path: Path) -> list[tuple[str | None, ...]]:
     with open_table(path, LoadOptions()) as table:
-        return table.connection.execute(f"SELECT * EXCLUDE line FROM {table.relation}").fetchall()
+        return table.connection.execute(f"SELECT * EXCLUDE line FROM {STAGED_ROWS}").fetchall()
 
 
 def names_of(path: Path) -> tuple[str, ...]:

@@ -25,11 +25,12 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import sheets, workbooks
 from datastore_search.loading.readers.cells import written_number
 from datastore_search.loading.readers.sheets import read_sheet
-from datastore_search.loading.readers.staging import Table, stage
+from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
 from datastore_search.storage import FIELDS_MOST
 
 from ..torture.cases import FILES
 from ..torture.make_files import cell, changed, ods_of, saved, sheet_of, table_of, texts
+from .staging import temporary_staging_area
 
 
 @pytest.fixture
@@ -37,24 +38,24 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "upload"
 
 
-def rows_of(table: Table) -> list[tuple[object, ...]]:
+def rows_of(table: StagedTable) -> list[tuple[object, ...]]:
     columns = ", ".join(["line", *table.columns])
-    return table.connection.execute(
-        f"SELECT {columns} FROM {table.relation} ORDER BY line"
-    ).fetchall()
+    return table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line").fetchall()
 
 
-def read(path: Path, content: bytes, **options: object) -> tuple[Table, list[tuple[object, ...]]]:
+def read(
+    path: Path, content: bytes, **options: object
+) -> tuple[StagedTable, list[tuple[object, ...]]]:
     path.write_bytes(content)
-    with stage() as place:
-        table = read_sheet(path, LoadOptions(**options), place)  # type: ignore[arg-type] # any option
+    with temporary_staging_area() as staging_area:
+        table = read_sheet(path, LoadOptions(**options), staging_area)  # type: ignore[arg-type] # any option
         return table, rows_of(table)
 
 
 def refused(path: Path, content: bytes) -> LoadFailed:
     path.write_bytes(content)
-    with stage() as place, pytest.raises(LoadFailed) as refusal:
-        read_sheet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
+        read_sheet(path, LoadOptions(), staging_area)
     return refusal.value
 
 
@@ -131,7 +132,7 @@ def test_numbers_are_written_without_loss(number: float, text: str) -> None:
 def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
     table, rows = read(path, book(["n"], [1], ["-"], [3]), nulls=("-",))
 
-    assert table.tells == ("int4",)
+    assert table.declared_types == ("int4",)
     assert rows == [(2, "1"), (3, "-"), (4, "3")]
 
 
@@ -140,7 +141,7 @@ def test_kinds_that_are_mixed_are_text(path: Path) -> None:
         path, book(["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"])
     )
 
-    assert table.tells == ("text", "text", "text")
+    assert table.declared_types == ("text", "text", "text")
     assert rows == [
         (2, "1", "true", "2024-03-05"),
         (3, "x", "2", "3"),
@@ -166,9 +167,9 @@ def test_numbers_keep_what_their_double_holds(path: Path) -> None:
 # Errors -------------------------------------------------------------------------------------------
 
 
-def faults_of(table: Table) -> list[tuple[object, ...]]:
+def faults_of(table: StagedTable) -> list[tuple[object, ...]]:
     found = table.connection.execute(
-        "SELECT line, field, value, kept FROM faults ORDER BY line, field"
+        "SELECT line, field, value, error FROM row_errors ORDER BY line, field"
     ).fetchall()
     return [(line, field, value, json.loads(kept)["name"]) for line, field, value, kept in found]
 
@@ -177,8 +178,8 @@ def test_every_error_of_a_row_is_reported(path: Path) -> None:
     path.write_bytes(
         book(["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"])
     )
-    with stage() as place:
-        table = read_sheet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_sheet(path, LoadOptions(), staging_area)
         assert rows_of(table) == [(3, "1", "2", "3")]
         assert faults_of(table) == [
             (2, "a", "#N/A", "ErrorCell"),
@@ -198,8 +199,8 @@ def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
         sheet[cell_name] = value
     path.write_bytes(saved(workbook))
 
-    with stage() as place:
-        table = read_sheet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table = read_sheet(path, LoadOptions(), staging_area)
         assert faults_of(table) == [(6, "n", "#N/A", "ErrorCell")]
 
 
@@ -347,7 +348,7 @@ def test_rows_of_an_ods_are_counted_as_they_are_repeated(path: Path) -> None:
     )
     path.write_bytes(ods_of(table.replace("</table:table>", error + "</table:table>", 1)))
 
-    with stage() as place:
-        table_read = read_sheet(path, LoadOptions(), place)
+    with temporary_staging_area() as staging_area:
+        table_read = read_sheet(path, LoadOptions(), staging_area)
         assert rows_of(table_read) == [(2, "k"), (3, "a"), (4, "a"), (5, "b"), (6, "b")]
         assert faults_of(table_read)[0][1:] == ("k", "Err:502", "ErrorCell")

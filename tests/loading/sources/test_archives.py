@@ -21,10 +21,10 @@ from datastore_search.exceptions.loads import (
     UnpackedTooLarge,
 )
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.staging import stage
-from datastore_search.loading.sources import archives
-from datastore_search.loading.sources import limits as allowance
+from datastore_search.loading.sources import archives, limits
 from datastore_search.loading.sources.archives import Unpacked, is_workbook, unpacked
+
+from ..readers.staging import temporary_staging_area
 
 PLAIN = b"id,name\n1,Anna\n"
 
@@ -47,9 +47,9 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def content_of(path: Path, member: str = "", name: str = "file") -> tuple[bytes, str]:
-    with stage() as place:
-        found = unpacked(Unpacked(path, name), LoadOptions(member=member), place)
-        assert found.path == path or found.path.parent == place.folder
+    with temporary_staging_area() as staging_area:
+        found = unpacked(Unpacked(path, name), LoadOptions(member=member), staging_area)
+        assert found.path == path or found.path.parent == staging_area.folder
         return found.path.read_bytes(), found.name
 
 
@@ -120,7 +120,7 @@ def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
 def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(allowance, "HARMLESS_BYTES", 100_000)
+    monkeypatch.setattr(limits, "HARMLESS_BYTES", 100_000)
     path.write_bytes(gzip.compress(bytes(100_000)))
     assert len(content_of(path)[0]) == 100_000
 

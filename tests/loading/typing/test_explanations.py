@@ -154,7 +154,7 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
         "day": ["2024-02-29", None],
         "empty": [None, None],
     }
-    with staged(columns, tells=("float8", "int4", "text", "text", "bool")) as table:
+    with staged(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
         decisions = decide_formats(table, LoadOptions(), explain=True)
 
     assert [decision.form.name for decision in decisions] == [
@@ -164,7 +164,7 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
 
 
 def test_a_choice_outdoes_what_the_file_says() -> None:
-    with staged({"a": ["1"]}, tells=("int4",)) as table:
+    with staged({"a": ["1"]}, declared_types=("int4",)) as table:
         (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
 
     assert (decision.form.name, decision.chosen) == ("text", True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from datastore_search.exceptions.loads import UnknownType
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers.staging import FAULTS
+from datastore_search.loading.readers.staging import ROW_ERRORS
 from datastore_search.loading.typing.field_formats import field_formats, parse_field_format
 from datastore_search.loading.typing.inference import decide_formats
 
@@ -195,9 +195,9 @@ def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str
     with staged({"x": [value]}) as table:
         decide_formats(table, LoadOptions(types={"x": name}))
 
-        assert table.connection.execute(f"SELECT line, field, value FROM {FAULTS}").fetchall() == [
-            (2, "x", value)
-        ]
+        assert table.connection.execute(
+            f"SELECT line, field, value FROM {ROW_ERRORS}"
+        ).fetchall() == [(2, "x", value)]
 
 
 @pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
@@ -211,7 +211,7 @@ def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
     }
     with staged({"x": list(given.values())}) as table:
         decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
-        faults = table.connection.execute(f"SELECT value FROM {FAULTS}").fetchall()
+        faults = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
 
     assert {value for (value,) in faults} == {
         value for parts, value in given.items() if not _is_day(*parts)

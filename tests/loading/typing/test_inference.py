@@ -229,7 +229,7 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
     options = LoadOptions(types={"x": chosen})
     with opened(path, options) as table:
         decide_formats(table, options)
-        faults = table.connection.execute("SELECT line, field, kept FROM faults").fetchall()
+        faults = table.connection.execute("SELECT line, field, error FROM row_errors").fetchall()
 
     assert [fault[:2] for fault in faults] == [(4, "x")]
     assert str(BadRow.revived(json.loads(faults[0][2]))) == (
