@@ -7,13 +7,13 @@ from django.shortcuts import redirect
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from datastore_search.html.links import link
+from datastore_search.html.links import reverse_in_locale
 from datastore_search.urls import api_urlpatterns
 
 
 def home(request: HttpRequest) -> HttpResponse:
     """Begin with the catalogue."""
-    return redirect(link(request, "catalogue"))
+    return redirect(reverse_in_locale(request, "catalogue"))
 
 
 urlpatterns = [

@@ -1,1 +1,1 @@
-"""Pages for people: the catalogue, and a data page for each resource."""
+"""The HTML pages: the catalogue, and a data page for each resource."""

@@ -1,8 +1,4 @@
-"""
-The files that a page offers.
-
-They are all the records that it found, in each format of the dump, and what describes them.
-"""
+"""The files that a data page offers: all records that it finds, and their Table Schema."""
 
 from __future__ import annotations
 
@@ -13,28 +9,29 @@ from django.urls import NoReverseMatch
 
 from ..models import Resource
 from ..search import Query
-from .api_example import question_of
-from .links import link, with_query
+from .api_example import build_query_parameters
+from .links import add_query_string, reverse_in_locale
 
 _FORMATS = ("csv", "tsv", "json", "xml")
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file: what its format is called, and where it is."""
+    """The label and the address of a file."""
 
     label: str
     address: str
 
 
-def downloads_of(request: HttpRequest, resource: Resource, query: Query) -> list[Download]:
-    """Offer all records that a query finds, and their schema; nothing where there is no dump."""
+def list_downloads(request: HttpRequest, resource: Resource, query: Query) -> list[Download]:
+    """List the records in each format of the dump, and their schema; nothing without a dump."""
     try:
-        path = link(request, "dump", resource.pk)
+        path = reverse_in_locale(request, "dump", resource.pk)
     except NoReverseMatch:
         return []
+    parameters = build_query_parameters(query)
     records = [
-        Download(name.upper(), with_query(path, {"format": name, **question_of(query)}.items()))
+        Download(name.upper(), add_query_string(path, {"format": name, **parameters}.items()))
         for name in _FORMATS
     ]
-    return [*records, Download("Table Schema", link(request, "schema", resource.pk))]
+    return [*records, Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))]

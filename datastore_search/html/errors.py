@@ -1,4 +1,4 @@
-"""What went wrong, as a page."""
+"""The errors that a page reports in words of its own."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from ..exceptions import (
 
 logger = logging.getLogger(__name__)
 
-#: What a page is made of when it fails; anything else is Django's to report.
-ANTICIPATED = (
+#: The exceptions that get a page of their own; Django reports any other.
+REPORTED_ERRORS = (
     AccessDenied,
     AnswerTooLarge,
     InterfaceError,
+    InternalError,
     OperationalError,
+    ProgrammingError,
     QueryTooSlow,
     RecordsIncomplete,
     RequestTooLarge,
@@ -42,28 +44,33 @@ ANTICIPATED = (
 )
 
 
-#: What may be a refusal of the database: see ``storage.refusal_of``.
-REFUSED = (InternalError, ProgrammingError)
-
-
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A status, and what the page says."""
+class ErrorMessage:
+    """The status, title and text of an error page."""
 
     status: HTTPStatus
     title: str
     message: str
-    wait: int | None = None
-    """Seconds after which the client may ask again."""
+    retry_after_seconds: int | None = None
 
 
-def failure_of(error: Exception, request: HttpRequest) -> Failure:
-    """Say an anticipated exception to the reader, and nothing of a private resource."""
-    return _refusal(error, request) or _unavailable(error)
+def describe_error(error: Exception, request: HttpRequest) -> ErrorMessage | None:
+    """
+    Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
+
+    None for a database error that is not a refusal (``storage.refusal_of``): Django reports it.
+    """
+    refusal = storage.refusal_of(error)
+    if refusal is not None:
+        logger.error("The database refused a request.", exc_info=error)
+        error = refusal
+    elif isinstance(error, InternalError | ProgrammingError):
+        return None
+    return _describe_request_error(error, request) or _describe_temporary_error(error)
 
 
-def _refusal(error: Exception, request: HttpRequest) -> Failure | None:
-    """Say what the reader has asked for wrongly; None when that is not the reason."""
+def _describe_request_error(error: Exception, request: HttpRequest) -> ErrorMessage | None:
+    """Describe an error of the request; None for any other error."""
     match error:
         case RecordsMissing() | UnknownPage():
             status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
@@ -79,14 +86,19 @@ def _refusal(error: Exception, request: HttpRequest) -> Failure | None:
             status, title = HTTPStatus.CONFLICT, _("Too large")
             message = _("These records are too large for a page. Download them instead.")
         case AccessDenied():
-            status, title, message = HTTPStatus.FORBIDDEN, _("Access denied"), _denied(request)
+            status, title = HTTPStatus.FORBIDDEN, _("Access denied")
+            message = (
+                _("This resource is private, and your account may not read it.")
+                if request.user.is_authenticated
+                else _("This resource is private. Sign in with an account that may read it.")
+            )
         case _:
             return None
-    return Failure(status, title, message)
+    return ErrorMessage(status, title, message)
 
 
-def _unavailable(error: Exception) -> Failure:
-    """Say what may succeed another time."""
+def _describe_temporary_error(error: Exception) -> ErrorMessage:
+    """Describe an error after which the same request may succeed later."""
     match error:
         case QueryTooSlow():
             message = _("The search took too long. Ask for something rarer, or in fewer words.")
@@ -98,20 +110,5 @@ def _unavailable(error: Exception) -> Failure:
         case _:
             logger.error("datastore_search failed.", exc_info=error)
             message = _("The database cannot be reached. Try again in a moment.")
-    wait = getattr(error, "wait", None)
-    return Failure(HTTPStatus.SERVICE_UNAVAILABLE, _("Not available at the moment"), message, wait)
-
-
-def refused(error: Exception, request: HttpRequest) -> Failure | None:
-    """Say a refusal of the database to the reader; None when something else is wrong."""
-    refusal = storage.refusal_of(error)
-    if refusal is None:
-        return None
-    logger.error("The database refused a request.", exc_info=error)
-    return failure_of(refusal, request)
-
-
-def _denied(request: HttpRequest) -> str:
-    if request.user.is_authenticated:
-        return _("This resource is private, and your account may not read it.")
-    return _("This resource is private. Sign in with an account that may read it.")
+    title, wait = _("Not available at the moment"), getattr(error, "wait", None)
+    return ErrorMessage(HTTPStatus.SERVICE_UNAVAILABLE, title, message, wait)

@@ -1,9 +1,9 @@
 """
-The filter forms: one over the resources, one over the records of a resource.
+The filter forms: one for the catalogue, one for the records of a resource.
 
-A record's fields are known only when its resource is read, so its ``FilterSet`` is made then.  What
-is typed in meets the type of the field in ``filters``, as it does in the API; what does not fit is
-said next to the field, and nothing is searched.
+The fields of a resource are known once it is read, so the ``FilterSet`` of its records is made for
+each request.  A value is checked against the type of its field, as in the API; an error appears
+next to its input, and nothing is searched.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from ..filters import MAX_WORDS, In, Types, compile_conditions, has_too_many_wor
 from ..models import Field, Load, Resource
 from .links import Parameters
 
-#: Comes before the name of a field in a query string, so that no field is mistaken for ``q``.
-PREFIX = "field."
+#: Precedes the name of a field in a query string, so that a field may have the name ``q``.
+FIELD_PREFIX = "field."
 
-#: A field that has no input of its own is chosen by these two.
+#: The parameters that filter by a field without an input of its own.
 OTHER_FIELD, OTHER_VALUE = "field", "value"
 
-_Q_LETTERS = 1_000
-_CATALOGUE_Q_LETTERS = 200
+MAX_Q_LENGTH = 1_000
+MAX_CATALOGUE_Q_LENGTH = 200
 
-#: Each word is looked for in the description and in the fields of every resource.
-_MAX_CATALOGUE_WORDS = 10
+#: Each word is compared with the description and the fields of every resource.
+MAX_CATALOGUE_WORDS = 10
 
-#: So many fields have an input of their own, while their names leave the address short enough.
-_INPUTS = 12
-_INPUT_NAME_BYTES = 1_000
+#: The fields with an input of their own, and the size of their names in the address.
+MAX_INPUTS = 12
+MAX_INPUT_NAMES_BYTES = 1_000
 
 
-def _check_catalogue_words(text: str) -> None:
+def validate_catalogue_word_count(text: str) -> None:
     """
     Refuse too many words.
 
     Raises: ``ValidationError``.
     """
-    if len(text.split()) > _MAX_CATALOGUE_WORDS:
-        raise ValidationError(str(TooManyWords(most=_MAX_CATALOGUE_WORDS)))
+    if len(text.split()) > MAX_CATALOGUE_WORDS:
+        raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
 
 
 class CatalogueFilterSet(FilterSet):
-    """What is looked for in the catalogue."""
+    """The filter of the catalogue."""
 
     q = CharFilter(
         label=gettext_lazy("Find resources"),
-        method="with_words",
-        max_length=_CATALOGUE_Q_LETTERS,
-        validators=[_check_catalogue_words],
+        method="filter_by_words",
+        max_length=MAX_CATALOGUE_Q_LENGTH,
+        validators=[validate_catalogue_word_count],
         widget=forms.TextInput({"id": "q", "type": "search", "aria-describedby": "q-error"}),
     )
 
@@ -69,8 +69,10 @@ class CatalogueFilterSet(FilterSet):
         model = Resource
         fields = ()
 
-    def with_words(self, resources: QuerySet[Resource], name: str, text: str) -> QuerySet[Resource]:
-        """Keep the resources whose description, in a wide sense, holds every word."""
+    def filter_by_words(
+        self, resources: QuerySet[Resource], name: str, text: str
+    ) -> QuerySet[Resource]:
+        """Keep the resources that hold every word in a name, title, description, id or field."""
         for word in text.split():
             fields = Field.objects.filter(
                 Q(name__icontains=word) | Q(label__icontains=word), resource=OuterRef("pk")
@@ -86,13 +88,13 @@ class CatalogueFilterSet(FilterSet):
 
 
 class RecordForm(forms.Form):
-    """The form of ``RecordFilterSet``: refuses what it does not know and what is said twice."""
+    """The form of ``RecordFilterSet``; it refuses unknown fields and repeated parameters."""
 
     def clean(self) -> dict[str, Any]:
-        """Look at the whole query string."""
+        """Check the whole query string."""
         for name, values in cast("QueryDict", self.data).lists():
-            if name.startswith(PREFIX) and name not in self.fields:
-                self.add_error(None, str(UnknownField(field=name.removeprefix(PREFIX))))
+            if name.startswith(FIELD_PREFIX) and name not in self.fields:
+                self.add_error(None, str(UnknownField(field=name.removeprefix(FIELD_PREFIX))))
             elif name in self.fields and len(values) > 1:
                 self.add_error(name, _("Give one value only."))
         if self.data.get(OTHER_VALUE):
@@ -101,20 +103,20 @@ class RecordForm(forms.Form):
 
 
 class RecordFilterSet(FilterSet):
-    """What is looked for in the records of a resource: a full-text query and values of fields."""
+    """The filter of a resource's records: a full-text query and values of fields."""
 
     class Meta:
         form = RecordForm
 
     def __init__(self, data: QueryDict, resource: Resource) -> None:
-        """Make a filter for each field of a described resource."""
+        """Make a filter of each field of a described resource."""
         types = {field.name: field.type for field in resource.schema}
-        self._offered = frozenset(
-            PREFIX + name for name, kind in types.items() if kind in _OFFERED_TYPES
+        self._with_input = frozenset(
+            FIELD_PREFIX + name for name, kind in types.items() if kind in _INPUT_ATTRIBUTES
         )
-        self.base_filters = {"q": _q_filter()} | {
-            PREFIX + field.name: _field_filter(field, place, types)
-            for place, field in enumerate(resource.schema)
+        self.base_filters = {"q": _build_q_filter()} | {
+            FIELD_PREFIX + field.name: _build_field_filter(field, position, types)
+            for position, field in enumerate(resource.schema)
         }
         super().__init__(data, Resource.objects.none())
 
@@ -129,66 +131,66 @@ class RecordFilterSet(FilterSet):
         values = self.form.cleaned_data
         return tuple(
             In(self.filters[name].field_name, (values[name],))
-            for name in self._fields()
+            for name in self._list_field_filters()
             if values[name]
         )
 
     @property
-    def question(self) -> forms.BoundField:
+    def q_input(self) -> forms.BoundField:
         """The input of the full-text query."""
         return cast("forms.BoundField", self.form["q"])
 
     @property
     def other_value(self) -> str:
-        """The value that was given without its field."""
+        """The value that was sent without its field."""
         return str(self.data.get(OTHER_VALUE, ""))
 
     @property
     def inputs(self) -> list[forms.BoundField]:
-        """The inputs of the first fields, and of all that are asked for."""
-        return [self.form[name] for name in self._inputs()]
+        """The inputs of the first fields, and of all that the query string names."""
+        return [self.form[name] for name in self._choose_inputs()]
 
     @property
-    def others(self) -> list[tuple[str, str]]:
-        """Names and labels of the fields that have no input of their own."""
-        inputs = set(self._inputs())
+    def fields_without_input(self) -> list[tuple[str, str]]:
+        """The names and labels of the fields that have no input of their own."""
+        inputs = set(self._choose_inputs())
         return [
             (self.filters[name].field_name, self.filters[name].label)
-            for name in self._fields()
-            if name in self._offered - inputs
+            for name in self._list_field_filters()
+            if name in self._with_input - inputs
         ]
 
-    def _fields(self) -> list[str]:
-        return [name for name in self.filters if name.startswith(PREFIX)]
+    def _list_field_filters(self) -> list[str]:
+        return [name for name in self.filters if name.startswith(FIELD_PREFIX)]
 
-    def _inputs(self) -> Iterator[str]:
+    def _choose_inputs(self) -> Iterator[str]:
         count = length = 0
-        for name in self._fields():
+        for name in self._list_field_filters():
             length_with = length + len(name.encode())
-            fits = count < _INPUTS and length_with <= _INPUT_NAME_BYTES
-            if name in self.data or (name in self._offered and fits):
+            fits = count < MAX_INPUTS and length_with <= MAX_INPUT_NAMES_BYTES
+            if name in self.data or (name in self._with_input and fits):
                 count, length = count + 1, length_with
                 yield name
 
 
-def plain(asked: QueryDict) -> Parameters:
+def clean_parameters(sent: QueryDict) -> Parameters:
     """
-    Say the question of a query string without what is empty, in its shortest form.
+    Write a query string in its shortest form, without empty and unknown parameters.
 
-    A field that was chosen with a value becomes a condition like the others.
+    The pair of ``OTHER_FIELD`` and ``OTHER_VALUE`` becomes the parameter of that field.
     """
-    field, value = asked.get(OTHER_FIELD, ""), asked.get(OTHER_VALUE, "")
+    field, value = sent.get(OTHER_FIELD, ""), sent.get(OTHER_VALUE, "")
     pairs: list[tuple[str, str]] = [
         (name, value)
-        for name, values in asked.lists()
+        for name, values in sent.lists()
         for value in values
-        if value and (name == "q" or name.startswith(PREFIX))
+        if value and (name == "q" or name.startswith(FIELD_PREFIX))
     ]
     if field and value:
-        pairs.append((PREFIX + field, value))
+        pairs.append((FIELD_PREFIX + field, value))
     elif value:
         pairs.append((OTHER_VALUE, value))
-    page = asked.get("page", "")
+    page = sent.get("page", "")
     if page not in ("", "1"):
         pairs.append(("page", page))
     return pairs
@@ -200,8 +202,8 @@ def plain(asked: QueryDict) -> Parameters:
 _ANY = gettext_lazy("any")
 _YES_OR_NO = (("true", gettext_lazy("yes")), ("false", gettext_lazy("no")))
 
-#: How the input of a type is written; a type that is not here is not offered: nobody types a list.
-_OFFERED_TYPES: Mapping[str, Mapping[str, str]] = {
+#: The attributes of the input of a type.  Other types, such as lists, have no input.
+_INPUT_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "text": {},
     "int4": {"inputmode": "numeric", "dir": "ltr"},
     "int8": {"inputmode": "numeric", "dir": "ltr"},
@@ -214,17 +216,17 @@ _OFFERED_TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _q_filter() -> Filter:
+def _build_q_filter() -> Filter:
     attributes = {"id": "q", "type": "search", "aria-describedby": "q-error"}
     return CharFilter(
         label=gettext_lazy("Full-text search"),
-        max_length=_Q_LETTERS,
-        validators=[_check_words],
+        max_length=MAX_Q_LENGTH,
+        validators=[validate_word_count],
         widget=forms.TextInput(attributes),
     )
 
 
-def _check_words(text: str) -> None:
+def validate_word_count(text: str) -> None:
     """
     Refuse too many words, as the API does.
 
@@ -234,12 +236,12 @@ def _check_words(text: str) -> None:
         raise ValidationError(str(TooManyWords(most=MAX_WORDS)))
 
 
-def _field_filter(field: Field, place: int, types: Mapping[str, str]) -> Filter:
+def _build_field_filter(field: Field, position: int, types: Mapping[str, str]) -> Filter:
     label = field.label or field.name
     attributes = {
-        "id": f"field-{place}",
-        "aria-describedby": f"field-{place}-error",
-        **_OFFERED_TYPES.get(field.type, {}),
+        "id": f"field-{position}",
+        "aria-describedby": f"field-{position}-error",
+        **_INPUT_ATTRIBUTES.get(field.type, {}),
     }
     if field.type == "bool":
         return ChoiceFilter(
@@ -253,14 +255,14 @@ def _field_filter(field: Field, place: int, types: Mapping[str, str]) -> Filter:
         field.name,
         label=label,
         strip=False,
-        validators=[partial(_check_type, field.name, types)],
+        validators=[partial(validate_type, field.name, types)],
         widget=forms.TextInput(attributes),
     )
 
 
-def _check_type(name: str, types: Mapping[str, str], value: str) -> None:
+def validate_type(name: str, types: Mapping[str, str], value: str) -> None:
     """
-    Refuse what cannot be of the field's type, in the words of the API.
+    Refuse a value that is not of the field's type, with the message of the API.
 
     Raises: ``ValidationError``.
     """

@@ -1,4 +1,4 @@
-"""Addresses of the app, under the locale of the request as it was spelled."""
+"""Links to the app's pages, under the locale of the request as its path spells it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from django.urls import get_script_prefix, reverse
 Parameters = Iterable[tuple[str, str]]
 
 
-def link(request: HttpRequest, name: str, *arguments: object) -> str:
+def reverse_in_locale(request: HttpRequest, name: str, *arguments: object) -> str:
     """
-    Give the path of one of the app's addresses.
+    Give the path of one of the app's URLs, with the request's own spelling of the locale.
 
-    Django knows ``/en-gb/`` only; whoever came by ``/en_GB/`` stays there.
+    Django reverses to ``/en-gb/``; a link on a page at ``/en_GB/`` stays below ``/en_GB/``.
     """
     match = request.resolver_match
     path = reverse(
         f"datastore_search:{name}", args=arguments, current_app=match.namespace if match else None
     )
     script = get_script_prefix()
-    known = f"{script}{_first_part(request.path_info)}"
-    spelled = f"{script}{_first_part('/' + request.path.removeprefix(script))}"
-    return spelled + path.removeprefix(known) if path.startswith(f"{known}/") else path
+    resolved = f"{script}{_first_part(request.path_info)}"
+    requested = f"{script}{_first_part('/' + request.path.removeprefix(script))}"
+    return requested + path.removeprefix(resolved) if path.startswith(f"{resolved}/") else path
 
 
-def with_query(path: str, parameters: Parameters) -> str:
-    """Append a query string, if there is anything to say."""
+def add_query_string(path: str, parameters: Parameters) -> str:
+    """Append parameters to a path as a query string; without parameters the path is unchanged."""
     query = urlencode(list(parameters))
     return f"{path}?{query}" if query else path
 

@@ -1,8 +1,8 @@
 """
-The fields of a resource, made ready for a page: what they are, and what their values are like.
+The fields of a resource on its page: names, types, and statistics of the values.
 
-Bars and histograms are drawn with the attributes of SVG, since a portal's policy may forbid styles
-within a page.
+Bars and histograms are SVG without styles, since a portal's Content-Security-Policy may forbid
+inline styles.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..models import Resource, kept_profiles
-from .records import Column, columns_of, shown
+from .records import Column, build_columns, format_count, format_value
 
-#: Values of a field that are listed, fields of which more is shown than a few words.
-_TOP = 5
-_DRAWN_FIELDS = 100
+#: The most common values of a field that get a bar, and the fields that get bars or a histogram.
+MAX_BARS = 5
+MAX_FIELDS_WITH_CHARTS = 100
 
-#: From here on a share is said in whole percent: two figures are enough.
+#: A share of at least this has no decimals: two figures are enough.
 _WHOLE_PERCENT = 10
 
-#: Numbers below this are written without an exponent.
-_SPELT_OUT = 1e15
+#: Means below this are written without an exponent.
+_MIN_EXPONENT_MEAN = 1e15
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value, how many records have it, and the width of its bar in hundredths."""
+    """A value, the number of records that have it, and the width of its bar in percent."""
 
     value: str
     count: str
@@ -42,7 +42,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """An outline in a square of a hundred units, and the ends of what it shows."""
+    """An SVG path in a square of 100 units, and the lowest and highest bound."""
 
     outline: str
     low: str
@@ -51,7 +51,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class FieldNote:
-    """What a page says of a field."""
+    """A field with facts about its values, and a chart of them."""
 
     column: Column
     facts: tuple[str, ...] = ()
@@ -61,38 +61,47 @@ class FieldNote:
 
 @dataclass(frozen=True, slots=True)
 class FieldNotes:
-    """What a page says of all fields; of older records, how many and when they were looked at."""
+    """
+    All fields of a resource.
+
+    Where the statistics are of older records, ``records`` is the number of those and
+    ``made_at`` the time at which they were counted.
+    """
 
     fields: tuple[FieldNote, ...]
     records: str = ""
-    made: datetime | None = None
+    made_at: datetime | None = None
 
 
-def field_notes(resource: Resource, *, using: str) -> FieldNotes:
-    """Describe the fields of a resource as it was described by a database."""
-    columns = columns_of(resource)
+def describe_fields(resource: Resource, *, using: str) -> FieldNotes:
+    """Describe the fields of a resource; their statistics are read from the database ``using``."""
+    columns = build_columns(resource)
     profiles = kept_profiles(resource.current_load_id, using=using)
     if profiles is None:
         return FieldNotes(tuple(map(FieldNote, columns)))
     notes = tuple(
-        _note(column, profiles.fields.get(column.name), draws=place < _DRAWN_FIELDS)
-        for place, column in enumerate(columns)
+        _describe_field(
+            column, profiles.fields.get(column.name), has_chart=position < MAX_FIELDS_WITH_CHARTS
+        )
+        for position, column in enumerate(columns)
     )
     if profiles.is_current:
         return FieldNotes(notes)
-    return FieldNotes(notes, _grouped(profiles.records), profiles.made)
+    return FieldNotes(notes, format_count(profiles.records), profiles.made)
 
 
-def _note(column: Column, profile: Mapping[str, Any] | None, *, draws: bool) -> FieldNote:
+def _describe_field(
+    column: Column, profile: Mapping[str, Any] | None, *, has_chart: bool
+) -> FieldNote:
     if profile is None:
         return FieldNote(column)
-    facts = tuple(_facts(column, profile))
-    if not draws:
+    facts = tuple(_list_facts(column, profile))
+    if not has_chart:
         return FieldNote(column, facts)
-    return FieldNote(column, facts, _bars(column, profile), _histogram(column, profile))
+    return FieldNote(column, facts, _build_bars(column, profile), _build_histogram(column, profile))
 
 
-def _facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
+def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
     count, nulls, distinct = profile["count"], profile["nulls"], profile["distinct"]
     facts = []
     if nulls:
@@ -100,68 +109,68 @@ def _facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
         decimals = 1 if share < _WHOLE_PERCENT else 0
         facts.append(_("%(share)s %% empty") % {"share": number_format(max(share, 0.1), decimals)})
     if profile.get("distinct_is_estimated"):
-        facts.append(_("about %(number)s values") % {"number": _grouped(_rounded(distinct))})
+        two_figures = int(float(f"{distinct:.2g}"))
+        facts.append(_("about %(number)s values") % {"number": format_count(two_figures)})
     elif count:
         facts.append(
             ngettext("%(number)s value", "%(number)s values", distinct)
-            % {"number": _grouped(distinct)}
+            % {"number": format_count(distinct)}
         )
     if "min" in profile:
         facts.append(
             _("%(low)s to %(high)s")
-            % {"low": _shown(column, profile["min"]), "high": _shown(column, profile["max"])}
+            % {
+                "low": _format_value(column, profile["min"]),
+                "high": _format_value(column, profile["max"]),
+            }
         )
     if "mean" in profile:
-        facts.append(_("mean %(mean)s") % {"mean": _mean(profile["mean"])})
+        facts.append(_("mean %(mean)s") % {"mean": _format_mean(profile["mean"])})
     if profile.get("longest"):
         facts.append(
             _("%(shortest)s to %(longest)s letters")
-            % {"shortest": _grouped(profile["shortest"]), "longest": _grouped(profile["longest"])}
+            % {
+                "shortest": format_count(profile["shortest"]),
+                "longest": format_count(profile["longest"]),
+            }
         )
     return facts
 
 
-def _bars(column: Column, profile: Mapping[str, Any]) -> tuple[Bar, ...]:
-    top = profile.get("top", ())[:_TOP]
+def _build_bars(column: Column, profile: Mapping[str, Any]) -> tuple[Bar, ...]:
+    top = profile.get("top", ())[:MAX_BARS]
     return tuple(
         Bar(
-            _shown(column, each["value"]),
-            _grouped(each["count"]),
+            _format_value(column, each["value"]),
+            format_count(each["count"]),
             round(100 * each["count"] / profile["count"]),
         )
         for each in top
     )
 
 
-def _histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
-    """Draw the bins side by side, the fullest to the top; one that is not empty can be seen."""
+def _build_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
+    """Draw the bins side by side: the fullest is 100 high, any with records at least 2."""
     histogram = profile.get("histogram")
     if histogram is None:
         return None
     counts, bounds = histogram["counts"], histogram["bounds"]
     tops = [100 - max(round(100 * each / max(counts)), 2 if each else 0) for each in counts]
     width = 100 / len(counts)
-    outline = "".join(f"V{top}H{width * place:.4g}" for place, top in enumerate(tops, 1))
-    return Histogram(f"M0 100{outline}V100Z", _shown(column, bounds[0]), _shown(column, bounds[-1]))
+    outline = "".join(f"V{top}H{width * number:.4g}" for number, top in enumerate(tops, 1))
+    return Histogram(
+        f"M0 100{outline}V100Z", _format_value(column, bounds[0]), _format_value(column, bounds[-1])
+    )
 
 
-def _shown(column: Column, value: object) -> str:
-    """Write a value of a profile as the records are written."""
+def _format_value(column: Column, value: object) -> str:
+    """Write a value of a profile as the table of records does."""
     if isinstance(value, bool | str):
-        return shown(column, value)
+        return format_value(column, value)
     return json.dumps(value, ensure_ascii=False).removesuffix(".0")
 
 
-def _mean(mean: float) -> str:
-    """Write a mean to six figures, large ones to the last whole number."""
+def _format_mean(mean: float) -> str:
+    """Write a mean with six figures, or more where it is a large whole number."""
     text = f"{mean:.6g}"
-    return f"{mean:.0f}" if "e+" in text and abs(mean) < _SPELT_OUT else text
-
-
-def _rounded(number: int) -> int:
-    """Round an estimate to two figures."""
-    return int(float(f"{number:.2g}"))
-
-
-def _grouped(number: int) -> str:
-    return number_format(number, force_grouping=True)
+    return f"{mean:.0f}" if "e+" in text and abs(mean) < _MIN_EXPONENT_MEAN else text

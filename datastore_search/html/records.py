@@ -1,8 +1,7 @@
 """
-The records of a page, made ready for a table.
+The records of a page as the rows of an HTML table.
 
-Numbers are shown as PostgreSQL wrote them, to the last zero and in a spelling that the filters
-understand, whatever the locale.
+Numbers keep all digits that PostgreSQL wrote, in any locale, so that a filter takes them unchanged.
 """
 
 from __future__ import annotations
@@ -11,26 +10,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from ..field_types import as_json
 from ..models import Field, Resource
 from ..search import Page
 
-#: A longer text is folded up behind its beginning.
-_LETTERS_SHOWN = 200
+#: A text much longer than this is folded: only its first letters are shown at first.
+MAX_UNFOLDED_LENGTH = 200
 
-#: Letters of a cell, and of all cells of a page, that a page holds; more is cut off.
-MAX_CELL_LETTERS = 100_000
-MAX_PAGE_LETTERS = 4_000_000
+#: Characters of a cell, and of all cells of a page; the rest is cut off.
+MAX_CELL_LENGTH = 100_000
+MAX_PAGE_LENGTH = 4_000_000
 
 _NUMBERS = frozenset({"int4", "int8", "numeric", "float8"})
-_MOMENTS = frozenset({"date", "timestamp", "time"})
+_TIMES = frozenset({"date", "timestamp", "time"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field as the head of a column; ``kind`` says how its cells look."""
+    """A field as a column; ``kind`` is the CSS class of its cells: number, moment or text."""
 
     name: str
     label: str
@@ -42,9 +42,9 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """
-    One value: ``text`` is None where it is null, ``start`` is there when the text is long.
+    One value: ``text`` is None for null, ``start`` is the visible start of a folded text.
 
-    Of a text that ``is_cut`` the end is missing.
+    The end of a text that ``is_cut`` is missing.
     """
 
     text: str | None
@@ -62,94 +62,101 @@ class Row:
 
 
 class _Number(str):
-    """A number as it is written."""
+    """The digits of a JSON number."""
 
     __slots__ = ()
 
 
-def columns_of(resource: Resource) -> tuple[Column, ...]:
-    """Make the columns of a described resource."""
-    return tuple(_column(field) for field in resource.schema)
+def build_columns(resource: Resource) -> tuple[Column, ...]:
+    """Make a column of each field of a described resource."""
+    return tuple(_build_column(field) for field in resource.schema)
 
 
-def _column(field: Field) -> Column:
-    kinds = (("number", _NUMBERS), ("moment", _MOMENTS))
+def _build_column(field: Field) -> Column:
+    kinds = (("number", _NUMBERS), ("moment", _TIMES))
     kind = next((kind for kind, types in kinds if field.type in types), "text")
     return Column(field.name, field.label or field.name, field.notes, field.type, kind)
 
 
-def rows_of(page: Page, columns: Iterable[Column]) -> list[Row]:
-    """Read the JSON texts of a page, one by one: what is too long of them is never together."""
+def build_rows(page: Page, columns: Iterable[Column]) -> list[Row]:
+    """Read the JSON texts of a page one at a time, so that only the cut cells stay in memory."""
     columns = tuple(columns)
-    room = MAX_PAGE_LETTERS
+    left = MAX_PAGE_LENGTH
     rows = []
     for text in page.texts:
         record = json.loads(
-            text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_first_of_each
+            text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_keep_first
         )
         cells = []
         for column in columns:
-            cell = _cell(column, record[column.name], min(MAX_CELL_LETTERS, room))
-            room -= len(cell.text or "")
+            cell = _build_cell(column, record[column.name], min(MAX_CELL_LENGTH, left))
+            left -= len(cell.text or "")
             cells.append(cell)
         rows.append(Row(record["_id"], tuple(cells)))
     return rows
 
 
-def _first_of_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
-    """Keep the first of two members of a name: a field ``rank`` comes before the rank itself."""
-    found: dict[str, object] = {}
+def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    """Keep the first of two members of the same name: a field ``rank`` precedes the rank."""
+    members: dict[str, object] = {}
     for name, value in pairs:
-        found.setdefault(name, value)
-    return found
+        members.setdefault(name, value)
+    return members
 
 
-def shown(column: Column, value: object) -> str:
-    """Write a value of a column for people."""
-    return _WRITERS.get(column.type, _shown)(value)
+def format_count(number: int) -> str:
+    """Write a count with the separators of the reader's language."""
+    return number_format(number, force_grouping=True)
 
 
-def _cell(column: Column, value: object, most: int) -> Cell:
-    """Write a cell of ``most`` letters, or of its beginning where that is longer."""
+def format_value(column: Column, value: object) -> str:
+    """Write a value of a column as people read it."""
+    return _FORMATTERS.get(column.type, _format_plain)(value)
+
+
+def _build_cell(column: Column, value: object, max_length: int) -> Cell:
+    """Write a cell of at most ``max_length`` characters, but never less than its visible start."""
     if value is None:
         return Cell(None, column.kind)
-    text = shown(column, value)
-    if len(text) <= _LETTERS_SHOWN * 1.5:
+    text = format_value(column, value)
+    if len(text) <= MAX_UNFOLDED_LENGTH * 1.5:
         return Cell(text, column.kind)
-    most = max(most, _LETTERS_SHOWN)
-    return Cell(text[:most], column.kind, text[:_LETTERS_SHOWN], is_cut=len(text) > most)
+    max_length = max(max_length, MAX_UNFOLDED_LENGTH)
+    return Cell(
+        text[:max_length], column.kind, text[:MAX_UNFOLDED_LENGTH], is_cut=len(text) > max_length
+    )
 
 
-def _shown(value: object) -> str:
+def _format_plain(value: object) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
-    return str(value) if isinstance(value, str) else _json(value)
+    return str(value) if isinstance(value, str) else _format_json(value)
 
 
-def _timestamp(value: object) -> str:
-    """Write a timestamp for people, in a spelling that filters take."""
+def _format_timestamp(value: object) -> str:
+    """Write a timestamp with a blank for the ``T``; a filter takes it in this form."""
     return str(value).replace("T", " ").removesuffix(".000")
 
 
-def _float(value: object) -> str:
-    """Write a double as short as it can be; JSONB spells out its 300 zeros."""
+def _format_float(value: object) -> str:
+    """Write a double in its shortest form; JSONB writes up to 300 zeros."""
     return repr(float(value)).removesuffix(".0") if isinstance(value, _Number) else str(value)
 
 
-def _json(value: object) -> str:
-    """Write JSON with its numbers as they came."""
+def _format_json(value: object) -> str:
+    """Write JSON with the digits of its numbers unchanged."""
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, Mapping):
-        members = ", ".join(f"{as_json(key)}: {_json(value[key])}" for key in value)
+        members = ", ".join(f"{as_json(key)}: {_format_json(value[key])}" for key in value)
         return f"{{{members}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_json, value))}]"
+        return f"[{', '.join(map(_format_json, value))}]"
     return as_json(value)  # type: ignore[arg-type] # JSON has nothing else
 
 
-_WRITERS: Mapping[str, Callable[[object], str]] = {
-    "timestamp": _timestamp,
-    "float8": _float,
-    "json": _json,
+_FORMATTERS: Mapping[str, Callable[[object], str]] = {
+    "timestamp": _format_timestamp,
+    "float8": _format_float,
+    "json": _format_json,
 }

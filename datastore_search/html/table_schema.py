@@ -1,4 +1,4 @@
-"""The description of a resource's fields that programs read: its Table Schema."""
+"""The Table Schema of a resource: a description of its fields for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..search import ConsistentRead, with_consistent_read
 from ..validators import Validators
 from .views import PageView
 
-#: What the description depends on, beside its address: who may read it.
+#: The header that the answer depends on: it decides who may read.
 _VARY = ("Cookie",)
 
 
@@ -22,7 +22,7 @@ class SchemaView(PageView):
 
     def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """
-        Send it.
+        Send the schema as JSON.
 
         Raises: ``UnknownResource``, ``AccessDenied``.
         """

@@ -1,8 +1,7 @@
-"""The pages."""
+"""The views of the HTML pages: the catalogue, and the data page of a resource."""
 
 from __future__ import annotations
 
-import re
 import uuid
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.decorators import method_decorator
-from django.utils.formats import number_format
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -31,27 +29,26 @@ from ..middleware import path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
-from ..search import ConsistentRead, Page, Query, search, with_consistent_read
+from ..search import ConsistentRead, Query, search, with_consistent_read
 from ..validators import Unchanged, Validators, keep
-from .api_example import curl
-from .errors import ANTICIPATED, REFUSED, Failure, failure_of, refused
-from .filters import PREFIX, CatalogueFilterSet, RecordFilterSet, plain
-from .links import Parameters, link, with_query
-from .profiles import field_notes
-from .records import columns_of, rows_of
+from .api_example import build_curl_command
+from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
+from .filters import FIELD_PREFIX, CatalogueFilterSet, RecordFilterSet, clean_parameters
+from .links import add_query_string, reverse_in_locale
+from .pagination import Pagination, parse_page_number
+from .profiles import describe_fields
+from .records import build_columns, build_rows, format_count
 
-RESOURCES_A_PAGE = 20
-RECORDS_A_PAGE = 25
+RESOURCES_PER_PAGE = 20
+RECORDS_PER_PAGE = 25
 
-#: What pages depend on, beside their address.
+#: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
 
-_PAGE = re.compile(r"[1-9][0-9]{0,15}")
 
-
-@method_decorator(csrf_exempt, name="dispatch")  # nothing is changed: a POST is 405, not 403
+@method_decorator(csrf_exempt, name="dispatch")  # pages change nothing: a POST is 405, not 403
 class PageView(View):
-    """A page in the language of the path, or the page that says why there is none."""
+    """A page in the language of the path, or an error page."""
 
     http_method_names = ("get", "head", "options")
 
@@ -64,17 +61,15 @@ class PageView(View):
                 response = super().dispatch(request, *args, **kwargs)
             except Unchanged as unchanged:
                 response = unchanged.response
-            except ANTICIPATED as error:
-                response = self._failure(failure_of(error, request))
-            except REFUSED as error:
-                failure = refused(error, request)
-                if failure is None:
+            except REPORTED_ERRORS as error:
+                message = describe_error(error, request)
+                if message is None:
                     raise
-                response = self._failure(failure)
+                response = self._render_error(message)
         response["Content-Language"] = language
         return response
 
-    def page(
+    def render_page(
         self,
         template: str,
         context: dict[str, Any],
@@ -82,89 +77,25 @@ class PageView(View):
         private: bool,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> HttpResponse:
-        """Render a page; ``private`` when not everybody may see it."""
-        response = self._rendered(template, context, status)
+        """Render a page; ``private`` means that caches must not share it between users."""
+        response = self._render(template, context, status)
         keep(response, private=private, vary=_VARY)
         return response
 
-    def _failure(self, failure: Failure) -> HttpResponse:
-        response = self._rendered("error.html", {"failure": failure}, failure.status)
+    def _render_error(self, error: ErrorMessage) -> HttpResponse:
+        response = self._render("error.html", {"error": error}, error.status)
         add_never_cache_headers(response)
-        if failure.wait:
-            response["Retry-After"] = str(failure.wait)
+        if error.retry_after_seconds:
+            response["Retry-After"] = str(error.retry_after_seconds)
         return response
 
-    def _rendered(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:
+    def _render(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:
         return render(
             self.request,
             f"datastore_search/{template}",
-            {"catalogue_address": link(self.request, "catalogue"), **context},
+            {"catalogue_address": reverse_in_locale(self.request, "catalogue"), **context},
             status=status,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """
-    Where a page lies among the others.
-
-    ``number`` counts pages from 1, ``total`` what is on all of them; where that is not all there
-    is, it is not ``is_exact`` and not shown.
-    """
-
-    request: HttpRequest
-    parameters: Parameters
-    number: int
-    size: int
-    total: int
-    is_exact: bool = True
-
-    @property
-    def first(self) -> str:
-        """The number of the first on this page."""
-        return grouped((self.number - 1) * self.size + 1)
-
-    @property
-    def last(self) -> str:
-        """The number of the last on this page."""
-        return grouped(min(self.number * self.size, self.total))
-
-    @property
-    def shown_total(self) -> str:
-        """The total as people write it."""
-        return grouped(self.total)
-
-    @property
-    def previous_address(self) -> str | None:
-        """The address of the page before, if there is one."""
-        return self._address(self.number - 1) if self.number > 1 else None
-
-    @property
-    def next_address(self) -> str | None:
-        """The address of the page after, if there is one."""
-        return self._address(self.number + 1) if self.number * self.size < self.total else None
-
-    def _address(self, number: int) -> str:
-        others = [(name, value) for name, value in self.parameters if name != "page"]
-        page = [("page", str(number))] if number > 1 else []
-        return with_query(self.request.path, [*others, *page])
-
-
-def grouped(number: int) -> str:
-    """Write a number as people of the language do."""
-    return number_format(number, force_grouping=True)
-
-
-def asked_page(request: HttpRequest) -> int:
-    """
-    Read the number of the page asked for.
-
-    Raises: ``UnknownPage``.
-    """
-    number = request.GET.get("page") or "1"
-    if not _PAGE.fullmatch(number):
-        raise UnknownPage(page=number[:100])
-    return int(number)
 
 
 # The catalogue ------------------------------------------------------------------------------------
@@ -172,7 +103,7 @@ def asked_page(request: HttpRequest) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A resource in the catalogue."""
+    """A resource in the catalogue, with its numbers of records and fields as text."""
 
     resource: Resource
     address: str
@@ -181,50 +112,53 @@ class Entry:
 
 
 class CatalogueView(PageView):
-    """The resources that the reader may read."""
+    """The resources that the user may read."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """List them."""
+        """
+        Show a page of them.
+
+        Raises: ``UnknownPage``.
+        """
         readable = Resource.objects.filter(current_load__isnull=False).readable_by(request.user)
-        filters = CatalogueFilterSet(request.GET, catalogue_of(readable))
+        filters = CatalogueFilterSet(request.GET, list_catalogue(readable))
         if not filters.is_valid():
-            return self.page(
+            return self.render_page(
                 "catalogue.html", {"filters": filters}, private=True, status=HTTPStatus.BAD_REQUEST
             )
-        number = asked_page(request)
+        number = parse_page_number(request)
         try:
-            found = Paginator(filters.qs, RESOURCES_A_PAGE).page(number)
+            page = Paginator(filters.qs, RESOURCES_PER_PAGE).page(number)
         except EmptyPage:
             raise UnknownPage(page=number) from None
-        resources = list(found)
         context = {
             "filters": filters,
             "q": filters.form.cleaned_data["q"],
-            "entries": [self._entry(resource) for resource in resources],
-            "paging": Paging(
+            "entries": [self._build_entry(resource) for resource in page],
+            "pagination": Pagination(
                 request,
-                plain(request.GET),
+                clean_parameters(request.GET),
                 number,
-                RESOURCES_A_PAGE,
-                found.paginator.count,
+                RESOURCES_PER_PAGE,
+                page.paginator.count,
                 is_exact=readable.is_complete,
             ),
         }
-        # Whoever is signed in may see another total than everybody, on any page.
-        return self.page("catalogue.html", context, private=request.user.is_authenticated)
+        # The total depends on the user, on every page.
+        return self.render_page("catalogue.html", context, private=request.user.is_authenticated)
 
-    def _entry(self, resource: Resource) -> Entry:
+    def _build_entry(self, resource: Resource) -> Entry:
         load = resource.current_load
         return Entry(
             resource,
-            link(self.request, "resource", resource.pk),
-            grouped(load.rows if load else 0),
-            grouped(cast("Any", resource).field_count),
+            reverse_in_locale(self.request, "resource", resource.pk),
+            format_count(load.rows if load else 0),
+            format_count(cast("Any", resource).field_count),
         )
 
 
-def catalogue_of(readable: Permitted) -> QuerySet[Resource]:
-    """Read the loaded resources among those that a user may read, in the order of their titles."""
+def list_catalogue(readable: Permitted) -> QuerySet[Resource]:
+    """List the loaded resources among those that a user may read, ordered by title."""
     title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
     return (
         Resource.objects.using(router.db_for_read(Resource))
@@ -235,7 +169,7 @@ def catalogue_of(readable: Permitted) -> QuerySet[Resource]:
     )
 
 
-# A resource ---------------------------------------------------------------------------------------
+# The data page ------------------------------------------------------------------------------------
 
 
 class ResourceView(PageView):
@@ -243,7 +177,7 @@ class ResourceView(PageView):
 
     def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """
-        Show a page of them, under an address without empty parameters.
+        Show a page of them, or redirect to the address without empty parameters.
 
         Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownPage`` and what ``search`` raises.
         """
@@ -253,45 +187,55 @@ class ResourceView(PageView):
         resource = read.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
-        validators = self._validators(resource)
-        parameters = plain(self.request.GET)
-        address = with_query(self.request.path, parameters)
-        if address != with_query(self.request.path, _pairs(self.request)):
+        validators = self._check_validators(resource)
+        parameters = clean_parameters(self.request.GET)
+        sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
+        address = add_query_string(self.request.path, parameters)
+        if address != add_query_string(self.request.path, sent):
             return redirect(address)
         filters = RecordFilterSet(self.request.GET, resource)
-        context = {
+        columns = build_columns(resource)
+        context: dict[str, Any] = {
             "resource": resource,
             "load": resource.current_load,
-            "columns": columns_of(resource),
-            "field_notes": field_notes(resource, using=read.connection.alias),
+            "columns": columns,
+            "field_notes": describe_fields(resource, using=read.connection.alias),
             "filters": filters,
-            "filtered": any(name.startswith(PREFIX) for name, _value in parameters),
-            "asked": bool(parameters),
+            "has_filters": any(name.startswith(FIELD_PREFIX) for name, _value in parameters),
+            "has_query": bool(parameters),
             "address": self.request.path,
         }
         if not filters.is_valid():
-            return self.page(
+            return self.render_page(
                 "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
             )
-        number = asked_page(self.request)
+        number = parse_page_number(self.request)
         query = Query(
-            limit=RECORDS_A_PAGE,
-            offset=(number - 1) * RECORDS_A_PAGE,
+            limit=RECORDS_PER_PAGE,
+            offset=(number - 1) * RECORDS_PER_PAGE,
             q=filters.q,
             filters=filters.conditions,
         )
-        with closing(search(read, query)) as found:
-            context |= self._found(resource, query, found, parameters, number)
-        response = self.page("resource.html", context, private=resource.private)
+        with closing(search(read, query)) as page:
+            total = page.total or 0
+            if query.offset and query.offset >= total:
+                raise UnknownPage(page=number)
+            context["rows"] = build_rows(page, columns)
+        context["pagination"] = Pagination(
+            self.request, parameters, number, RECORDS_PER_PAGE, total
+        )
+        context["curl"] = build_curl_command(self.request, resource, query)
+        response = self.render_page("resource.html", context, private=resource.private)
         if validators:
             validators.mark(response, self.request)
         return response
 
-    def _validators(self, resource: Resource) -> Validators | None:
+    def _check_validators(self, resource: Resource) -> Validators | None:
         """
-        Make the validators of the page, if the portal says by which version of itself it is made.
+        Make the validators of the page, and compare them with those of the request.
 
-        What else the portal's templates show may depend on who is signed in.
+        None where the page may show more than its records decide: for an authenticated user, and
+        without the setting ``PAGES_VERSION``.
 
         Raises: ``Unchanged``.
         """
@@ -300,19 +244,3 @@ class ResourceView(PageView):
         validators = Validators.of(resource, self.request, conf.PAGES_VERSION, vary=_VARY)
         validators.check(self.request)
         return validators
-
-    def _found(
-        self, resource: Resource, query: Query, found: Page, parameters: Parameters, number: int
-    ) -> dict[str, Any]:
-        total = found.total or 0
-        if query.offset and query.offset >= total:
-            raise UnknownPage(page=number)
-        return {
-            "rows": rows_of(found, columns_of(resource)),
-            "paging": Paging(self.request, parameters, number, RECORDS_A_PAGE, total),
-            "curl": curl(self.request, resource, query),
-        }
-
-
-def _pairs(request: HttpRequest) -> Parameters:
-    return [(name, value) for name, values in request.GET.lists() for value in values]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import template
 from django.template import RequestContext
 
-from ..html.downloads import Download, downloads_of
+from ..html.downloads import Download, list_downloads
 from ..html.filters import RecordFilterSet
 from ..models import Resource
 from ..search import Query
@@ -17,6 +17,6 @@ register = template.Library()
 def downloads(
     context: RequestContext, resource: Resource, filters: RecordFilterSet
 ) -> list[Download]:
-    """Offer the records that a valid form asks for."""
+    """List the downloads of the records that a valid form asks for."""
     query = Query(limit=None, q=filters.q, filters=filters.conditions)
-    return downloads_of(context.request, resource, query)
+    return list_downloads(context.request, resource, query)

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from datastore_search.filters import And, Comparison, Condition, In, Or, parse_filters
-from datastore_search.html.api_example import filters_of
+from datastore_search.html.api_example import format_filters
 
 SMALL, LARGE = Comparison("n", "lt", 5), Comparison("n", "gte", Decimal("1.50"))
 
@@ -36,8 +36,8 @@ SMALL, LARGE = Comparison("n", "lt", 5), Comparison("n", "gte", Decimal("1.50"))
 def test_filters_say_what_they_were_read_from(
     conditions: tuple[Condition, ...], filters: dict[str, object]
 ) -> None:
-    assert filters_of(conditions) == filters
-    assert parse_filters(filters_of(conditions)) == conditions
+    assert format_filters(conditions) == filters
+    assert parse_filters(format_filters(conditions)) == conditions
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_filters_say_what_they_were_read_from(
     [(SMALL, LARGE), (In("a", (1,)), In("a", (2,))), (Or((SMALL,)), Or((LARGE,)))],
 )
 def test_two_conditions_of_one_name_both_hold(conditions: tuple[Condition, ...]) -> None:
-    assert parse_filters(filters_of(conditions)) == (And(conditions),)
+    assert parse_filters(format_filters(conditions)) == (And(conditions),)

@@ -47,7 +47,9 @@ def test_numbers_have_a_histogram(db: None) -> None:
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
     column = Column("n", "n", "", "int4", "number")
 
-    drawn = profiles._histogram(column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}})
+    drawn = profiles._build_histogram(
+        column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}}
+    )
 
     assert drawn == profiles.Histogram("M0 100V50H50V0H100V100Z", "0", "10")
 
@@ -60,7 +62,7 @@ def test_few_empty_values_are_not_none(nulls: int, said: str) -> None:
     column = Column("n", "n", "", "text", "text")
 
     with translation.override("en"):
-        facts = profiles._facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
+        facts = profiles._list_facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
 
     assert facts[0] == said
 
@@ -70,7 +72,7 @@ def test_few_empty_values_are_not_none(nulls: int, said: str) -> None:
     [(19.5, "19.5"), (3068849.25, "3068849"), (0.000012, "1.2e-05"), (1e300, "1e+300")],
 )
 def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, said: str) -> None:
-    assert profiles._mean(mean) == said
+    assert profiles._format_mean(mean) == said
 
 
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
@@ -100,7 +102,7 @@ def test_values_are_never_markup(db: None) -> None:
 
 
 def test_of_very_many_fields_the_first_are_drawn(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "_DRAWN_FIELDS", 1)
+    monkeypatch.setattr(profiles, "MAX_FIELDS_WITH_CHARTS", 1)
 
     section = fields_of(loaded("a,b\nx,y\nx,y\n"))
 

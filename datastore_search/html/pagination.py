@@ -1,0 +1,74 @@
+"""The page of a list: the number in its address, and links to the pages beside it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from ..exceptions import UnknownPage
+from .links import Parameters, add_query_string
+from .records import format_count
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,15}")
+
+
+def parse_page_number(request: HttpRequest) -> int:
+    """
+    Read the parameter ``page``; without it the number is 1.
+
+    Raises: ``UnknownPage``.
+    """
+    number = request.GET.get("page") or "1"
+    if not _NUMBER.fullmatch(number):
+        raise UnknownPage(page=number[:100])
+    return int(number)
+
+
+@dataclass(frozen=True, slots=True)
+class Pagination:
+    """
+    One page of a list.
+
+    ``number`` counts pages from 1, ``total`` the items of all pages.  A total that is not
+    ``is_exact`` is too low, and not shown.
+    """
+
+    request: HttpRequest
+    parameters: Parameters
+    number: int
+    size: int
+    total: int
+    is_exact: bool = True
+
+    @property
+    def first(self) -> str:
+        """The number of the first item on this page."""
+        return format_count((self.number - 1) * self.size + 1)
+
+    @property
+    def last(self) -> str:
+        """The number of the last item on this page."""
+        return format_count(min(self.number * self.size, self.total))
+
+    @property
+    def formatted_total(self) -> str:
+        """The total with separators."""
+        return format_count(self.total)
+
+    @property
+    def previous_address(self) -> str | None:
+        """The address of the previous page; None on the first."""
+        return self._build_address(self.number - 1) if self.number > 1 else None
+
+    @property
+    def next_address(self) -> str | None:
+        """The address of the next page; None on the last."""
+        is_last = self.number * self.size >= self.total
+        return None if is_last else self._build_address(self.number + 1)
+
+    def _build_address(self, number: int) -> str:
+        parameters = [(name, value) for name, value in self.parameters if name != "page"]
+        page = [("page", str(number))] if number > 1 else []
+        return add_query_string(self.request.path, [*parameters, *page])
