@@ -28,13 +28,13 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
-from . import storage
-from .conf import conf
-from .exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
-from .exceptions.loads import BadRow, LoadFailed, Remark
-from .field_types import field_types
-from .object_permissions import Permitted, permitted
-from .routing import PrimaryManager
+from .. import storage
+from ..conf import conf
+from ..exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
+from ..exceptions.loads import BadRow, LoadFailed, Remark
+from ..field_types import field_types
+from ..object_permissions import Permitted, permitted
+from ..routing import PrimaryManager
 
 Reader = AbstractBaseUser | AnonymousUser
 
