@@ -1,32 +1,34 @@
-"""What staff see of a table: the resource, its data dictionary and its loads."""
+"""
+What staff see of a table: the resource, its data dictionary and its loads.
 
-from .resources import (
+The records themselves are in tables of their own (``storage``), one for each load; a resource
+points to the load whose table is being served.
+"""
+
+from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
+from .deletion import drop_tables_on_commit
+from .fields import Field
+from .identifiers import normalize_name, parse_resource_id
+from .loads import (
     FINISHED,
-    MAX_ALIAS_LENGTH,
     RUNNING,
-    UPLOADS,
-    Alias,
-    Field,
-    IndexKind,
+    UPLOADS_FOLDER,
     Load,
     LoadState,
     Mode,
     Origin,
-    Profiles,
+    RowError,
+    upload_name,
+    upload_storage,
+)
+from .profiles import Profiles, kept_profiles
+from .resources import (
+    IndexKind,
     Reader,
     Resource,
     ResourceQuerySet,
-    RowError,
     Version,
-    as_id,
-    canonical_name,
-    check_alias,
     default_language,
-    drop_on_commit,
-    kept_profiles,
-    upload_name,
-    upload_storage,
-    validate_alias,
     validate_language,
 )
 
@@ -34,7 +36,7 @@ __all__ = [
     "FINISHED",
     "MAX_ALIAS_LENGTH",
     "RUNNING",
-    "UPLOADS",
+    "UPLOADS_FOLDER",
     "Alias",
     "Field",
     "IndexKind",
@@ -48,12 +50,12 @@ __all__ = [
     "ResourceQuerySet",
     "RowError",
     "Version",
-    "as_id",
-    "canonical_name",
     "check_alias",
     "default_language",
-    "drop_on_commit",
+    "drop_tables_on_commit",
     "kept_profiles",
+    "normalize_name",
+    "parse_resource_id",
     "upload_name",
     "upload_storage",
     "validate_alias",

@@ -1,45 +1,34 @@
-"""
-What staff see of a table: the resource, its data dictionary and its loads.
-
-The records themselves are in tables of their own (``storage``), one for each load; a resource
-points to the load whose table is being served.
-"""
+"""Resources: the tables that a portal publishes."""
 
 from __future__ import annotations
 
-import re
-import secrets
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from functools import partial
-from pathlib import PurePath
-from typing import Any, ClassVar, LiteralString, Self
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, LiteralString, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
-from django.core.files.storage import Storage, storages
-from django.db import connections, models, router, transaction
-from django.db.models.base import ModelBase
+from django.db import connections, models, router
 from django.db.models.functions import JSONObject
-from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import InvalidAlias, UnknownResource, UnknownSearchLanguage
-from ..exceptions.loads import BadRow, LoadFailed, Remark
+from ..exceptions import UnknownResource, UnknownSearchLanguage
 from ..field_types import field_types
 from ..object_permissions import Permitted, permitted
 from ..routing import PrimaryManager
+from .aliases import MAX_ALIAS_LENGTH
+from .base import GuardedModel
+from .deletion import delete_loads_on_commit
+from .fields import Field
+from .identifiers import parse_resource_id
+from .loads import Load
 
 Reader = AbstractBaseUser | AnonymousUser
-
-#: Letters of an alias at most, and so of any name under which a resource is asked for.
-MAX_ALIAS_LENGTH = 200
 
 
 def default_language() -> str:
@@ -69,7 +58,7 @@ class IndexKind(models.TextChoices):
 
 
 #: Fields of a table whose order is indexed, at most: each index costs time with each record.
-_ORDERS_MOST = 32
+_MAX_ORDER_INDEXES = 32
 
 
 class Version(models.Func):
@@ -91,49 +80,6 @@ class Version(models.Func):
     output_field = models.TextField()
 
 
-class Published(models.Model):
-    """
-    A row of which loading and writing own some fields, which a plain ``save`` leaves as they are.
-
-    So an object that was read before a load cannot take back what the load has published.  They are
-    changed by ``update``, or by ``save`` with their names in ``update_fields``.
-    """
-
-    #: The names of those fields.
-    owned: ClassVar[frozenset[str]]
-
-    class Meta:
-        abstract = True
-
-    def save(
-        self,
-        force_insert: bool | tuple[ModelBase, ...] = False,
-        force_update: bool = False,
-        using: str | None = None,
-        update_fields: Iterable[str] | None = None,
-    ) -> None:
-        """Save the row; what is owned only if it is new, or named, or copied elsewhere."""
-        is_copied = using is not None and using != self._state.db
-        if update_fields is None and not (self._state.adding or force_insert or is_copied):
-            update_fields = self._plain_fields()
-        super().save(
-            force_insert=force_insert,
-            force_update=force_update,
-            using=using,
-            update_fields=update_fields,
-        )
-
-    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-    def _plain_fields(self) -> list[str]:
-        left = self.get_deferred_fields()
-        return [
-            field.name
-            for field in self._meta.concrete_fields
-            if not field.primary_key and field.name not in self.owned and field.attname not in left
-        ]
-
-
 class ResourceQuerySet(models.QuerySet["Resource"]):
     """Resources."""
 
@@ -146,7 +92,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         with storage.write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
             loads = list(Load.objects.using(self.db).filter(resource__in=self))
             deleted = super().delete()
-            forget_on_commit(loads, using=self.db)
+            delete_loads_on_commit(loads, using=self.db)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -164,7 +110,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
     def named(self, name: uuid.UUID | str) -> Self:
         """Keep the resource that has an id or an alias; what is too long to be one names none."""
-        resource_id = name if isinstance(name, uuid.UUID) else as_id(name)
+        resource_id = name if isinstance(name, uuid.UUID) else parse_resource_id(name)
         if resource_id is not None:
             return self.filter(pk=resource_id)
         if len(str(name)) > MAX_ALIAS_LENGTH:
@@ -184,8 +130,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             self.named(name)
             .filter(current_load__isnull=False)
             .select_related("current_load")
-            .defer(*(f"current_load__{name}" for name in _NOT_ASKED))
-            .annotate(version=Version(models.F("pk")), columns=ArraySubquery(_columns()))
+            .defer(*(f"current_load__{name}" for name in _DEFERRED_FIELDS))
+            .annotate(version=Version(models.F("pk")), columns=ArraySubquery(_fields_as_json()))
             .first()
         )
         if resource is None:
@@ -198,7 +144,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         return resource
 
 
-def _columns() -> models.QuerySet[Field, Any]:
+def _fields_as_json() -> models.QuerySet[Field, Any]:
     """Read the fields of each resource of an outer query as JSON, so that one row tells all."""
     columns = {name: name for name in _column_names() if name != "resource_id"}
     fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
@@ -210,28 +156,16 @@ def _column_names() -> list[str]:
 
 
 #: What a load knows and no answer to a search says.
-_NOT_ASKED = (
+_DEFERRED_FIELDS = (
     "checksum", "field_formats", "fingerprint", "http_validators", "notices", "options", "preview",
     "profiles",
 )  # fmt: skip
 
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
-
-def as_id(name: str) -> uuid.UUID | None:
-    """Read the id of a resource; None for what can only be an alias."""
-    return uuid.UUID(name) if _UUID.fullmatch(name) else None
-
-
-def canonical_name(name: str) -> str:
-    """Spell an id as the database does, so that it has one spelling; an alias stays as it is."""
-    return name.lower() if _UUID.fullmatch(name) else name
-
-
-class Resource(Published):
+class Resource(GuardedModel):
     """A table that a portal publishes."""
 
-    owned = frozenset({"current_load", "primary_key", "options"})
+    guarded_fields = frozenset({"current_load", "primary_key", "options"})
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4)
     name = models.SlugField(
@@ -313,7 +247,7 @@ class Resource(Published):
         with storage.write_transaction(connections[using], conf.LOCK_TIMEOUT):
             loads = list(self.loads.using(using))
             deleted = super().delete(*args, **kwargs)
-            forget_on_commit(loads, using=using)
+            delete_loads_on_commit(loads, using=using)
         return deleted
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
@@ -360,412 +294,5 @@ class Resource(Published):
         return storage.Indexes(
             filters=IndexKind.FILTERS in kinds,
             words=IndexKind.WORDS in kinds,
-            orders={name: field_types[names[name]].key for name in orders[:_ORDERS_MOST]},
+            orders={name: field_types[names[name]].key for name in orders[:_MAX_ORDER_INDEXES]},
         )
-
-
-_NO_ALIAS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
-
-
-def check_alias(name: str) -> None:
-    """
-    Refuse what cannot be an alias.
-
-    An underscore begins the names that the API itself gives, and an id looks like an id.
-
-    Raises: ``InvalidAlias``.
-
-    Source: CKAN, where an alias is the name of a table: no ``"`` and no ``%``.
-    """
-    fits = name == name.strip() and 0 < len(name) <= MAX_ALIAS_LENGTH
-    if not fits or name.startswith("_") or as_id(name) or _NO_ALIAS.search(name):
-        raise InvalidAlias(alias=name[:100])
-
-
-def validate_alias(name: str) -> None:
-    """
-    Refuse what cannot be an alias, in a form.
-
-    Raises: ``ValidationError``.
-    """
-    try:
-        check_alias(name)
-    except InvalidAlias as error:
-        raise ValidationError(str(error)) from error
-
-
-class Alias(models.Model):
-    """Another name of a resource, which the API takes in place of its id."""
-
-    resource = models.ForeignKey(
-        Resource, models.CASCADE, verbose_name=_("resource"), related_name="aliases"
-    )
-    name = models.CharField(
-        _("name"), max_length=MAX_ALIAS_LENGTH, unique=True, validators=[validate_alias]
-    )
-
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
-        verbose_name = _("alias")
-        verbose_name_plural = _("aliases")
-        ordering = ("name",)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-_LABEL_LETTERS = 500
-
-
-class Field(Published):
-    """A field of a resource, as the data dictionary describes it."""
-
-    owned = frozenset({"name", "type", "position", "is_sparse", "has_order_index"})
-
-    resource = models.ForeignKey(
-        Resource, models.CASCADE, verbose_name=_("resource"), related_name="fields"
-    )
-    name = models.CharField(_("name"), max_length=500, editable=False)
-    type = models.CharField(_("type"), max_length=63, editable=False)
-    position = models.PositiveIntegerField(_("position"), editable=False)
-    label = models.CharField(_("label"), max_length=_LABEL_LETTERS, blank=True)
-    notes = models.TextField(_("notes"), blank=True)
-    #: The records that were there before the field lack it: they have null without saying so.
-    is_sparse = models.BooleanField(default=False, editable=False)
-    #: The table has an index of the field's order.
-    has_order_index = models.BooleanField(default=False, editable=False)
-    #: The type that staff have chosen for this and the next loads, as ``--type`` takes it.
-    chosen_type = models.CharField(_("type for the next load"), max_length=100, blank=True)
-    #: What else a client has said about the field.
-    extra_info = models.JSONField(default=dict, blank=True, editable=False)
-
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
-        verbose_name = _("field")
-        verbose_name_plural = _("fields")
-        ordering = ("position",)
-        constraints = (
-            models.UniqueConstraint(
-                fields=("resource", "name"), name="datastore_search_field_name"
-            ),
-        )
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """Give what the data dictionary says, in CKAN's words."""
-        said = {"label": self.label, "notes": self.notes}
-        return {**self.extra_info, **{name: text for name, text in said.items() if text}}
-
-    @info.setter
-    def info(self, info: Mapping[str, Any]) -> None:
-        label, notes = info.get("label"), info.get("notes")
-        self.label = label if isinstance(label, str) and len(label) <= _LABEL_LETTERS else ""
-        self.notes = notes if isinstance(notes, str) else ""
-        said = {"label": self.label, "notes": self.notes}
-        # What staff cannot edit is kept as it is.
-        self.extra_info = {name: value for name, value in info.items() if not said.get(name)}
-
-
-class LoadState(models.TextChoices):
-    """
-    How far a load is.
-
-    A draft has its file and its options, and waits for somebody to say that it be loaded.
-    """
-
-    DRAFT = "draft", _("draft")
-    QUEUED = "queued", _("queued")
-    READING = "reading", _("reading")
-    COPYING = "copying", _("copying")
-    INDEXING = "indexing", _("indexing")
-    READY = "ready", _("ready")
-    UNCHANGED = "unchanged", _("unchanged")
-    FAILED = "failed", _("failed")
-    CANCELLED = "cancelled", _("cancelled")
-
-
-#: A load in one of these states is over.
-FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, LoadState.CANCELLED})
-
-
-#: A process is at work on a load in one of these states, or was when it was killed.
-RUNNING = frozenset({LoadState.READING, LoadState.COPYING, LoadState.INDEXING})
-
-#: From so much of the work can be told how long the rest will take.
-_ESTIMABLE = 0.15
-
-
-class Mode(models.TextChoices):
-    """What becomes of the records that are there."""
-
-    REPLACE = "replace", _("replace the records")
-    APPEND = "append", _("add to the records")
-    UPSERT = "upsert", _("update by key, add the others")
-
-
-class Origin(models.TextChoices):
-    """Where the records come from: only those of the API may be written to without ``force``."""
-
-    FILE = "file", _("file")
-    API = "api", _("API")
-
-
-#: The folder of uploads, within their storage.
-UPLOADS = "datastore_search"
-
-
-def upload_storage() -> Storage:
-    """Give the storage of uploads: that of the portal's name for it, or its usual one."""
-    alias = conf.UPLOADS_STORAGE
-    return storages[alias if alias in storages.backends else "default"]
-
-
-def upload_name(load: Load, filename: str) -> str:
-    """Name an upload so that nobody can guess it: the storage may be open to the public."""
-    return f"{UPLOADS}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
-
-
-class Load(Published):
-    """
-    One run of loading a file into a resource, and the table that it made.
-
-    What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
-    only the process that began the load knows.
-    """
-
-    owned = frozenset({
-        "state", "checksum", "http_validators", "fingerprint", "field_formats", "rows",
-        "value_counts", "rows_written", "rows_total", "progress", "heartbeat_at",
-        "cancel_requested_at", "notices", "row_error_count", "profiles", "failure", "started_at",
-        "finished_at",
-    })  # fmt: skip
-
-    resource = models.ForeignKey(
-        Resource, models.CASCADE, verbose_name=_("resource"), related_name="loads"
-    )
-    state = models.CharField(_("state"), max_length=20, choices=LoadState, default=LoadState.QUEUED)
-    mode = models.CharField(_("mode"), max_length=10, choices=Mode, default=Mode.REPLACE)
-    origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
-    source = models.CharField(_("source"), max_length=500)
-    file = models.FileField(
-        _("file"),
-        max_length=500,
-        storage=upload_storage,
-        upload_to=upload_name,
-        blank=True,
-        editable=False,
-    )
-    url = models.TextField(_("address"), blank=True, editable=False)
-    #: What the server of the address said of the file (``fetching.Fetched.received``).
-    http_validators = models.JSONField(default=dict, editable=False)
-    #: SHA-256 of the file, in hexadecimal.
-    checksum = models.CharField(max_length=64, blank=True, editable=False)
-    #: What the records were made of, as a digest; empty once anything else has changed them.
-    fingerprint = models.CharField(max_length=64, blank=True, editable=False)
-    #: The form in which the file wrote the values of each field (``loading.forms``), by its name.
-    field_formats = models.JSONField(default=dict, editable=False)
-    #: How the file is to be read: ``loading.LoadOptions`` as JSON.
-    options = models.JSONField(default=dict, blank=True, editable=False)
-    language = models.CharField(_("language of the search"), max_length=63)
-    rows = models.BigIntegerField(_("records"), default=0)
-    #: What the table is indexed by.
-    indexes = models.JSONField(default=list, editable=False)
-    #: How many records have the common values of some fields, by field and value as JSON text.
-    value_counts = models.JSONField(default=dict, editable=False)
-    #: Records written so far, and all there are; null while nobody knows.
-    rows_written = models.BigIntegerField(default=0, editable=False)
-    rows_total = models.BigIntegerField(null=True, editable=False)
-    #: How much of the whole work is done, from 0 to 1.
-    progress = models.FloatField(default=0, editable=False)
-    #: When the process that runs the load was last heard of.
-    heartbeat_at = models.DateTimeField(null=True, editable=False)
-    cancel_requested_at = models.DateTimeField(null=True, editable=False)
-    #: What a person should know of how the file was read: kept ``Remark``s.
-    notices = models.JSONField(default=list, editable=False)
-    #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
-    row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
-    #: What the values of each field are like, by its name (``loading.profiles``).
-    profiles = models.JSONField(default=dict, editable=False)
-    #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
-    preview = models.JSONField(null=True, editable=False)
-    failure = models.JSONField(null=True, blank=True, editable=False)
-    #: When the load, or the look at a draft, was queued for a worker.
-    queued_at = models.DateTimeField(null=True, editable=False)
-    started_at = models.DateTimeField(_("began"), null=True, editable=False)
-    created_at = models.DateTimeField(_("started"), auto_now_add=True)
-    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
-        verbose_name = _("load")
-        verbose_name_plural = _("loads")
-        ordering = ("-created_at", "-pk")
-
-    def __str__(self) -> str:
-        return f"{self.source} ({self.get_state_display()})"
-
-    def save(
-        self,
-        force_insert: bool | tuple[ModelBase, ...] = False,
-        force_update: bool = False,
-        using: str | None = None,
-        update_fields: Iterable[str] | None = None,
-    ) -> None:
-        """Save the load; a new one gets a number that no table has."""
-        if self._state.adding and self.pk is None:
-            alias = using or router.db_for_write(Load, instance=self)
-            self.pk = storage.next_load_id(connections[alias], self._meta.db_table)
-            force_insert = force_insert or True
-        super().save(force_insert, force_update, using, update_fields)
-
-    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
-
-    @property
-    def error(self) -> str:
-        """Say why the load failed, in the reader's language; nothing if it did not."""
-        return str(LoadFailed.revived(self.failure)) if self.failure else ""
-
-    @property
-    def is_finished(self) -> bool:
-        """Tell whether the load is over."""
-        return self.state in FINISHED
-
-    @property
-    def is_waiting(self) -> bool:
-        """Tell whether no process has begun with the load."""
-        return self.state == LoadState.DRAFT or (
-            self.state == LoadState.QUEUED and self.started_at is None
-        )
-
-    @property
-    def untaken_for(self) -> timedelta | None:
-        """Say for how long no worker has taken what is queued; None when nothing waits for one."""
-        if self.state == LoadState.DRAFT and self.preview is None:
-            is_taken = (
-                self.heartbeat_at is not None
-                and self.queued_at
-                and self.heartbeat_at >= self.queued_at
-            )
-        else:
-            is_taken = not (self.state == LoadState.QUEUED and self.started_at is None)
-        return None if is_taken or self.queued_at is None else timezone.now() - self.queued_at
-
-    @property
-    def can_be_retried(self) -> bool:
-        """Tell whether the load is over and what it loaded can be had again."""
-        return self.is_finished and bool(self.file or self.url)
-
-    @property
-    def percentage(self) -> int | None:
-        """Say how much of the work is done; None while nothing of it is known."""
-        if self.state in {LoadState.READY, LoadState.UNCHANGED}:
-            return 100
-        is_running = self.state in RUNNING
-        return min(99, int(self.progress * 100)) if is_running and self.progress else None
-
-    @property
-    def remaining(self) -> timedelta | None:
-        """Estimate how much longer the load will take; None while nobody can know."""
-        is_known = self.state in RUNNING and self.progress >= _ESTIMABLE
-        if not (is_known and self.started_at and self.heartbeat_at):
-            return None
-        return (self.heartbeat_at - self.started_at) * (1 / self.progress - 1)
-
-    @property
-    def said(self) -> list[str]:
-        """Say what a person should know of how the file was read, in the reader's language."""
-        revived = (Remark.revived(remark) for remark in self.notices)
-        return [str(remark) for remark in revived if remark]
-
-
-@dataclass(frozen=True, slots=True)
-class Profiles:
-    """
-    What the values of a table's fields are like, by name: see ``loading.profiles``.
-
-    ``records`` were looked at, at the moment ``made``; not ``is_current`` when any have changed
-    since.
-    """
-
-    fields: Mapping[str, Mapping[str, Any]]
-    records: int
-    made: datetime
-    is_current: bool
-
-
-def kept_profiles(load_id: int | None, *, using: str) -> Profiles | None:
-    """Read the profiles of a load's table, which nothing that searches needs, from a database."""
-    if load_id is None:
-        return None
-    wanted = Load.objects.using(using).filter(pk=load_id)
-    found = wanted.values_list("profiles", "fingerprint", "rows").first()
-    profiles, fingerprint, rows = found or ({}, "", 0)
-    if not profiles:
-        return None
-    return Profiles(
-        profiles["fields"],
-        profiles["records"],
-        datetime.fromisoformat(profiles["made"]),
-        is_current=(profiles["of"], profiles["records"]) == (fingerprint, rows),
-    )
-
-
-class RowError(models.Model):
-    """A row of a file that could not be loaded, and why."""
-
-    load = models.ForeignKey(Load, models.CASCADE, related_name="row_errors")
-    line = models.BigIntegerField(_("line"))
-    field = models.TextField(_("field"), blank=True)
-    value = models.TextField(_("value"), blank=True)
-    #: Why, as JSON: a kept ``BadRow``.
-    message = models.JSONField()
-
-    objects = PrimaryManager()
-
-    class Meta:
-        base_manager_name = "objects"
-        verbose_name = _("bad row")
-        verbose_name_plural = _("bad rows")
-        ordering = ("load", "line", "pk")
-
-    def __str__(self) -> str:
-        return f"{self.line}: {self.reason}"
-
-    @property
-    def reason(self) -> str:
-        """Say why the row could not be loaded, in the reader's language."""
-        return str(BadRow.revived(self.message) or "")
-
-
-#: Since then a table is not served that the next clean-up may drop.
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
-def forget_on_commit(loads: Iterable[Load], *, using: str) -> None:
-    """Drop the tables of deleted loads, and their files, as soon as nothing can take it back."""
-    known = list(loads)
-    drop_on_commit([load.pk for load in known], using=using)
-    for name in (load.file.name for load in known):
-        if name:
-            # A file that a storage does not delete now is deleted by a later clean-up.
-            transaction.on_commit(partial(upload_storage().delete, name), using=using, robust=True)
-
-
-def drop_on_commit(load_ids: Iterable[int], *, using: str) -> None:
-    """Drop the tables of some loads as soon as nothing can take it back."""
-
-    def drop() -> None:
-        for load_id in load_ids:
-            if not storage.drop_records(connections[using], load_id):
-                storage.note_unserved(connections[using], load_id, _LONG_AGO)
-
-    transaction.on_commit(drop, using=using)

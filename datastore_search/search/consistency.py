@@ -34,7 +34,7 @@ from ..exceptions import (
     TooManyRetries,
 )
 from ..filters import Clause
-from ..models import Load, Resource, Version, as_id, canonical_name
+from ..models import Load, Resource, Version, normalize_name, parse_resource_id
 from .descriptions import Description, Descriptions, Key
 from .relations import Relation, build_relation
 
@@ -212,7 +212,7 @@ def with_consistent_read(
     Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
     ``TooManySlowSearches``; ``ReadBlocked``; whatever ``answer`` raises.
     """
-    spelled = canonical_name(str(name))
+    spelled = normalize_name(str(name))
 
     def answer_within(limit: timedelta) -> Answer:
         return _answer_from(spelled, answer, _Terms(client, limit), as_snapshot=as_snapshot)
@@ -313,7 +313,7 @@ def raise_if_current(
 
 def _version_of(name: str) -> Clause:
     """Ask for the version of the resource that has a name now."""
-    resource_id = as_id(name)
+    resource_id = parse_resource_id(name)
     wanted = (
         "%s::uuid"
         if resource_id

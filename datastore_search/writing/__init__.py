@@ -39,7 +39,7 @@ from ..exceptions import (
 )
 from ..field_types import field_types
 from ..filters import Condition, Types, compile_conditions
-from ..models import Load, LoadState, Origin, Resource, drop_on_commit
+from ..models import Load, LoadState, Origin, Resource, drop_tables_on_commit
 from . import rows
 from .aliases import set_aliases
 from .records import Method, Record, read_records
@@ -258,7 +258,7 @@ class Writer:
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             current_load=None, primary_key=[], modified_at=timezone.now()
         )
-        drop_on_commit([load_id], using=self.using)
+        drop_tables_on_commit([load_id], using=self.using)
 
     def roll_back(self) -> None:
         """Take all changes back when the block ends."""

@@ -28,7 +28,7 @@ from ...exceptions import (
 )
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
-from ...models import Field, Resource, ResourceQuerySet, as_id
+from ...models import Field, Resource, ResourceQuerySet, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
 from ...spooling import Spool
 from ...writing import GivenField, Method, Writer, writing_to
@@ -118,7 +118,7 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
     if existing is not None:
         check_may_write(request, existing, name)
         return _changed(given, existing)
-    resource_id = as_id(name) if name else _new_id(described.get("id"))
+    resource_id = parse_resource_id(name) if name else _new_id(described.get("id"))
     if resource_id is None or not Resource().permits(reader_of(request), "add"):
         if name:
             raise UnknownResource(resource=printable(name))
@@ -141,7 +141,7 @@ def _new_id(sent: object) -> uuid.UUID:
     """
     if sent is None:
         return uuid.uuid4()
-    found = as_id(sent) if isinstance(sent, str) else None
+    found = parse_resource_id(sent) if isinstance(sent, str) else None
     if found is None:
         raise InvalidResource(reason=_("“id” must be a UUID."))
     if _resources().filter(pk=found).exists():

@@ -24,7 +24,7 @@ from django.utils import timezone
 from ... import storage
 from ...conf import conf
 from ...exceptions.loads import LoadCancelled, LoadFailed, LoadInterrupted
-from ...models import FINISHED, UPLOADS, Load, LoadState, Resource, upload_storage
+from ...models import FINISHED, UPLOADS_FOLDER, Load, LoadState, Resource, upload_storage
 from ...signals import load_failed, resource_loaded
 from ..sources.folders import clear_left_folders
 from .unserved import clear_unserved_marks, select_tables_to_drop
@@ -174,8 +174,8 @@ def _delete_strays() -> None:
     """Delete uploads whose load was never kept, since the request that made it failed."""
     uploads, long_ago = upload_storage(), timezone.now() - conf.KEEP_UPLOADS
     with suppress(NotImplementedError, OSError):  # not every storage can list its files
-        _folders, names = uploads.listdir(UPLOADS)
-        found = {f"{UPLOADS}/{name}" for name in names}
+        _folders, names = uploads.listdir(UPLOADS_FOLDER)
+        found = {f"{UPLOADS_FOLDER}/{name}" for name in names}
         found -= set(Load.objects.exclude(file="").values_list("file", flat=True))
         _delete(name for name in found if uploads.get_modified_time(name) < long_ago)
 

@@ -1,0 +1,72 @@
+"""Aliases: other names of resources."""
+
+from __future__ import annotations
+
+import re
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from ..exceptions import InvalidAlias
+from ..routing import PrimaryManager
+from .identifiers import parse_resource_id
+
+#: Characters of an alias, and so of any name under which a resource is requested.
+MAX_ALIAS_LENGTH = 200
+
+_INVALID_ALIAS_CHARACTERS = re.compile(r'[\x00-\x1f\x7f-\x9f"%]')
+
+
+def check_alias(name: str) -> None:
+    """
+    Refuse what cannot be an alias.
+
+    An underscore begins the names that the API itself gives, and an id looks like an id.
+
+    Raises: ``InvalidAlias``.
+
+    Source: CKAN, where an alias is the name of a table: no ``"`` and no ``%``.
+    """
+    fits = name == name.strip() and 0 < len(name) <= MAX_ALIAS_LENGTH
+    if (
+        not fits
+        or name.startswith("_")
+        or parse_resource_id(name)
+        or _INVALID_ALIAS_CHARACTERS.search(name)
+    ):
+        raise InvalidAlias(alias=name[:100])
+
+
+def validate_alias(name: str) -> None:
+    """
+    Refuse what cannot be an alias, in a form.
+
+    Raises: ``ValidationError``.
+    """
+    try:
+        check_alias(name)
+    except InvalidAlias as error:
+        raise ValidationError(str(error)) from error
+
+
+class Alias(models.Model):
+    """Another name of a resource, which the API takes in place of its id."""
+
+    resource = models.ForeignKey(
+        "Resource", models.CASCADE, verbose_name=_("resource"), related_name="aliases"
+    )
+    name = models.CharField(
+        _("name"), max_length=MAX_ALIAS_LENGTH, unique=True, validators=[validate_alias]
+    )
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+        verbose_name = _("alias")
+        verbose_name_plural = _("aliases")
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name

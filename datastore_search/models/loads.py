@@ -1,0 +1,261 @@
+"""Loads: the jobs that bring files into resources."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import PurePath
+
+from django.core.files.storage import Storage, storages
+from django.db import connections, models, router
+from django.db.models.base import ModelBase
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from .. import storage
+from ..conf import conf
+from ..exceptions.loads import BadRow, LoadFailed, Remark
+from ..routing import PrimaryManager
+from .base import GuardedModel
+
+
+class LoadState(models.TextChoices):
+    """
+    How far a load is.
+
+    A draft has its file and its options, and waits for somebody to say that it be loaded.
+    """
+
+    DRAFT = "draft", _("draft")
+    QUEUED = "queued", _("queued")
+    READING = "reading", _("reading")
+    COPYING = "copying", _("copying")
+    INDEXING = "indexing", _("indexing")
+    READY = "ready", _("ready")
+    UNCHANGED = "unchanged", _("unchanged")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+#: A load in one of these states is over.
+FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, LoadState.CANCELLED})
+
+
+#: A process is at work on a load in one of these states, or was when it was killed.
+RUNNING = frozenset({LoadState.READING, LoadState.COPYING, LoadState.INDEXING})
+
+#: From so much of the work can be told how long the rest will take.
+_MIN_ESTIMABLE_PROGRESS = 0.15
+
+
+class Mode(models.TextChoices):
+    """What becomes of the records that are there."""
+
+    REPLACE = "replace", _("replace the records")
+    APPEND = "append", _("add to the records")
+    UPSERT = "upsert", _("update by key, add the others")
+
+
+class Origin(models.TextChoices):
+    """Where the records come from: only those of the API may be written to without ``force``."""
+
+    FILE = "file", _("file")
+    API = "api", _("API")
+
+
+#: The folder of uploads, within their storage.
+UPLOADS_FOLDER = "datastore_search"
+
+
+def upload_storage() -> Storage:
+    """Give the storage of uploads: that of the portal's name for it, or its usual one."""
+    alias = conf.UPLOADS_STORAGE
+    return storages[alias if alias in storages.backends else "default"]
+
+
+def upload_name(load: Load, filename: str) -> str:
+    """Name an upload so that nobody can guess it: the storage may be open to the public."""
+    return f"{UPLOADS_FOLDER}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
+
+
+class Load(GuardedModel):
+    """
+    One run of loading a file into a resource, and the table that it made.
+
+    What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
+    only the process that began the load knows.
+    """
+
+    guarded_fields = frozenset({
+        "state", "checksum", "http_validators", "fingerprint", "field_formats", "rows",
+        "value_counts", "rows_written", "rows_total", "progress", "heartbeat_at",
+        "cancel_requested_at", "notices", "row_error_count", "profiles", "failure", "started_at",
+        "finished_at",
+    })  # fmt: skip
+
+    resource = models.ForeignKey(
+        "Resource", models.CASCADE, verbose_name=_("resource"), related_name="loads"
+    )
+    state = models.CharField(_("state"), max_length=20, choices=LoadState, default=LoadState.QUEUED)
+    mode = models.CharField(_("mode"), max_length=10, choices=Mode, default=Mode.REPLACE)
+    origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
+    source = models.CharField(_("source"), max_length=500)
+    file = models.FileField(
+        _("file"),
+        max_length=500,
+        storage=upload_storage,
+        upload_to=upload_name,
+        blank=True,
+        editable=False,
+    )
+    url = models.TextField(_("address"), blank=True, editable=False)
+    #: What the server of the address said of the file (``fetching.Fetched.received``).
+    http_validators = models.JSONField(default=dict, editable=False)
+    #: SHA-256 of the file, in hexadecimal.
+    checksum = models.CharField(max_length=64, blank=True, editable=False)
+    #: What the records were made of, as a digest; empty once anything else has changed them.
+    fingerprint = models.CharField(max_length=64, blank=True, editable=False)
+    #: The form in which the file wrote the values of each field (``loading.forms``), by its name.
+    field_formats = models.JSONField(default=dict, editable=False)
+    #: How the file is to be read: ``loading.LoadOptions`` as JSON.
+    options = models.JSONField(default=dict, blank=True, editable=False)
+    language = models.CharField(_("language of the search"), max_length=63)
+    rows = models.BigIntegerField(_("records"), default=0)
+    #: What the table is indexed by.
+    indexes = models.JSONField(default=list, editable=False)
+    #: How many records have the common values of some fields, by field and value as JSON text.
+    value_counts = models.JSONField(default=dict, editable=False)
+    #: Records written so far, and all there are; null while nobody knows.
+    rows_written = models.BigIntegerField(default=0, editable=False)
+    rows_total = models.BigIntegerField(null=True, editable=False)
+    #: How much of the whole work is done, from 0 to 1.
+    progress = models.FloatField(default=0, editable=False)
+    #: When the process that runs the load was last heard of.
+    heartbeat_at = models.DateTimeField(null=True, editable=False)
+    cancel_requested_at = models.DateTimeField(null=True, editable=False)
+    #: What a person should know of how the file was read: kept ``Remark``s.
+    notices = models.JSONField(default=list, editable=False)
+    #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
+    row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
+    #: What the values of each field are like, by its name (``loading.profiles``).
+    profiles = models.JSONField(default=dict, editable=False)
+    #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
+    preview = models.JSONField(null=True, editable=False)
+    failure = models.JSONField(null=True, blank=True, editable=False)
+    #: When the load, or the look at a draft, was queued for a worker.
+    queued_at = models.DateTimeField(null=True, editable=False)
+    started_at = models.DateTimeField(_("began"), null=True, editable=False)
+    created_at = models.DateTimeField(_("started"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+        verbose_name = _("load")
+        verbose_name_plural = _("loads")
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.source} ({self.get_state_display()})"
+
+    def save(
+        self,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """Save the load; a new one gets a number that no table has."""
+        if self._state.adding and self.pk is None:
+            alias = using or router.db_for_write(Load, instance=self)
+            self.pk = storage.next_load_id(connections[alias], self._meta.db_table)
+            force_insert = force_insert or True
+        super().save(force_insert, force_update, using, update_fields)
+
+    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
+
+    @property
+    def error(self) -> str:
+        """Say why the load failed, in the reader's language; nothing if it did not."""
+        return str(LoadFailed.revived(self.failure)) if self.failure else ""
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the load is over."""
+        return self.state in FINISHED
+
+    @property
+    def is_waiting(self) -> bool:
+        """Tell whether no process has begun with the load."""
+        return self.state == LoadState.DRAFT or (
+            self.state == LoadState.QUEUED and self.started_at is None
+        )
+
+    @property
+    def untaken_for(self) -> timedelta | None:
+        """Say for how long no worker has taken what is queued; None when nothing waits for one."""
+        if self.state == LoadState.DRAFT and self.preview is None:
+            is_taken = (
+                self.heartbeat_at is not None
+                and self.queued_at
+                and self.heartbeat_at >= self.queued_at
+            )
+        else:
+            is_taken = not (self.state == LoadState.QUEUED and self.started_at is None)
+        return None if is_taken or self.queued_at is None else timezone.now() - self.queued_at
+
+    @property
+    def can_be_retried(self) -> bool:
+        """Tell whether the load is over and what it loaded can be had again."""
+        return self.is_finished and bool(self.file or self.url)
+
+    @property
+    def percentage(self) -> int | None:
+        """Say how much of the work is done; None while nothing of it is known."""
+        if self.state in {LoadState.READY, LoadState.UNCHANGED}:
+            return 100
+        is_running = self.state in RUNNING
+        return min(99, int(self.progress * 100)) if is_running and self.progress else None
+
+    @property
+    def remaining(self) -> timedelta | None:
+        """Estimate how much longer the load will take; None while nobody can know."""
+        is_known = self.state in RUNNING and self.progress >= _MIN_ESTIMABLE_PROGRESS
+        if not (is_known and self.started_at and self.heartbeat_at):
+            return None
+        return (self.heartbeat_at - self.started_at) * (1 / self.progress - 1)
+
+    @property
+    def said(self) -> list[str]:
+        """Say what a person should know of how the file was read, in the reader's language."""
+        revived = (Remark.revived(remark) for remark in self.notices)
+        return [str(remark) for remark in revived if remark]
+
+
+class RowError(models.Model):
+    """A row of a file that could not be loaded, and why."""
+
+    load = models.ForeignKey(Load, models.CASCADE, related_name="row_errors")
+    line = models.BigIntegerField(_("line"))
+    field = models.TextField(_("field"), blank=True)
+    value = models.TextField(_("value"), blank=True)
+    #: Why, as JSON: a kept ``BadRow``.
+    message = models.JSONField()
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+        verbose_name = _("bad row")
+        verbose_name_plural = _("bad rows")
+        ordering = ("load", "line", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """Say why the row could not be loaded, in the reader's language."""
+        return str(BadRow.revived(self.message) or "")
