@@ -57,7 +57,7 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
     """Ask for a backend of tasks, and a queue of it, that take loads."""
     try:
         # Importing it asks the backend, too.
-        task = import_string("datastore_search.tasks.run_load")
+        task = import_string("datastore_search.loading.jobs.tasks.run_load")
         backend = task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).get_backend()
     except (ImproperlyConfigured, TaskException) as error:
         return [

@@ -134,7 +134,7 @@ def _hand_over(load: Load) -> None:
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
     try:
         # By its path, for tasks know loads and not the other way round.
-        task = import_string("datastore_search.tasks.preview_draft")
+        task = import_string("datastore_search.loading.jobs.tasks.preview_draft")
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; nobody must wait for ever
         logger.exception("Draft %s could not be queued.", load.pk)

@@ -136,7 +136,7 @@ def _hand_over(load: Load) -> None:
     """Give a load to the backend of the portal's tasks, which may run it at once."""
     try:
         # By its path, for tasks know loads and not the other way round.
-        task = import_string("datastore_search.tasks.run_load")
+        task = import_string("datastore_search.loading.jobs.tasks.run_load")
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; the load must not wait for ever
         logger.exception("Load %s could not be queued.", load.pk)

@@ -120,7 +120,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
     (task,) = DBTaskResult.objects.all()
 
     assert task.args_kwargs["args"] == [load.pk]
-    assert task.task_path == "datastore_search.tasks.run_load"
+    assert task.task_path == "datastore_search.loading.jobs.tasks.run_load"
 
 
 def test_a_load_that_cannot_be_queued_says_so(db: None, settings: Any) -> None:

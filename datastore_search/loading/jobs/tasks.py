@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from .conf import conf
-from .exceptions.loads import LoadFailed
-from .loading.jobs import drafts, mark_interrupted_loads, queue
-from .models import Load, LoadState
-from .task_framework import task
+from ...conf import conf
+from ...exceptions.loads import LoadFailed
+from ...models import Load, LoadState
+from ...task_framework import task
+from . import drafts, mark_interrupted_loads, queue
 
 logger = logging.getLogger(__name__)
 
