@@ -56,9 +56,12 @@ def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> li
 def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Ask for a backend of tasks, and a queue of it, that take loads."""
     try:
-        # Importing it asks the backend, too.
-        task = import_string("datastore_search.loading.jobs.tasks.run_load")
-        backend = task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).get_backend()
+        # The import asks the backend that the settings name, and raises what it refuses.
+        from .loading.jobs.tasks import run_load  # noqa: PLC0415
+
+        backend = run_load.using(
+            backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE
+        ).get_backend()
     except (ImproperlyConfigured, TaskException) as error:
         return [
             Error(

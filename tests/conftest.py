@@ -33,7 +33,7 @@ settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.Immediate
 def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what is queued at once in tests that are one transaction, and so never commit."""
     if not _commits(request):
-        monkeypatch.setattr(queue, "when_committed", lambda call: call())
+        monkeypatch.setattr(queue, "run_on_commit", lambda call: call())
 
 
 @pytest.fixture(autouse=True)

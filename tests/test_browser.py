@@ -62,7 +62,7 @@ def faults_of(browser: Chrome) -> list[str]:
 def waiting(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     """What a worker would do, for the test to do it when it wants."""
     calls: list[Callable[[], None]] = []
-    monkeypatch.setattr(queue, "when_committed", calls.append)
+    monkeypatch.setattr(queue, "run_on_commit", calls.append)
     return calls
 
 

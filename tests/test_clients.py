@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
 from .builders import make_resource, make_slow
@@ -64,7 +64,7 @@ def slow(transactional_db: None) -> Iterator[Resource]:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE slow CASCADE")
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
 
 
 def running() -> int:

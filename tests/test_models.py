@@ -11,8 +11,9 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection
 from django.test import Client
 
-from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
-from datastore_search.loading.jobs.queue import create_load, run
+from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
+from datastore_search.loading.jobs.queue import create_load
+from datastore_search.loading.jobs.runner import run_load
 from datastore_search.models import Field, Load, Resource
 
 from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user
@@ -32,7 +33,7 @@ def stale(db: None, tmp_path: Path) -> Resource:
 def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) -> None:
     stale.title = "A title"
     stale.save()
-    cleanup()
+    clean_up_loads()
 
     assert len(ids_of(ask(client, {"resource_id": str(stale.pk)}))) == 6
     found = Resource.objects.get()
@@ -103,7 +104,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
     resource = Resource.objects.create(name="survey")
     load = create_load(resource, LoadOptions(), source="survey.csv")
     old = Load.objects.get(pk=load.pk)
-    run(load, path)
+    run_load(load, path)
     before = Load.objects.get(pk=load.pk)
 
     old.source = "another name"

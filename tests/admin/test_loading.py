@@ -24,7 +24,7 @@ from django.utils import timezone
 from datastore_search import storage
 from datastore_search.admin.display import untaken
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, cleanup, drafts, queue
+from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_previews, drafts, queue
 from datastore_search.loading.sources.files import bring
 from datastore_search.models import Load, LoadState, Resource, RowError
 
@@ -265,7 +265,7 @@ def test_a_file_that_cannot_be_read_is_explained(staff: Client, empty: Resource)
 def test_a_preview_that_breaks_is_told_and_logged(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
-    monkeypatch.setattr(drafts, "preview", Mock(side_effect=ZeroDivisionError))
+    monkeypatch.setattr(draft_previews, "build_preview", Mock(side_effect=ZeroDivisionError))
 
     page = page_of(staff, uploaded(staff, empty))
 
@@ -320,7 +320,7 @@ def test_an_abandoned_draft_is_cleared_away(staff: Client, empty: Resource, uplo
     load = uploaded(staff, empty)
     Load.objects.filter(pk=load.pk).update(created_at=timezone.now() - timedelta(days=30))
 
-    cleanup()
+    clean_up_loads()
 
     assert not Load.objects.filter(pk=load.pk).exists()
     assert stored(uploads) == []
@@ -375,7 +375,7 @@ def test_a_large_file_is_looked_at_by_a_worker(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(queue, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "run_on_commit", waiting.append)
     load = uploaded(staff, empty)
     assert "is being read" in page_of(staff, load)
     assert not progress(staff, load)["finished"]
@@ -392,7 +392,7 @@ def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_PACKED_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(queue, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "run_on_commit", waiting.append)
 
     drafts.create_draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
 
@@ -431,7 +431,7 @@ def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
     seen = Load.objects.get(pk=load.pk)
     Load.objects.filter(pk=load.pk).update(options={"delimiter": ";"}, preview=None)
 
-    drafts.preview_draft(seen)
+    draft_previews.preview_draft(seen)
 
     assert Load.objects.get(pk=load.pk).preview is None
 
@@ -443,7 +443,7 @@ def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
     fetched.write_text("a\n1\n")
     served = [bring(fetched, tmp_path)]
     monkeypatch.setattr(
-        drafts,
+        draft_previews,
         "bring",
         lambda what, folder: served.pop() if isinstance(what, str) else bring(what, folder),
     )
@@ -620,7 +620,7 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
-    monkeypatch.setattr(queue, "when_committed", waiting.append)
+    monkeypatch.setattr(queue, "run_on_commit", waiting.append)
     before = timezone.now()
     load = uploaded(staff, empty)
     assert load.queued_at is None

@@ -17,8 +17,9 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file
-from datastore_search.loading.jobs.queue import create_load, run
+from datastore_search.loading.jobs import LoadOptions, cancel, clean_up_loads, load_file
+from datastore_search.loading.jobs.queue import create_load
+from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
@@ -142,7 +143,7 @@ def test_every_kind_of_load_leaves_nothing_behind(
     last = load(resource, csv(4, 200, _ROWS), Mode.UPSERT)
 
     assert last.state == LoadState.READY
-    assert cleanup() == 0
+    assert clean_up_loads() == 0
     found = result_of(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
     assert found["total"] == 200
     dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
@@ -180,7 +181,7 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
 
     def work() -> None:
         try:
-            run(Load.objects.get(pk=job.pk), path)
+            run_load(Load.objects.get(pk=job.pk), path)
         except LoadFailed as failure:
             failures.append(failure)
         finally:
@@ -274,7 +275,7 @@ def test_loads_of_one_resource_run_one_after_the_other(
         jobs.append((create_load(resource, options, source=path.name), path))
 
     def work(job: Load, path: Path) -> None:
-        run(Load.objects.get(pk=job.pk), path)
+        run_load(Load.objects.get(pk=job.pk), path)
         connections["default"].close()
 
     threads = [Thread(target=work, args=job) for job in jobs]

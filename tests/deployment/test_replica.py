@@ -19,7 +19,14 @@ from django.urls import reverse
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import BadRows
-from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.loading.jobs import (
+    LoadOptions,
+    cancel,
+    clean_up_loads,
+    load_file,
+    retry,
+    submit,
+)
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
@@ -98,7 +105,7 @@ def test_a_table_that_was_just_published_stays(
 
     with standby.paused():
         second = load(resource, csv(2))
-        dropped = cleanup()
+        dropped = clean_up_loads()
         call_command("datastore_cleanup", verbosity=0)
         assert (dropped, tables()) == (0, {second.pk})
         assert Resource.objects.get().current_load_id == second.pk

@@ -21,7 +21,7 @@ from datastore_search.exceptions.loads import (
     LoadFailed,
     ResourceGone,
 )
-from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.models import Field, Load, LoadState, Resource
 
@@ -32,7 +32,7 @@ from ..readers import ReaderThreads
 @pytest.fixture(autouse=True)
 def no_tables_of_others(db: None) -> None:
     """Begin without the tables that a test with its own transactions has left behind."""
-    cleanup()
+    clean_up_loads()
 
 
 @pytest.fixture
@@ -261,13 +261,13 @@ def test_an_interrupted_load_is_marked_and_its_table_dropped(
     )
     storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
 
-    assert cleanup() == 1
+    assert clean_up_loads() == 1
 
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert "interrupted" in load.error
     assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
-    assert cleanup() == 0
+    assert clean_up_loads() == 0
 
 
 def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
@@ -277,12 +277,12 @@ def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: R
     with storage.load_at_work(connection, load.pk):
         storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
 
-        assert cleanup() == 0
+        assert clean_up_loads() == 0
 
         load.refresh_from_db()
         assert load.state == LoadState.COPYING
         assert load.pk in storage.stored_loads(connection)
-    cleanup()
+    clean_up_loads()
 
 
 def test_a_table_in_use_is_dropped_by_a_later_clean_up(
@@ -308,7 +308,7 @@ def test_a_table_in_use_is_dropped_by_a_later_clean_up(
     done.set()
     reader.join()
 
-    cleanup()
+    clean_up_loads()
 
     assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
 
@@ -408,7 +408,7 @@ def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
         loader.start()
     for loader in loaders:
         loader.join()
-    cleanup()
+    clean_up_loads()
     resource.refresh_from_db()
 
     assert faults == []

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from psycopg import sql
 
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, writing_to
@@ -33,7 +33,7 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     Alias.objects.create(resource=resource, name="rivers")
     yield resource
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
 
 
 def run(statement: str, *parameters: Any) -> None:

@@ -12,7 +12,7 @@ from django.db import connection
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import UnstorableRecord
-from datastore_search.loading.jobs import LoadOptions, cleanup, load_file
+from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, writing_to
 
@@ -30,7 +30,7 @@ def _nothing_left(transactional_db: None) -> Iterator[None]:
     yield
     Resource.objects.all().delete()
     storage.drop_records(connection, LOAD)
-    cleanup()
+    clean_up_loads()
     assert threading.active_count() == threads
     assert storage.stored_loads(connection) == set()
     assert others() == 0

@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search import storage
 from datastore_search.exceptions import WriteBlocked
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions
 from datastore_search.writing import Method, writing_to
@@ -38,7 +38,7 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     resource = make_resource()
     yield resource
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
 
 
 @contextmanager

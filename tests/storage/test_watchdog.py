@@ -23,7 +23,7 @@ from datastore_search.exceptions import (
     QueryTooSlow,
     TooManySlowSearches,
 )
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.storage import Watched, watchdog
 
@@ -63,7 +63,7 @@ def committed(transactional_db: None) -> Iterator[Resource]:
         if cursor.fetchone() == (True,):
             cursor.execute("DROP TABLE slow CASCADE")
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
 
 
 def watched(client: Client | None = None, **options: Any) -> Watched:

@@ -15,7 +15,7 @@ import pytest
 from django.db import connections, transaction
 
 from datastore_search import storage
-from datastore_search.loading.jobs import cleanup, load_file
+from datastore_search.loading.jobs import clean_up_loads, load_file
 from datastore_search.models import Alias, Load, Resource
 
 from ..builders import error_of
@@ -41,7 +41,7 @@ def _no_table_left(db: None, settings: Any) -> Iterator[None]:
     yield
     settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
     assert storage.stored_loads(connections["default"]) == set()
 
 

@@ -5,7 +5,7 @@ This is what the rest of the app, and a portal's own code, calls.
 """
 
 from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
-from .completion import cleanup, mark_interrupted_loads
+from .cleanup import clean_up_loads, mark_interrupted_loads
 from .monitor import Progress
 from .queue import cancel, load_file, retry, submit
 
@@ -14,7 +14,7 @@ __all__ = [
     "LoadOptions",
     "Progress",
     "cancel",
-    "cleanup",
+    "clean_up_loads",
     "load_file",
     "mark_interrupted_loads",
     "resolve_options",

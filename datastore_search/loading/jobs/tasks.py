@@ -8,7 +8,8 @@ from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...models import Load, LoadState
 from ...task_framework import task
-from . import drafts, mark_interrupted_loads, queue
+from . import draft_previews, runner
+from .cleanup import mark_interrupted_loads
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +22,7 @@ def run_load(load_id: int) -> str:
     if load is None:
         return "gone"
     try:
-        queue.run(load)
+        runner.run_load(load)
     except LoadFailed as failure:  # which the load keeps, for people to read
         logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
     return load.state
@@ -34,5 +35,5 @@ def preview_draft(load_id: int) -> str:
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None or load.state != LoadState.DRAFT:
         return "gone"
-    drafts.preview_draft(load)
+    draft_previews.preview_draft(load)
     return load.state

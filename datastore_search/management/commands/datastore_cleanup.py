@@ -9,7 +9,7 @@ from django.db import connections, router
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.loading.jobs.unserved import list_kept_tables
 from datastore_search.models import Load
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Clean up and say how many tables were dropped."""
-        count = cleanup()
+        count = clean_up_loads()
         self.stdout.write(
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)
             % {"count": count}

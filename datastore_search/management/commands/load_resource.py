@@ -21,7 +21,8 @@ from tqdm import tqdm
 
 from datastore_search.exceptions.loads import LoadFailed, NoRoom
 from datastore_search.loading.jobs import LoadOptions, Progress
-from datastore_search.loading.jobs.queue import create_load, run
+from datastore_search.loading.jobs.queue import create_load
+from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.preview import build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import bring
@@ -130,7 +131,7 @@ class Command(BaseCommand):
         silent = options["verbosity"] == 0 or options["if_changed"]
         try:
             with _bar(self.stderr, wanted.source, silent=silent) as progress:
-                run(load, path, progress=progress)
+                run_load(load, path, progress=progress)
         finally:
             if report:
                 report.writelines(write_row_error_report(load, get_language() or "en"))

@@ -16,7 +16,14 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadInterrupted
-from datastore_search.loading.jobs import LoadOptions, cancel, cleanup, load_file, retry, submit
+from datastore_search.loading.jobs import (
+    LoadOptions,
+    cancel,
+    clean_up_loads,
+    load_file,
+    retry,
+    submit,
+)
 from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask
@@ -107,7 +114,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
         worker.kill()
         worker.wait()
         wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
-    cleanup()
+    clean_up_loads()
 
     load.refresh_from_db()
     served.refresh_from_db()
@@ -164,7 +171,7 @@ def test_a_load_is_cancelled_by_another_process(
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
     assert served.current_load_id == before
-    cleanup()
+    clean_up_loads()
     assert storage.stored_loads(connection) == {before}
 
 
@@ -179,7 +186,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
         worker.kill()
         worker.wait()
         wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
-    cleanup()
+    clean_up_loads()
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert storage.stored_loads(connection) == {before}
@@ -234,6 +241,6 @@ def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) 
         Resource.objects.filter(pk=resource.pk).delete()
         wait_for(lambda: gone(load), "the end of the load", alive=lambda: worker.poll() is None)
 
-    cleanup()
+    clean_up_loads()
     assert storage.stored_loads(connection) == {served.current_load_id}
     assert not upload.exists()

@@ -32,10 +32,11 @@ from datastore_search.exceptions.loads import (
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel,
-    cleanup,
+    clean_up_loads,
     load_file,
     queue,
     retry,
+    runner,
     submit,
 )
 from datastore_search.loading.jobs.failures import is_connection_lost
@@ -55,7 +56,7 @@ CSV = b"a,b\n1,x\n2,y\n"
 @pytest.fixture(autouse=True)
 def no_tables_of_others(db: None) -> None:
     """Begin without the tables that a test with its own transactions has left behind."""
-    cleanup()
+    clean_up_loads()
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
     resource = Resource.objects.create(name="r")
     load = submit(resource, file=upload())
 
-    queue.run(Load.objects.get(pk=load.pk))
+    runner.run_load(Load.objects.get(pk=load.pk))
 
     load.refresh_from_db()
     assert load.state == LoadState.READY
@@ -150,7 +151,7 @@ def test_a_file_that_is_gone_is_named_as_such(db: None, uploads: Path, settings:
     files(uploads)[0].unlink()
 
     with pytest.raises(FileGone):
-        queue.run(load)
+        runner.run_load(load)
 
     assert (load.state, load.error) == (LoadState.FAILED, str(FileGone()))
 
@@ -232,7 +233,7 @@ def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, setting
     load = submit(Resource.objects.create(name="r"), file=upload())
 
     assert cancel(load)
-    queue.run(Load.objects.get(pk=load.pk))
+    runner.run_load(Load.objects.get(pk=load.pk))
 
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, str(LoadCancelled()))
@@ -263,7 +264,7 @@ def test_what_duckdb_is_doing_is_interrupted(
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
     monkeypatch.setattr(
-        "datastore_search.loading.jobs.queue.publish_table", lambda _c, _l, t, *_: endless(t)
+        "datastore_search.loading.jobs.runner.publish_table", lambda _c, _l, t, *_: endless(t)
     )
 
     with pytest.raises(LoadCancelled):
@@ -434,7 +435,7 @@ def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
     waits = Load.objects.create(state=LoadState.QUEUED, **values)
     draft = Load.objects.create(state=LoadState.DRAFT, **values)
 
-    cleanup()
+    clean_up_loads()
 
     states = [Load.objects.get(pk=load.pk).state for load in (left, waits, draft)]
     assert states == [LoadState.FAILED, LoadState.QUEUED, LoadState.DRAFT]
@@ -587,11 +588,11 @@ def test_the_upload_of_a_failed_load_is_kept_for_some_days(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
     load = submit(resource, file=upload(b""))
-    cleanup()
+    clean_up_loads()
     assert len(files(uploads)) == 1
 
     settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
-    cleanup()
+    clean_up_loads()
 
     load.refresh_from_db()
     assert not load.can_be_retried
@@ -604,11 +605,11 @@ def test_a_draft_that_nobody_comes_back_to_is_deleted(
     draft = queue.create_load(
         resource, LoadOptions(), source="x", file=upload(), state=LoadState.DRAFT
     )
-    cleanup()
+    clean_up_loads()
     assert Load.objects.filter(pk=draft.pk).exists()
 
     settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
-    cleanup()
+    clean_up_loads()
 
     assert not Load.objects.filter(pk=draft.pk).exists()
     assert files(uploads) == []
@@ -619,11 +620,11 @@ def test_an_upload_whose_load_was_never_kept_is_deleted(
 ) -> None:
     upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
     upload_storage().save("others/kept.csv", io.BytesIO(CSV))
-    cleanup()
+    clean_up_loads()
     assert len(files(uploads)) == 2
 
     settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
-    cleanup()
+    clean_up_loads()
 
     assert [path.name for path in files(uploads)] == ["kept.csv"]
 

@@ -25,7 +25,7 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
 import django
 django.setup()
 from django.core.files.base import ContentFile
-from datastore_search.loading.jobs import cleanup, queue, retry, submit
+from datastore_search.loading.jobs import clean_up_loads, queue, retry, submit
 from datastore_search.models import Load, Resource
 def file(version, rows):
     return ContentFile(b"version,text\\n" + f"{version},river\\n".encode() * rows, name="file.csv")
@@ -48,7 +48,7 @@ print(json.dumps({"load": load.pk}))
 REPORT = """
 from django.db import connection
 from datastore_search import storage
-cleanup()
+clean_up_loads()
 load = Load.objects.select_related("resource").get(pk=int(sys.argv[1]))
 print(json.dumps({
     "state": load.state, "failure": load.failure and load.failure["name"], "rows": load.rows,

@@ -13,7 +13,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Load, Resource
 
 from ...builders import SURVEY, ask, ids_of, load_csv, make_resource
@@ -39,18 +39,18 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     assert out.getvalue().startswith("0 tables dropped.\nThe table of load ")
     assert f"The table of load {number} is kept until 20" in out.getvalue()
     assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
-    cleanup()
+    clean_up_loads()
     assert storage.unserved_since(connection, [number]) == {}  # and counts as served again
 
 
 def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
     number = lose(resource)
-    assert cleanup() == 0
-    assert cleanup() == 0
+    assert clean_up_loads() == 0
+    assert clean_up_loads() == 0
 
     settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
 
-    assert cleanup() == 1
+    assert clean_up_loads() == 1
     assert number not in storage.stored_loads(connection)
 
 
@@ -59,13 +59,13 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
 ) -> None:
     Load.objects.update(finished_at="2020-01-01T00:00:00Z")  # however long it was served
     number = lose(resource)
-    cleanup()
+    clean_up_loads()
     (since,) = storage.unserved_since(connection, [number]).values()
 
     storage.note_unserved(connection, number, since - timedelta(hours=23))
-    assert cleanup() == 0
+    assert clean_up_loads() == 0
     storage.note_unserved(connection, number, since - timedelta(hours=25))
-    assert cleanup() == 1
+    assert clean_up_loads() == 1
 
 
 def test_the_next_load_of_the_resource_says_that_nobody_misses_it(resource: Resource) -> None:
@@ -94,7 +94,7 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
             " datastore_search_field, datastore_search_alias, datastore_search_badrowreport"
         )
 
-    assert cleanup() == 0
+    assert clean_up_loads() == 0
     assert storage.stored_loads(connection) == {number}
 
 
@@ -121,5 +121,5 @@ def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> Non
     done.set()
     reader.join()
 
-    assert cleanup() == 1
+    assert clean_up_loads() == 1
     assert storage.stored_loads(connection) == set()

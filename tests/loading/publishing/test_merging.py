@@ -21,7 +21,7 @@ from datastore_search.exceptions.loads import (
     OtherKey,
     ResourceChanged,
 )
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ...builders import ask, ids_of
@@ -437,7 +437,7 @@ def committed(transactional_db: None) -> Iterator[Table]:
     load(resource, "key,by,sum\n" + _threes(0, 1, "old"), key=("key",))
     yield table
     Resource.objects.all().delete()
-    cleanup()
+    clean_up_loads()
 
 
 def _threes(first: int, number: int, by: str, *, count: int = 300) -> str:

@@ -31,7 +31,7 @@ from datastore_search.exceptions.loads import (
     ReadingTooLong,
     UnpackedTooLarge,
 )
-from datastore_search.loading.jobs import LoadOptions, drafts, queue
+from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
 from datastore_search.loading.readers import open_table, process
 from datastore_search.loading.readers.interrupts import Interrupter
 from datastore_search.models import Load, LoadState, Resource
@@ -284,7 +284,7 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
     began = monotonic()
 
     with pytest.raises(LoadCancelled):
-        queue.run(load, path)
+        runner.run_load(load, path)
 
     assert monotonic() - began < 60
     load.refresh_from_db()
@@ -305,7 +305,7 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
     _later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
     began = monotonic()
 
-    drafts.preview_draft(load)
+    draft_previews.preview_draft(load)
 
     assert monotonic() - began < 60
     assert not Load.objects.filter(pk=load.pk).exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from datastore_search.loading.jobs import cleanup
+from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.loading.sources.folders import clear_left_folders, working_folder
 
 #: A process that has a folder, says which, and waits.
@@ -52,12 +52,12 @@ def test_the_folder_of_a_killed_process_is_cleared_up_and_that_of_a_living_one_i
         assert process.stdout
         folder = Path(process.stdout.readline().strip())
 
-        cleanup()
+        clean_up_loads()
         assert (folder / "private.csv").exists()
 
         process.send_signal(signal.SIGKILL)
         process.wait()
-        cleanup()
+        clean_up_loads()
 
     assert list(temporary.iterdir()) == []
 

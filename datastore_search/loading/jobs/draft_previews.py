@@ -1,0 +1,117 @@
+"""Preview the file of a draft, and keep the preview with the draft."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.db import connections, router
+from django.utils import timezone
+
+from ...exceptions.loads import LoadBroken, LoadFailed
+from ...models import Load, LoadState
+from ..publishing.preview import Preview, PreviewedField, PreviewedRowError, build_preview
+from ..sources.files import bring
+from ..sources.folders import working_folder
+from ..typing.options import LoadOptions
+from .monitor import DraftMonitor
+
+logger = logging.getLogger(__name__)
+
+_NAME_LETTERS = 500
+
+
+def preview_draft(load: Load) -> None:
+    """Find out what is in a draft's file, and keep it with the draft."""
+    load.heartbeat_at = timezone.now()
+    Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
+    try:
+        with working_folder() as folder:
+            found = _read_preview(load, folder)
+    except LoadFailed as failure:
+        found = {"failure": failure.kept()}
+    except Exception:  # somebody waits for an answer
+        logger.exception("The file of draft %s could not be looked at.", load.pk)
+        found = {"failure": LoadBroken().kept()}
+    save_preview(load, found)
+
+
+def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
+    source = bring(load.file or load.url, folder)
+    if not load.file:
+        _store_fetched_file(load, source.path, source.name)
+    options = LoadOptions.revived(load.options)
+    connection = connections[router.db_for_write(Load)]
+    with DraftMonitor(load).watching(connection):
+        return _preview_to_json(
+            build_preview(load.resource, source.path, options, name=load.source)
+        )
+
+
+def _store_fetched_file(load: Load, path: Path, name: str) -> None:
+    """Keep what was fetched, so that it is loaded as it was seen."""
+    load.source = name[-_NAME_LETTERS:]
+    with path.open("rb") as opened:
+        load.file.save(name, File(opened), save=False)
+    Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
+
+
+def save_preview(load: Load, found: dict[str, Any]) -> None:
+    """Keep what was found, unless somebody has changed or submitted the draft meanwhile."""
+    load.preview = found = _storable(found)
+    Load.objects.filter(
+        pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
+    ).update(preview=found)
+
+
+def _storable(value: Any) -> Any:
+    """Make “�” of the character U+0000, which PostgreSQL's JSON cannot hold."""
+    if isinstance(value, str):
+        return value.replace("\0", "�")
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _preview_to_json(found: Preview) -> dict[str, Any]:
+    """
+    Give a preview as what JSON can hold.
+
+    Messages are kept as such, so that each reader is told in their own language.
+    """
+    before = {each.name: each.before for each in found.changes.retyped}
+    return {
+        "fields": [_field(field, before, found.changes.added) for field in found.fields],
+        "rows": found.rows,
+        "total": found.total,
+        "faulty": found.faulty,
+        "faults": [_fault(fault) for fault in found.faults],
+        "remarks": [remark.kept() for remark in found.remarks],
+        "missing": found.changes.missing,
+    }
+
+
+def _field(
+    field: PreviewedField, before: Mapping[str, str], added: Container[str]
+) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "label": field.label,
+        "form": field.form,
+        "reason": field.reason and field.reason.kept(),
+        "values": field.values,
+        "before": before.get(field.name, ""),
+        "is_new": field.name in added,
+    }
+
+
+def _fault(fault: PreviewedRowError) -> dict[str, Any]:
+    return {
+        "line": fault.line,
+        "field": fault.field,
+        "value": fault.value,
+        "reason": fault.reason and fault.reason.kept(),
+    }
