@@ -45,9 +45,12 @@ def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
         _store_fetched_file(load, source.path, source.name)
     options = LoadOptions.revived(load.options)
     connection = connections[router.db_for_write(Load)]
-    with DraftMonitor(load).watching(connection):
+    monitor = DraftMonitor(load)
+    with monitor.watching(connection):
         return _preview_to_json(
-            build_preview(load.resource, source.path, options, name=load.source)
+            build_preview(
+                load.resource, source.path, options, name=load.source, interrupter=monitor
+            )
         )
 
 

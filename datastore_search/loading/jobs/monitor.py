@@ -27,7 +27,7 @@ from ...exceptions.loads import (
     ResourceGone,
 )
 from ...models import FINISHED, RUNNING, Load, LoadState
-from ..readers.interrupts import Interrupter
+from ..readers.interrupter import Interrupter
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +62,7 @@ class _Looker(Interrupter, ABC):
         if not connection.in_atomic_block:
             thread.start()
         try:
-            with self.installed():
-                yield
+            yield
         finally:
             over.set()
             if thread.ident:
@@ -97,8 +96,8 @@ class DraftMonitor(_Looker):
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         if not self._draft.using(connection.alias).exists():
-            self.ending = LoadCancelled()
-            self.interrupt_readers()
+            self.failure = LoadCancelled()
+            self.interrupt_queries()
 
 
 class JobMonitor(_Looker):
@@ -119,7 +118,7 @@ class JobMonitor(_Looker):
 
         Raises: ``LoadFailed`` when the load is over already, or to end.
         """
-        self.heed()
+        self.raise_if_cancelled()
         self.load.state, self._part = state, 0.0
         self._entered[state] = monotonic()
         self.load.progress = self._whole()
@@ -156,7 +155,7 @@ class JobMonitor(_Looker):
 
         Raises: ``LoadFailed`` when the load is to end.
         """
-        self.heed()
+        self.raise_if_cancelled()
         self._part = min(1.0, done / total) if total else 0.0
         self.load.progress = self._whole()
 
@@ -206,14 +205,14 @@ class JobMonitor(_Looker):
             if self._load_lock:
                 self._load_lock.verify()
         except Error:
-            self.ending = self.ending or DatabaseGone()
+            self.failure = self.failure or DatabaseGone()
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         self._check_lock()
-        self.ending = self.ending or self._reason()
+        self.failure = self.failure or self._reason()
         if LoadState(self.load.state) in RUNNING:
             self.load.progress = self._whole()
-        if self.ending:
+        if self.failure:
             self._interrupt(connection)
             return
         with transaction.atomic(using=connection.alias):
@@ -229,5 +228,5 @@ class JobMonitor(_Looker):
 
     def _interrupt(self, connection: BaseDatabaseWrapper) -> None:
         """End what is running at this moment; what begins later is ended by the next look."""
-        self.interrupt_readers()
+        self.interrupt_queries()
         storage.cancel_statements(connection, self.load.pk)

@@ -88,11 +88,11 @@ def _run_alone(
             return
         with monitor.watching_with(connection, lock):
             lock.wait_for_turn(load.resource_id, conf.LOAD_WAIT_TIMEOUT)
-            monitor.heed()
+            monitor.raise_if_cancelled()
             clean_up_loads(load.resource)
             _load(connection, load, path, monitor)
     except BaseException as error:
-        failure = monitor.ending or translate_error(error, load)
+        failure = monitor.failure or translate_error(error, load)
         record_failure(connection, load, failure)
         if failure is error or isinstance(failure, LoadBroken) or not isinstance(error, Exception):
             raise
@@ -122,7 +122,7 @@ def _load(
                 _leave(monitor)
                 return
             name = load.source if path or load.file else source.name
-            with open_table(source.path, options, name=name) as table:
+            with open_table(source.path, options, name=name, interrupter=monitor) as table:
                 publish_table(connection, load, table, options, monitor)
     except NotModified:
         _leave(monitor)

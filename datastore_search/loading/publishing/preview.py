@@ -11,6 +11,7 @@ from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ...models import Load, Resource
 from ..jobs.failures import find_shortage
 from ..readers import open_table
+from ..readers.interrupter import Interrupter
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.inference import Decision, collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
@@ -72,19 +73,24 @@ class Preview:
 
 
 def build_preview(
-    resource: Resource | None, path: Path, options: LoadOptions, *, name: str = ""
+    resource: Resource | None,
+    path: Path,
+    options: LoadOptions,
+    *,
+    name: str = "",
+    interrupter: Interrupter | None = None,
 ) -> Preview:
     """
     Say what a load of a file would make of it, and write nothing.
 
     ``resource`` is what it would be loaded into, if that is there already; ``name`` is what the
-    file is called, if not as its path says.
+    file is called, if not as its path says.  ``interrupter`` can end the preview.
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
     """
     wanted = resolve_options(resource, options)
     try:
-        return _previewed(resource, path, wanted, name)
+        return _previewed(resource, path, wanted, name, interrupter)
     except Exception as error:
         shortage = find_shortage(error)
         if shortage is None:
@@ -92,9 +98,15 @@ def build_preview(
         raise shortage from error
 
 
-def _previewed(resource: Resource | None, path: Path, wanted: LoadOptions, name: str) -> Preview:
+def _previewed(
+    resource: Resource | None,
+    path: Path,
+    wanted: LoadOptions,
+    name: str,
+    interrupter: Interrupter | None,
+) -> Preview:
     into = resource or Resource()
-    with open_table(path, wanted, name=name) as table:
+    with open_table(path, wanted, name=name, interrupter=interrupter) as table:
         decisions = build_plan(Load(), into, table, wanted, explain=True).decisions
         found = Preview(
             fields=_fields(table, wanted, decisions),

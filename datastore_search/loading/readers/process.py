@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, NoMemory, ReaderBroken, ReadingTooLong, Remark
 from ..sources.folders import working_folder
-from .interrupts import heed_interrupts
+from .interrupter import Interrupter
 from .options import ReadOptions
 from .staging import StagedTable, open_staging_area
 
@@ -73,20 +73,27 @@ class UnexpectedReadingError(Exception):
 
 
 @contextmanager
-def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[StagedTable]:
+def open_table(
+    path: Path,
+    options: ReadOptions,
+    *,
+    name: str = "",
+    interrupter: Interrupter | None = None,
+) -> Iterator[StagedTable]:
     """
-    Open a file of any known format, packed or not.
+    Read a file of any known format, packed or not, into a table that exists during the block.
 
-    ``name`` is what the file is called, if not as its path says: its ending is one of the hints at
-    its format.
+    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
+    format.  ``interrupter`` can end the reading, and the statements on the table.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
+    interrupter = interrupter or Interrupter()
     with working_folder() as folder:
-        found = _read(path.resolve(), options, name or path.name, folder)
-        with open_staging_area(folder, len(found["names"])) as place:
+        found = _read(path.resolve(), options, name or path.name, folder, interrupter)
+        with open_staging_area(folder, len(found["names"]), interrupter) as staging_area:
             yield StagedTable(
-                staging_area=place,
+                staging_area=staging_area,
                 names=tuple(found["names"]),
                 labels=tuple(found["labels"]),
                 declared_types=tuple(found["declared_types"]),
@@ -94,7 +101,9 @@ def open_table(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[
             )
 
 
-def _read(path: Path, options: ReadOptions, name: str, folder: Path) -> dict[str, Any]:
+def _read(
+    path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
+) -> dict[str, Any]:
     """
     Let another process stage a file in a folder; give what it says of the table.
 
@@ -110,7 +119,7 @@ def _read(path: Path, options: ReadOptions, name: str, folder: Path) -> dict[str
     }
     log = folder / "said"
     with log.open("wb") as said, _started(said) as process:
-        answer = _answer_of(process, json.dumps(asked).encode() + b"\n")
+        answer = _answer_of(process, json.dumps(asked).encode() + b"\n", interrupter)
         with suppress(subprocess.TimeoutExpired):  # what does not end is killed
             process.wait(_END_SECONDS_MOST)
     if process.returncode or not answer:
@@ -160,7 +169,7 @@ def _environment() -> dict[str, str]:
     return kept | _ALLOCATORS | {"PYTHONPATH": paths}
 
 
-def _answer_of(process: subprocess.Popen[bytes], asked: bytes) -> bytes:
+def _answer_of(process: subprocess.Popen[bytes], asked: bytes, interrupter: Interrupter) -> bytes:
     """
     Ask, and wait for the answer, which is empty where the process broke down.
 
@@ -174,7 +183,7 @@ def _answer_of(process: subprocess.Popen[bytes], asked: bytes) -> bytes:
     with DefaultSelector() as selector:
         selector.register(stdout, EVENT_READ)
         while True:
-            heed_interrupts()
+            interrupter.raise_if_cancelled()
             if monotonic() > deadline:
                 raise ReadingTooLong
             if selector.select(_LOOK_AGAIN):

@@ -20,7 +20,7 @@ from ...exceptions.loads import Remark
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, identifier
 from .duckdb_sql import literal as composed_literal
-from .interrupts import interruptible
+from .interrupter import Interrupter
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
 STAGED_ROWS = identifier("stage", "staged_rows")
@@ -173,9 +173,9 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
 
 
 @contextmanager
-def open_staging_area(folder: Path, width: int) -> Iterator[StagingArea]:
+def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Iterator[StagingArea]:
     """Open the staging area that another process has created, for a table of ``width`` fields."""
-    with _connect(folder) as connection, interruptible(connection):
+    with _connect(folder) as connection, interrupter.interruptible(connection):
         staging_area = StagingArea(connection, folder)
         staging_area.open(width)
         yield staging_area

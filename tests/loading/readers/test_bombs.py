@@ -23,6 +23,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import open_table, process
+from datastore_search.loading.readers.interrupter import Interrupter
 
 from .bombs import BOMBS
 
@@ -35,13 +36,13 @@ _MEMORY_BYTES = 560 * _MB
 _SECONDS, _SECONDS_PER_MB = 10, 0.25
 
 
-class Used:
+class Used(Interrupter):
     """What the process that reads has used, as the kernel counts it."""
 
     peak_bytes = 0
     seconds = 0.0
 
-    def look(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Look at it once more, as often as the parent looks whether to go on."""
         for child in psutil.Process().children():
             with suppress(psutil.Error, OSError):
@@ -55,10 +56,8 @@ class Used:
 @pytest.fixture
 def used(monkeypatch: pytest.MonkeyPatch) -> Used:
     """Look at the process that reads fifty times a second."""
-    found = Used()
     monkeypatch.setattr(process, "_LOOK_AGAIN", 0.02)
-    monkeypatch.setattr(process, "heed_interrupts", found.look)
-    return found
+    return Used()
 
 
 #: What must be said of those whose fault is known; others may be read, or refused in another way.
@@ -96,16 +95,16 @@ def test_a_bomb_ends_and_harms_nobody(name: str, tmp_path: Path, used: Used) -> 
 
     if refusal := _REFUSALS.get(name):
         with pytest.raises(refusal):
-            read(path)
+            read(path, used)
     else:
         with suppress(LoadFailed):
-            read(path)
+            read(path, used)
 
     allowed = _SECONDS + _SECONDS_PER_MB * path.stat().st_size / _MB
     assert 0 < used.seconds < allowed
     assert 0 < used.peak_bytes < _MEMORY_BYTES
 
 
-def read(path: Path) -> None:
-    with open_table(path, LoadOptions()) as table:
+def read(path: Path, used: Used) -> None:
+    with open_table(path, LoadOptions(), interrupter=used) as table:
         table.count_rows()

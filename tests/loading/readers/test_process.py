@@ -33,7 +33,7 @@ from datastore_search.exceptions.loads import (
 )
 from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
 from datastore_search.loading.readers import open_table, process
-from datastore_search.loading.readers.interrupts import Interrupter
+from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, make_resource, result_of
@@ -129,11 +129,11 @@ def test_a_process_that_waits_for_ever_is_ended(path: Path, stand_in: Path) -> N
 def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import time; time.sleep(600)")
     interrupter = Interrupter()
-    _later(lambda: setattr(interrupter, "ending", LoadCancelled()))
+    _later(lambda: setattr(interrupter, "failure", LoadCancelled()))
     began = monotonic()
 
-    with pytest.raises(LoadCancelled), interrupter.installed():
-        read(path)
+    with pytest.raises(LoadCancelled), open_table(path, OPTIONS, interrupter=interrupter):
+        pass
 
     assert monotonic() - began < 60  # and not ten minutes
     assert not children()
