@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -40,12 +39,10 @@ from ..typing.options import LoadOptions, save_options
 from .fingerprint import fingerprint
 from .keys import format_field_names, format_key_values, resolve_key
 from .plan import LoadPlan
+from .progress import ProgressReporter
 from .replacing import new_field
 from .row_errors import raise_row_errors, refuses, save_row_errors
 from .rows import find_line, render_rows
-
-if TYPE_CHECKING:
-    from ..jobs.monitor import JobMonitor
 
 #: A value that is longer has no room in the index of its field's order.
 _ORDERED_BYTES = 2_600
@@ -162,15 +159,17 @@ def finds_more(plan: LoadPlan) -> bool:
     return plan.options.mode == Mode.APPEND and bool(plan.key)
 
 
-def merge_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
+def merge_records(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
     """
     Bring a file's rows into the records that are being served.
 
     Raises: ``LoadFailed``.
     """
-    monitor.enter_state(LoadState.COPYING)
-    _stage(connection, plan, monitor)
-    monitor.enter_state(LoadState.INDEXING)
+    progress.enter_state(LoadState.COPYING)
+    _stage(connection, plan, progress)
+    progress.enter_state(LoadState.INDEXING)
     _forget_orders(connection, plan)
     is_refused = False
     with storage.working(connection, plan.load.pk):
@@ -179,27 +178,27 @@ def merge_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobM
             _note_taken(connection, plan, resource)
             is_refused = bool(plan.table.count_row_errors()) and refuses(plan.options)
         if not is_refused:
-            _merge(connection, plan, resource, monitor)
+            _merge(connection, plan, resource, progress)
     if is_refused:
         save_row_errors(plan)
         raise_row_errors(plan.load)
     plan.load.resource = resource
 
 
-def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
+def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter) -> None:
     try:
-        storage.stage_rows(connection, plan.load.pk, _watched(plan, monitor))
+        storage.stage_rows(connection, plan.load.pk, _watched(plan, progress))
     except UnstorableRecord as error:
         raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
 
 
-def _watched(plan: LoadPlan, monitor: JobMonitor) -> Iterator[list[tuple[int, str]]]:
+def _watched(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
     done, total = 0, plan.table.count_rows()
-    monitor.report_rows(done, total)
+    progress.report_rows(done, total)
     for batch in render_rows(plan.table, plan.decisions):
         yield batch
         done += len(batch)
-        monitor.report_rows(done, total)
+        progress.report_rows(done, total)
 
 
 def _forget_orders(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
@@ -261,7 +260,7 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resou
 
 
 def _merge(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, monitor: JobMonitor
+    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, progress: ProgressReporter
 ) -> None:
     """Do it: fields, key, records, and the number of them."""
     load = plan.load
@@ -280,7 +279,7 @@ def _merge(
     save_options(resource, plan.options)
     Resource.objects.filter(pk=resource.pk).update(modified_at=timezone.now())
     storage.drop_records(connection, load.pk)
-    monitor.enter_state(LoadState.READY)
+    progress.enter_state(LoadState.READY)
 
 
 def _add_fields(resource: Resource, plan: LoadPlan) -> None:

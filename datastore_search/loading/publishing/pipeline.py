@@ -11,7 +11,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
 from ...models import Load, Mode, Resource
-from ..jobs.monitor import JobMonitor
 from ..readers.staging import StagedTable
 from ..typing.inference import Decision, collect_type_notices, decide_formats
 from ..typing.options import LoadOptions
@@ -20,6 +19,7 @@ from .keys import check_key, format_field_names, record_key_errors, resolve_key
 from .merging import finds_more, key_to_merge_by, merge_records, options_to_merge
 from .plan import LoadPlan
 from .postgres_limits import record_unstorable_values
+from .progress import ProgressReporter
 from .replacing import replace_records
 from .row_errors import delete_bad_rows, raise_row_errors, refuses, save_row_errors
 
@@ -29,7 +29,7 @@ def publish_table(
     load: Load,
     table: StagedTable,
     options: LoadOptions,
-    monitor: JobMonitor,
+    progress: ProgressReporter,
 ) -> None:
     """
     Do what is to be done once a file has been read.
@@ -48,7 +48,7 @@ def publish_table(
     delete_bad_rows(table)
     if load.row_error_count and not table.count_rows():  # to leave everything out was not meant
         raise_row_errors(load)
-    (replace_records if replaces else merge_records)(connection, plan, monitor)
+    (replace_records if replaces else merge_records)(connection, plan, progress)
 
 
 def is_replacing(resource: Resource, options: LoadOptions) -> bool:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
 from ...models import Load, Resource
-from ..jobs.failures import find_shortage
 from ..readers import open_table
 from ..readers.interrupter import Interrupter
+from ..readers.shortages import shortage_of_machine
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.inference import Decision, collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
@@ -92,7 +92,7 @@ def build_preview(
     try:
         return _previewed(resource, path, wanted, name, interrupter)
     except Exception as error:
-        shortage = find_shortage(error)
+        shortage = shortage_of_machine(error)
         if shortage is None:
             raise
         raise shortage from error

@@ -7,7 +7,6 @@ Until then readers see the old records, and from then on the new ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from django.db import IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -24,10 +23,8 @@ from .fingerprint import fingerprint
 from .keys import format_field_names
 from .plan import LoadPlan
 from .profiles import build_profiles
+from .progress import ProgressReporter
 from .rows import find_line, render_rows
-
-if TYPE_CHECKING:
-    from ..jobs.monitor import JobMonitor
 
 _FIELDS_AT_ONCE = 500
 
@@ -44,7 +41,9 @@ _COMMON = 10_000
 _SHORT_BYTES = 500
 
 
-def replace_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: JobMonitor) -> None:
+def replace_records(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
     """
     Make a new table of a file's rows, and let the resource serve it.
 
@@ -55,15 +54,15 @@ def replace_records(connection: BaseDatabaseWrapper, plan: LoadPlan, monitor: Jo
     load.profiles = build_profiles(plan.table, plan.decisions)
     indexes = _indexes(load.resource, plan, rows)
     streams = conf.LOAD_CONNECTIONS if rows > _ROWS_FEW else 1
-    monitor.enter_state(LoadState.COPYING)
-    load.rows = _copy(connection, plan, rows, streams, monitor)
-    monitor.enter_state(LoadState.INDEXING)
+    progress.enter_state(LoadState.COPYING)
+    load.rows = _copy(connection, plan, rows, streams, progress)
+    progress.enter_state(LoadState.INDEXING)
     storage.index_records(
         connection, load.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES, streams=streams
     )
     _set_key(connection, plan)
     load.value_counts = _common(connection, plan, indexes)
-    _publish(connection, plan, indexes, monitor)
+    _publish(connection, plan, indexes, progress)
 
 
 def _indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
@@ -77,27 +76,31 @@ def _indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
 
 
 def _copy(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, rows: int, streams: int, monitor: JobMonitor
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    rows: int,
+    streams: int,
+    progress: ProgressReporter,
 ) -> int:
     try:
         return storage.create_records(
             connection,
             plan.load.pk,
             language=plan.load.language,
-            batches=_watched(plan, rows, monitor),
+            batches=_watched(plan, rows, progress),
             streams=streams,
         )
     except UnstorableRecord as error:
         raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
 
 
-def _watched(plan: LoadPlan, total: int, monitor: JobMonitor) -> Iterator[list[str]]:
+def _watched(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator[list[str]]:
     done = 0
-    monitor.report_rows(done, total)
+    progress.report_rows(done, total)
     for batch in render_rows(plan.table, plan.decisions):
         yield [text for _line, text in batch]
         done += len(batch)
-        monitor.report_rows(done, total)
+        progress.report_rows(done, total)
 
 
 def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
@@ -123,7 +126,10 @@ def _common(
 
 
 def _publish(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, indexes: storage.Indexes, monitor: JobMonitor
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    indexes: storage.Indexes,
+    progress: ProgressReporter,
 ) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     load = plan.load
@@ -142,7 +148,7 @@ def _publish(
         if load.profiles:
             load.profiles["of"] = load.fingerprint
         load.save(update_fields=["field_formats", "fingerprint", "profiles"])
-        monitor.enter_state(LoadState.READY)
+        progress.enter_state(LoadState.READY)
     load.resource = resource
 
 

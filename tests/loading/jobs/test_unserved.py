@@ -91,7 +91,7 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
             "TRUNCATE datastore_search_resource, datastore_search_load,"
-            " datastore_search_field, datastore_search_alias, datastore_search_badrowreport"
+            " datastore_search_field, datastore_search_alias, datastore_search_rowerror"
         )
 
     assert clean_up_loads() == 0
