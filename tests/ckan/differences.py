@@ -89,7 +89,7 @@ _TYPES_MADE = [
 
 _REQUEST = [
     *_because(
-        "Parameters of a kind they cannot be",
+        "Parameters of a wrong type",
         (refuses("limit"), r"(limit|get)/500/.*"),
         (refuses("fields"), r"fields/500/.*", r"type/number:1-create"),
         (refuses("fields"), r"create/fields as (text|an object|names):1-create"),
@@ -115,7 +115,7 @@ _REQUEST = [
         (holds_stock("1 a", "2 b", "3 c", "4 d"), r"insert/method empty:3-search"),
     ),
     *_because(
-        "Several faults",
+        "Several errors",
         (refuses("__extras", "limit"), r"unknown parameter/with a bad limit"),
         (
             refuses("fields", "filters", "limit", "offset", "records_format"),
@@ -155,7 +155,7 @@ _READING = [
         ),
     ),
     *_because(
-        "Faults in `sort`",
+        "Errors in `sort`",
         (refuses("sort"), r"sort/json", r"distinct/sorted by (another|id)"),
     ),
     *_because(
@@ -328,7 +328,7 @@ _TABLES = [
         (holds_stock("1 a", "2 b", "3 c"), r"create/include records:2-search"),
     ),
     *_because(
-        "Types that are not given",
+        "Fields without a type",
         (
             succeeds,
             r"guess/(great int|date with slashes|true|(int|date) then text):1-create",
@@ -372,14 +372,14 @@ _TABLES = [
             r"name/all:19-search",
         ),
     ),
-    *_because("Members of a faulty field", (refuses("fields"), r"name/twice:1-create")),
+    *_because("Errors in a field", (refuses("fields"), r"name/twice:1-create")),
     *_because(
         "Types",
         (refuses("fields"), r"type/all:.* (char|uuid|_numeric|_date|money|interval|bytea)"),
         (has_fields(*_TYPES_MADE, total=0), r"type/all:41-search"),
     ),
     *_because(
-        "Faulty aliases and indexes",
+        "Errors in aliases and indexes",
         (
             refuses("aliases"),
             r"alias/(taken by another|name of a resource|own id|quote|underscore|empty):1-create",
@@ -407,7 +407,7 @@ _TABLES = [
 
 _RECORDS = [
     *_because(
-        "Message of a faulty record",
+        "Message of a wrong record",
         (
             refuses("records", "records_row"),
             r"(create/later record with an unknown field|guess/other fields later):1-create",
