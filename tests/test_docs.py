@@ -498,7 +498,7 @@ def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
     schema = parse_table_schema(json.loads(block))
 
     assert schema.types == {"code": "text", "day": "date:dmy", "depth": "numeric|float8"}
-    assert (schema.key, schema.nulls, schema.remarks) == (("code",), ("NA",), ())
+    assert (schema.key, schema.nulls, schema.notices) == (("code",), ("NA",), ())
 
 
 @pytest.mark.parametrize("block", blocks(LOADING, "python"))

@@ -214,7 +214,7 @@ class LoadAdmin(RefusalAwareAdmin):
                 "faults": grouped(load.row_error_count),
                 "badge": badge(load),
                 "address": address_of(load.resource),
-                "failure": (load.failure or {}).get("name"),
+                "failure": (load.failure or {}).get("code"),
             },
         )
 
@@ -302,7 +302,7 @@ def _begun_again(load: Load, changes: list[dict[str, Any]]) -> Load:
     """
     Queue a load once more, with other choices if there are any.
 
-    Raises: ``NothingToRetry``.
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
     if not changes:
         return retry(load)

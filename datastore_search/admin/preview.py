@@ -11,9 +11,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext
 
-from ..exceptions.loads import BadRow, LoadFailed, Remark
+from ..exceptions.loads import LoadFailed
 from ..loading.typing.field_formats import field_formats as types
-from ..messages import Message
+from ..messages import Message, Notice
 from ..models import Load, Mode
 from .display import grouped
 
@@ -53,7 +53,7 @@ class Found:
     def failure(self) -> str:
         """Say why the file cannot be loaded at all."""
         kept = self.kept.get("failure")
-        return str(LoadFailed.revived(kept)) if kept else ""
+        return str(LoadFailed.from_json(kept)) if kept else ""
 
     @property
     def mark(self) -> str:
@@ -76,10 +76,10 @@ class Found:
         return int(self.kept.get("faulty", 0))
 
     @property
-    def remarks(self) -> list[str]:
+    def notices(self) -> list[str]:
         """Say what a person should know of how the file was understood."""
-        revived = (Remark.revived(remark) for remark in self.kept.get("remarks", ()))
-        return [str(remark) for remark in revived if remark]
+        notices = (Notice.from_json(stored) for stored in self.kept.get("notices", ()))
+        return [str(notice) for notice in notices if notice]
 
     @property
     def missing(self) -> Sequence[str]:
@@ -104,7 +104,7 @@ class Found:
                 line=grouped(row["line"]),
                 field=row["field"],
                 value=row["value"],
-                reason=_said(BadRow, row["reason"]),
+                reason=_render(row["reason"]),
             )
             for row in self.kept.get("faults", ())
         ]
@@ -126,7 +126,7 @@ class Found:
                 name=field["name"],
                 label=field["label"] if field["label"] != field["name"] else "",
                 type=_title(field["form"]),
-                reason=_said(Remark, field["reason"]),
+                reason=_render(field["reason"]),
                 values=field["values"],
                 before=field["before"],
                 is_new=field["is_new"],
@@ -145,5 +145,5 @@ def _title(name: str) -> str:
     return str(types[name].title) if name in types else name
 
 
-def _said(kind: type[Message], kept: dict[str, Any] | None) -> str:
-    return str(kind.revived(kept) or "") if kept else ""
+def _render(stored: dict[str, Any] | None) -> str:
+    return str(Message.from_json(stored) or "") if stored else ""

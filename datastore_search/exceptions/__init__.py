@@ -10,18 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from ..messages import Message
+from ..messages import render_message
 
 
-class DatastoreError(Message, Exception):
-    """The root of the tree."""
+class DatastoreError(Exception):
+    """The root of the tree; ``message`` names its values as ``%(name)s``."""
+
+    message: ClassVar[str | Promise]
 
     def __init__(self, **values: Any) -> None:
-        """Keep the values for the message, and as what an exception is raised with."""
-        Message.__init__(self, **values)
-        Exception.__init__(self, values)
+        super().__init__(values)
+        self.values = values
+
+    def __str__(self) -> str:
+        return render_message(self.message, self.values)
 
 
 # Requests ---------------------------------------------------------------------------------------

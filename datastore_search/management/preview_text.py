@@ -24,8 +24,8 @@ def written(found: Preview, options: LoadOptions) -> Iterator[str]:
     yield _size(found)
     yield ""
     yield from _table([_("Field"), _("Type"), _("First values")], map(_field, found.fields))
-    remarks = (*found.remarks, *found.changes.remarks(replaces=options.mode == Mode.REPLACE))
-    said = list(map(str, remarks))
+    notices = (*found.notices, *found.changes.notices(replaces=options.mode == Mode.REPLACE))
+    said = list(map(str, notices))
     yield from _section(_("Why"), [_why(field) for field in found.fields if _has_more(field, said)])
     yield from _section(
         _("First rows"),

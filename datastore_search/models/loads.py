@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..conf import conf
-from ..exceptions.loads import BadRow, LoadFailed, Remark
+from ..exceptions.loads import LoadFailed
+from ..messages import BadRow, Notice
 from ..routing import PrimaryManager
 from .base import GuardedModel
 
@@ -134,7 +135,7 @@ class Load(GuardedModel):
     #: When the process that runs the load was last heard of.
     heartbeat_at = models.DateTimeField(null=True, editable=False)
     cancel_requested_at = models.DateTimeField(null=True, editable=False)
-    #: What a person should know of how the file was read: kept ``Remark``s.
+    #: What a person should know of how the file was read: kept ``Notice``s.
     notices = models.JSONField(default=list, editable=False)
     #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
     row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
@@ -179,7 +180,7 @@ class Load(GuardedModel):
     @property
     def error(self) -> str:
         """Say why the load failed, in the reader's language; nothing if it did not."""
-        return str(LoadFailed.revived(self.failure)) if self.failure else ""
+        return str(LoadFailed.from_json(self.failure)) if self.failure else ""
 
     @property
     def is_finished(self) -> bool:
@@ -228,10 +229,10 @@ class Load(GuardedModel):
         return (self.heartbeat_at - self.started_at) * (1 / self.progress - 1)
 
     @property
-    def said(self) -> list[str]:
-        """Say what a person should know of how the file was read, in the reader's language."""
-        revived = (Remark.revived(remark) for remark in self.notices)
-        return [str(remark) for remark in revived if remark]
+    def rendered_notices(self) -> list[str]:
+        """Render in the reader's language what a person should know of how the file was read."""
+        notices = (Notice.from_json(stored) for stored in self.notices)
+        return [str(notice) for notice in notices if notice]
 
 
 class RowError(models.Model):
@@ -258,4 +259,4 @@ class RowError(models.Model):
     @property
     def reason(self) -> str:
         """Say why the row could not be loaded, in the reader's language."""
-        return str(BadRow.revived(self.message) or "")
+        return str(BadRow.from_json(self.message) or "")

@@ -78,7 +78,7 @@ def _fill_alone(
             _number_from(connection, load_id, count + 1)
     # COPY goes past Django, which would wrap its errors.
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(row=row_of(error) or "?") from error
+        raise UnstorableRecord(row_of(error) or "?") from error
     return count
 
 
@@ -126,7 +126,7 @@ def _stream(alias: str, load_id: int, work: Queue[Work]) -> None:
                 firsts.append((first, len(batch)))
                 lines.write(_lines(first, batch))
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(row=_row_among(firsts, row_of(error))) from error
+        raise UnstorableRecord(_row_among(firsts, row_of(error))) from error
 
 
 def _copy(load_id: int, *, freeze: bool) -> sql.Composable:

@@ -18,7 +18,7 @@ from django.db import Error, OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
-from ..exceptions.loads import TurnNotReached
+from ..exceptions.loads import LoadFailed
 from .sessions import milliseconds, setting
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
@@ -67,7 +67,7 @@ class LoadLock:
 
         PostgreSQL lets those who wait in by the order in which they came.
 
-        Raises: ``TurnNotReached`` after ``timeout``.
+        Raises: ``LoadFailed`` with ``load.lock_timeout`` after ``timeout``.
         """
         numbers = [_RESOURCE_LOCK, uuid.UUID(str(resource_id)).int % 2**31]  # may be a text
         with self._is_free, self._connection.cursor() as cursor:
@@ -83,7 +83,9 @@ class LoadLock:
                 cursor.execute(_HOLDERS, numbers)
                 sessions = ", ".join(str(pid) for (pid,) in cursor.fetchall())
                 minutes = max(1, timeout // timedelta(minutes=1))
-                raise TurnNotReached(minutes=minutes, sessions=sessions or "–") from error
+                raise LoadFailed(
+                    "load.lock_timeout", minutes=minutes, sessions=sessions or "–"
+                ) from error
 
     def verify(self) -> None:
         """

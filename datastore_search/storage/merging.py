@@ -51,7 +51,7 @@ def stage_rows(
                     lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
             cursor.execute(sql.SQL("ANALYZE {}").format(table))
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(row=row_of(error) or "?") from error
+        raise UnstorableRecord(row_of(error) or "?") from error
 
 
 def taken_lines(

@@ -750,7 +750,7 @@ def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
 
 def test_many_bad_rows_are_paged(staff: Client, empty: Resource) -> None:
     load = failed(staff, empty)
-    kept = {"name": "EmptyKey", "values": {}}
+    kept = {"code": "row.empty_key", "parameters": {}}
     RowError.objects.bulk_create(
         RowError(load=load, line=line, message=kept) for line in range(10, 260)
     )
@@ -821,9 +821,7 @@ def test_who_may_only_view_watches_and_changes_nothing(
     client: Client, resource: Resource, running: Running
 ) -> None:
     client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
-    load = running(
-        resource, state=LoadState.FAILED, failure=LoadFailed().kept() | {"name": "EmptyFile"}
-    )
+    load = running(resource, state=LoadState.FAILED, failure=LoadFailed("file.empty").to_json())
     draft = running(resource, state=LoadState.DRAFT)
 
     assert client.get(LOADS).status_code == 200

@@ -207,7 +207,7 @@ def test_a_load_is_cancelled_while_the_server_works(
     with publishing(server, tmp_path / "file.csv") as (job, failures):
         assert cancel(job)
 
-    assert [type(failure).__name__ for failure in failures] == ["LoadCancelled"]
+    assert [failure.code for failure in failures] == ["load.cancelled"]
     assert job.state == LoadState.CANCELLED
     assert advisory_locks(server) == 0
     assert left_in_pool(address) == set()
@@ -250,7 +250,7 @@ def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
             [_LOAD_LOCK],
         )
 
-    assert [type(failure).__name__ for failure in failures] == ["DatabaseGone"]
+    assert [failure.code for failure in failures] == ["load.database_lost"]
     assert job.state == LoadState.FAILED
 
 

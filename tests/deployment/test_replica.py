@@ -18,7 +18,6 @@ from django.test import Client
 from django.urls import reverse
 
 from datastore_search import storage
-from datastore_search.exceptions.loads import BadRows
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel,
@@ -31,6 +30,7 @@ from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, error_of, make_user, result_of
+from ..failures import fails_with
 from ..loading.jobs.workers import DATABASE, PROJECT, worker_command
 from ..loading.servers import OwnServer
 from .portals import empty, migrate, portal_on
@@ -123,7 +123,7 @@ def test_every_kind_of_load_sees_what_the_one_before_has_left(
         load(resource, "key,version\n3,2\n", Mode.APPEND)
         last = load(resource, "key,version\n2,3\n4,3\n", Mode.UPSERT)
         same = load(resource, "key,version\n2,3\n4,3\n", Mode.UPSERT)
-        with pytest.raises(BadRows):
+        with fails_with("load.bad_rows"):
             load(resource, "key,version\n1,9\n", Mode.APPEND)
 
     catch_up()

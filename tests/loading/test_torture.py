@@ -44,7 +44,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
         assert labels == case.labels
 
     load = Load.objects.get(resource=resource)
-    assert load.said == list(case.says)
+    assert load.rendered_notices == list(case.says)
     faults = [(row.line, row.field, row.value, row.reason) for row in load.row_errors.all()]
     assert faults == list(case.faults)
 

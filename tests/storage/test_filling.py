@@ -17,6 +17,7 @@ from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, writing_to
 
 from ..builders import load_csv, make_resource
+from ..failures import fails_with
 
 #: More than are copied before another connection is there.
 ROWS = 12_345
@@ -93,17 +94,17 @@ def test_records_are_numbered_in_their_order_over_any_number_of_connections(stre
 @pytest.mark.parametrize("streams", [1, 2])
 @pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROWS])
 def test_a_record_that_postgresql_refuses_is_named_by_its_row(streams: int, bad: int) -> None:
-    with pytest.raises(UnstorableRecord) as refusal:
+    with fails_with("load.unstorable_record") as refusal:
         fill(batches(bad), streams)
 
-    assert refusal.value.values == {"row": bad}
+    assert refusal.value.parameters == {"row": bad}
 
 
 def test_all_streams_may_fail() -> None:
-    with pytest.raises(UnstorableRecord) as refusal:
+    with fails_with("load.unstorable_record") as refusal:
         fill(batches(*range(1, ROWS, 2), rows=30_000))
 
-    assert refusal.value.values["row"] % 2 == 1
+    assert refusal.value.parameters["row"] % 2 == 1
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), RuntimeError("the disk")])

@@ -8,7 +8,7 @@ from django.db import Error, connections, router
 from django.db.models import Q, QuerySet
 
 from ... import storage
-from ...exceptions.loads import LoadInterrupted
+from ...exceptions.loads import LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource
 from ..sources.folders import clear_left_folders
 from .completion import mark_failed
@@ -46,7 +46,9 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     connection = connections[router.db_for_write(Load)]
     dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
-        if not storage.is_at_work(connection, load.pk) and mark_failed(load, LoadInterrupted()):
+        if not storage.is_at_work(connection, load.pk) and mark_failed(
+            load, LoadFailed("load.interrupted")
+        ):
             with suppress(Error):  # a clean-up drops it, then
                 is_stored = load.pk in storage.stored_loads(connection)
                 dropped += storage.drop_records(connection, load.pk) and is_stored

@@ -75,7 +75,7 @@ def mark_failed(load: Load, failure: LoadFailed) -> bool:
         .exclude(state__in=FINISHED)
         .update(
             state=LoadState.CANCELLED if is_cancelled else LoadState.FAILED,
-            failure=failure.kept(),
+            failure=failure.to_json(),
             finished_at=timezone.now(),
         )
     )

@@ -11,7 +11,7 @@ from django.core.files import File
 from django.db import connections, router
 from django.utils import timezone
 
-from ...exceptions.loads import LoadBroken, LoadFailed
+from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState
 from ..publishing.preview import Preview, PreviewedField, PreviewedRowError, build_preview
 from ..sources.files import bring
@@ -32,10 +32,10 @@ def preview_draft(load: Load) -> None:
         with working_folder() as folder:
             found = _read_preview(load, folder)
     except LoadFailed as failure:
-        found = {"failure": failure.kept()}
+        found = {"failure": failure.to_json()}
     except Exception:  # somebody waits for an answer
         logger.exception("The file of draft %s could not be looked at.", load.pk)
-        found = {"failure": LoadBroken().kept()}
+        found = {"failure": UnexpectedFailure().to_json()}
     save_preview(load, found)
 
 
@@ -92,7 +92,7 @@ def _preview_to_json(found: Preview) -> dict[str, Any]:
         "total": found.total,
         "faulty": found.faulty,
         "faults": [_fault(fault) for fault in found.faults],
-        "remarks": [remark.kept() for remark in found.remarks],
+        "notices": [notice.to_json() for notice in found.notices],
         "missing": found.changes.missing,
     }
 
@@ -104,7 +104,7 @@ def _field(
         "name": field.name,
         "label": field.label,
         "form": field.form,
-        "reason": field.reason and field.reason.kept(),
+        "reason": field.reason and field.reason.to_json(),
         "values": field.values,
         "before": before.get(field.name, ""),
         "is_new": field.name in added,
@@ -116,5 +116,5 @@ def _fault(fault: PreviewedRowError) -> dict[str, Any]:
         "line": fault.line,
         "field": fault.field,
         "value": fault.value,
-        "reason": fault.reason and fault.reason.kept(),
+        "reason": fault.reason and fault.reason.to_json(),
     }

@@ -15,7 +15,7 @@ from django.db import router, transaction
 from django.utils import timezone
 
 from ...conf import conf
-from ...exceptions.loads import LoadBroken, NothingToRetry
+from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource
 from ..typing.options import LoadOptions
 from . import queue
@@ -48,12 +48,12 @@ def create_draft_from(load: Load, options: LoadOptions) -> Load:
     """
     Make a draft of a load that is over: it takes the file over.
 
-    Raises: ``NothingToRetry``.
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:
-            raise NothingToRetry
+            raise LoadFailed("load.not_retryable")
         values = {"file": old.file.name or "", "url": old.url, "state": LoadState.DRAFT}
         new = queue.create_load(load.resource, options, source=old.source, **values)
         Load.objects.filter(pk=old.pk).update(file="")
@@ -80,12 +80,12 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
     """
     Queue a draft; the types that are chosen are kept for the next loads, too.
 
-    Raises: ``NothingToRetry`` when it is no draft any more.
+    Raises: ``LoadFailed`` with ``load.not_retryable`` when it is no draft any more.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         found = Load.objects.select_for_update().select_related(None)
         if not found.filter(pk=load.pk, state=LoadState.DRAFT).exists():
-            raise NothingToRetry
+            raise LoadFailed("load.not_retryable")
         _take(load, options)
         load.language, load.indexes = load.resource.language, load.resource.index_kinds
         load.preview = None
@@ -132,5 +132,5 @@ def _hand_over(load: Load) -> None:
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; nobody must wait for ever
         logger.exception("Draft %s could not be queued.", load.pk)
-        save_preview(load, {"failure": LoadBroken().kept()})
+        save_preview(load, {"failure": UnexpectedFailure().to_json()})
     load.refresh_from_db()

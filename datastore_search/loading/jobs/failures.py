@@ -9,14 +9,7 @@ import psycopg
 from django.db import Error, InterfaceError, connections, router
 from psycopg.errors import DiskFull
 
-from ...exceptions.loads import (
-    DatabaseGone,
-    LoadBroken,
-    LoadFailed,
-    LoadInterrupted,
-    NoRoom,
-    ResourceGone,
-)
+from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load
 from ..readers.shortages import shortage_of_machine
 
@@ -31,16 +24,16 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
     if isinstance(error, LoadFailed):
         return error
     if isinstance(error, _ENDED):
-        return LoadInterrupted()
+        return LoadFailed("load.interrupted")
     if is_connection_lost(error):
-        return DatabaseGone()
+        return LoadFailed("load.database_lost")
     return find_shortage(error) or _unforeseen(error, load)
 
 
 def find_shortage(error: BaseException) -> LoadFailed | None:
     """Say what a load has too little of, here or in the database, if that is what is wrong."""
     if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
-        return NoRoom()
+        return LoadFailed("load.disk_full")
     return shortage_of_machine(error)
 
 
@@ -48,9 +41,9 @@ def _unforeseen(error: BaseException, load: Load) -> LoadFailed:
     connection = connections[router.db_for_write(Load)]
     is_told = not (connection.in_atomic_block and connection.needs_rollback)
     if is_told and not Load.objects.filter(pk=load.pk).exists():
-        return ResourceGone()  # and the table with it
+        return LoadFailed("load.resource_deleted")  # and the table with it
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
-    return LoadBroken()
+    return UnexpectedFailure()
 
 
 def is_connection_lost(error: BaseException) -> bool:

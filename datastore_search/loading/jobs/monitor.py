@@ -19,13 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from ... import storage
-from ...exceptions.loads import (
-    DatabaseGone,
-    LoadCancelled,
-    LoadFailed,
-    LoadInterrupted,
-    ResourceGone,
-)
+from ...exceptions.loads import LoadCancelled, LoadFailed
 from ...models import FINISHED, RUNNING, Load, LoadState
 from ..readers.interrupter import Interrupter
 
@@ -136,7 +130,7 @@ class JobMonitor(_Looker):
             heartbeat_at=timezone.now(),
         )
         if not updated:
-            raise self._reason() or LoadInterrupted()
+            raise self._reason() or LoadFailed("load.interrupted")
 
     def report_rows(self, done: int, total: int) -> None:
         """
@@ -184,11 +178,11 @@ class JobMonitor(_Looker):
             Load.objects.filter(pk=self.load.pk).values_list("cancel_requested_at", "state").first()
         )
         if found is None:
-            return ResourceGone()
+            return LoadFailed("load.resource_deleted")
         cancel_requested_at, state = found
         if cancel_requested_at or state == LoadState.CANCELLED:
             return LoadCancelled()
-        return LoadInterrupted() if state == LoadState.FAILED else None
+        return LoadFailed("load.interrupted") if state == LoadState.FAILED else None
 
     @contextmanager
     def watching_with(
@@ -205,7 +199,7 @@ class JobMonitor(_Looker):
             if self._load_lock:
                 self._load_lock.verify()
         except Error:
-            self.failure = self.failure or DatabaseGone()
+            self.failure = self.failure or LoadFailed("load.database_lost")
 
     def _look(self, connection: BaseDatabaseWrapper) -> None:
         self._check_lock()

@@ -21,11 +21,7 @@ from django.db import (
 from django.utils import timezone
 
 from ...conf import conf
-from ...exceptions.loads import (
-    LoadCancelled,
-    NothingToRetry,
-    NotQueued,
-)
+from ...exceptions.loads import LoadCancelled, LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource
 from ..sources.fetching import check_url
 from ..typing.options import LoadOptions
@@ -89,7 +85,8 @@ def create_load(resource: Resource, options: LoadOptions, *, source: str, **valu
     """
     Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``.
 
-    Raises: ``InvalidAddress``, ``NamedUser``: a password is not even kept with a failed load.
+    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not even
+    kept with a failed load.
     """
     if values.get("url"):
         check_url(values["url"])
@@ -125,7 +122,7 @@ def _hand_over(load: Load) -> None:
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
     except Exception:  # backends raise what they like; the load must not wait for ever
         logger.exception("Load %s could not be queued.", load.pk)
-        mark_failed(load, NotQueued())
+        mark_failed(load, LoadFailed("load.not_queued"))
     load.refresh_from_db()
 
 
@@ -133,13 +130,13 @@ def retry(load: Load) -> Load:
     """
     Queue a load once more, as a new one with the same file, address and options.
 
-    Raises: ``NothingToRetry``.
+    Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         mark_interrupted_loads(Load.objects.filter(pk=load.pk))
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:
-            raise NothingToRetry
+            raise LoadFailed("load.not_retryable")
         options = LoadOptions.revived(old.options)
         new = create_load(
             load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
@@ -164,7 +161,7 @@ def cancel(load: Load) -> bool:
     marked = unfinished.update(cancel_requested_at=timezone.now())
     with transaction.atomic(using=router.db_for_write(Load)):
         unfinished.filter(state__in=waiting).update(
-            state=LoadState.CANCELLED, failure=LoadCancelled().kept(), finished_at=timezone.now()
+            state=LoadState.CANCELLED, failure=LoadCancelled().to_json(), finished_at=timezone.now()
         )
     load.refresh_from_db()
     return bool(marked)

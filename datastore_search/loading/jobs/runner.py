@@ -24,11 +24,7 @@ from django.utils import timezone
 
 from ... import storage
 from ...conf import conf
-from ...exceptions.loads import (
-    DatabaseGone,
-    LoadBroken,
-    LoadFailed,
-)
+from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
@@ -66,14 +62,14 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
             raise
         # Before the load was marked as running, or while it was told that it had failed.
         _give_up(load)
-        raise DatabaseGone from error
+        raise LoadFailed("load.database_lost") from error
 
 
 def _give_up(load: Load) -> None:
     """Let a load that could not be begun not wait for ever, if the database listens at all."""
     with suppress(Error):
         if Load.objects.filter(pk=load.pk, state=LoadState.QUEUED, started_at=None).exists():
-            mark_failed(load, DatabaseGone())
+            mark_failed(load, LoadFailed("load.database_lost"))
 
 
 def _run_alone(
@@ -94,7 +90,11 @@ def _run_alone(
     except BaseException as error:
         failure = monitor.failure or translate_error(error, load)
         record_failure(connection, load, failure)
-        if failure is error or isinstance(failure, LoadBroken) or not isinstance(error, Exception):
+        if (
+            failure is error
+            or isinstance(failure, UnexpectedFailure)
+            or not isinstance(error, Exception)
+        ):
             raise
         raise failure from error
     complete_load(load)

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...exceptions.loads import (
-    FieldRetyped,
-    FieldsAdded,
-    FieldsDropped,
-    FieldsEmpty,
-    FieldsMissing,
-    Remark,
-)
+from ...exceptions.loads import LoadFailed
+from ...messages import Notice
 from ...models import Resource
 from ..readers.staging import StagedTable
 from ..typing.inference import Decision
@@ -39,24 +33,24 @@ class FieldChanges:
         """
         Refuse to replace the records when fields would go that nobody has let go.
 
-        Raises: ``FieldsMissing``.
+        Raises: ``LoadFailed`` with ``load.missing_fields``.
         """
         if self.missing and not may_drop:
-            raise FieldsMissing(fields=_listed(self.missing))
+            raise LoadFailed("load.missing_fields", fields=_listed(self.missing))
 
-    def remarks(self, *, replaces: bool) -> list[Remark]:
+    def notices(self, *, replaces: bool) -> list[Notice]:
         """Say what changes; ``replaces`` when the records go with their fields."""
-        remarks: list[Remark] = []
+        notices: list[Notice] = []
         if self.added:
-            remarks.append(FieldsAdded(fields=_listed(self.added)))
+            notices.append(Notice("notice.fields_added", fields=_listed(self.added)))
         if self.missing:
-            kind = FieldsDropped if replaces else FieldsEmpty
-            remarks.append(kind(fields=_listed(self.missing)))
-        remarks += [
-            FieldRetyped(field=each.name, before=each.before, type=each.type)
+            code = "notice.fields_dropped" if replaces else "notice.fields_empty"
+            notices.append(Notice(code, fields=_listed(self.missing)))
+        notices += [
+            Notice("notice.field_retyped", field=each.name, before=each.before, type=each.type)
             for each in self.retyped
         ]
-        return remarks
+        return notices
 
 
 def compare_fields(

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
-from ...exceptions.loads import EmptyKey, KeyFieldMissing, KeyOfTooManyFields, LongKey, RepeatedKey
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow
 from ...models import Resource
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
 from ..typing.inference import Decision
 from ..typing.options import LoadOptions
 from .rows import build_value_expression
@@ -35,13 +36,13 @@ def check_key(key: Sequence[str], names: Collection[str]) -> None:
     """
     Refuse a key that a table cannot have; ``names`` are those of its fields.
 
-    Raises: ``KeyFieldMissing``, ``KeyOfTooManyFields``.
+    Raises: ``LoadFailed`` with ``key.missing_field``, ``key.too_many_fields``.
     """
     for name in key:
         if name not in names:
-            raise KeyFieldMissing(field=name)
+            raise LoadFailed("key.missing_field", field=name)
     if len(key) > _FIELDS_MOST:
-        raise KeyOfTooManyFields(most=_FIELDS_MOST)
+        raise LoadFailed("key.too_many_fields", most=_FIELDS_MOST)
 
 
 def record_key_errors(
@@ -71,7 +72,7 @@ def format_field_names(key: Sequence[str]) -> str:
 
 
 def _note_empty(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
-    fault = kept_literal(EmptyKey().kept())
+    fault = message_literal(BadRow("row.empty_key").to_json())
     for column, name in zip(columns, key, strict=True):
         table.connection.execute(
             f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)}, '', {fault}"
@@ -81,7 +82,7 @@ def _note_empty(table: StagedTable, columns: Sequence[str], key: Sequence[str]) 
 
 def _note_long(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     count = " + ".join(f"strlen({column}) + {_VALUE_EXTRA_BYTES}" for column in columns)
-    before, after = _around(LongKey(count=_PLACE, most=_KEY_BYTES))
+    before, after = _around(BadRow("row.long_key", count=_PLACE, most=_KEY_BYTES))
     table.connection.execute(
         f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(key))},"
         f" {format_key_values(columns)},"
@@ -102,7 +103,7 @@ def _note_repeated(
     values = ", ".join(
         f"{expression} AS {place}" for expression, place in zip(expressions, places, strict=True)
     )
-    before, after = _around(RepeatedKey(line=_PLACE))
+    before, after = _around(BadRow("row.repeated_key", line=_PLACE))
     keyed = (
         f"SELECT line, {format_key_values(columns)} AS shown, {values}"
         f" FROM {STAGED_ROWS} ANTI JOIN {ROW_ERRORS} USING (line)"
@@ -124,7 +125,7 @@ def _comparable(value: str, *, number: bool) -> str:
 _PLACE = "{number}"
 
 
-def _around(fault: EmptyKey | LongKey | RepeatedKey) -> tuple[str, str]:
+def _around(fault: BadRow) -> tuple[str, str]:
     """Give what stands before and after the number in a kept fault, as literals."""
-    before, _place, after = json.dumps(fault.kept(), ensure_ascii=False).partition(f'"{_PLACE}"')
+    before, _place, after = json.dumps(fault.to_json(), ensure_ascii=False).partition(f'"{_PLACE}"')
     return literal(before), literal(after)

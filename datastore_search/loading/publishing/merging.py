@@ -17,22 +17,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from ... import storage
-from ...exceptions.loads import (
-    KeyRepeated,
-    NoKeyToUpdateBy,
-    OtherKey,
-    RecordsMerged,
-    Remark,
-    ResourceChanged,
-    ResourceGone,
-    TakenKey,
-    TooManyFields,
-    TypeKept,
-    UnstorableRecord,
-)
+from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import FieldType
+from ...messages import BadRow, Notice
 from ...models import Field, Load, LoadState, Mode, Resource
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
 from ..typing.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats, parse_field_format
 from ..typing.inference import measure_longest_values
 from ..typing.options import LoadOptions, save_options
@@ -55,30 +44,30 @@ def key_to_merge_by(resource: Resource, options: LoadOptions) -> tuple[str, ...]
     """
     Say by which key the rows are told apart; none where they are only added.
 
-    Raises: ``OtherKey``; ``NoKeyToUpdateBy``.
+    Raises: ``LoadFailed`` with ``key.cannot_change``; ``key.required``.
     """
     key = resolve_key(resource, options)
     if resource.primary_key and list(key) != resource.primary_key:
-        raise OtherKey(fields=format_field_names(resource.primary_key))
+        raise LoadFailed("key.cannot_change", fields=format_field_names(resource.primary_key))
     if options.mode == Mode.UPSERT and not key:
-        raise NoKeyToUpdateBy
+        raise LoadFailed("key.required")
     return key
 
 
 def options_to_merge(
     resource: Resource, table: StagedTable, options: LoadOptions
-) -> tuple[LoadOptions, list[Remark]]:
+) -> tuple[LoadOptions, list[Notice]]:
     """
     Let the fields that the resource has be read as their types, however the file writes them.
 
-    Raises: ``TooManyFields``, ``UnknownType``.
+    Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
     """
     known = {field.name: field.type for field in resource.fields.all()}
     count = len(known.keys() | set(table.names))
     if count > storage.FIELDS_MOST:
-        raise TooManyFields(count=count, most=storage.FIELDS_MOST)
+        raise LoadFailed("file.too_many_fields", count=count, most=storage.FIELDS_MOST)
     types = dict(options.types)
-    remarks: list[Remark] = []
+    notices: list[Notice] = []
     wanted = options.requested_types
     before = resource.current_load.field_formats if resource.current_load else {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
@@ -87,10 +76,10 @@ def options_to_merge(
         said = wanted.get(name) or wanted.get(label)
         chosen = _of_kind(said, known[name]) if said else ""
         if said and not chosen:
-            remarks.append(TypeKept(field=name, type=known[name], chosen=said))
+            notices.append(Notice("notice.type_kept", field=name, type=known[name], chosen=said))
         types.pop(label, None)
         types[name] = chosen or _form_of(table, column, known[name], options, before.get(name)).name
-    return replace(options, types=types), remarks
+    return replace(options, types=types), notices
 
 
 def _of_kind(said: str, kind: str) -> str:
@@ -189,7 +178,7 @@ def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressRe
     try:
         storage.stage_rows(connection, plan.load.pk, _watched(plan, progress))
     except UnstorableRecord as error:
-        raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
+        raise UnstorableRecord(find_line(plan.table, error.row)) from error
 
 
 def _watched(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
@@ -222,12 +211,12 @@ def _locked(plan: LoadPlan) -> Resource:
     """
     Let nobody else write to the resource, and make sure that it is as it was.
 
-    Raises: ``ResourceGone``, ``ResourceChanged``.
+    Raises: ``LoadFailed`` with ``load.resource_deleted``, ``load.resource_changed``.
     """
     found = Resource.objects.select_for_update(no_key=True, of=("self",))
     resource = found.filter(pk=plan.load.resource_id).first()
     if resource is None:
-        raise ResourceGone
+        raise LoadFailed("load.resource_deleted")
     types = {field.name: field.type for field in resource.fields.all()}
     is_same = (
         resource.current_load_id is not None
@@ -235,13 +224,13 @@ def _locked(plan: LoadPlan) -> Resource:
         and (not resource.primary_key or resource.primary_key == list(plan.key))
     )
     if not is_same:
-        raise ResourceChanged
+        raise LoadFailed("load.resource_changed")
     return resource
 
 
 def _target(resource: Resource) -> int:
     if resource.current_load_id is None:
-        raise ResourceChanged
+        raise LoadFailed("load.resource_changed")
     return resource.current_load_id
 
 
@@ -249,7 +238,7 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resou
     """Make faults of the rows to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
-    fault = kept_literal(TakenKey().kept())
+    fault = message_literal(BadRow("row.existing_key").to_json())
     for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
         table.connection.execute(
             f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(plan.key))},"
@@ -272,8 +261,10 @@ def _merge(
     added, changed = _write(connection, plan, resource)
     load.rows = rows if plan.options.mode == Mode.UPSERT else added
     load.field_formats, load.finished_at = plan.forms, timezone.now()
-    merged = RecordsMerged(added=added, changed=changed, same=load.rows - added - changed)
-    load.notices = [*load.notices, merged.kept()]
+    merged = Notice(
+        "notice.records_merged", added=added, changed=changed, same=load.rows - added - changed
+    )
+    load.notices = [*load.notices, merged.to_json()]
     load.save(update_fields=["field_formats", "notices"])
     _count(plan, _target(resource), added)
     save_options(resource, plan.options)
@@ -304,7 +295,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
         with transaction.atomic(using=connection.alias):
             storage.set_key(connection, _target(resource), plan.key)
     except IntegrityError as error:
-        raise KeyRepeated(fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
     Resource.objects.filter(pk=resource.pk).update(primary_key=list(plan.key))
 
 
@@ -321,7 +312,7 @@ def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) 
         changed = storage.change_records(connection, load_id, target, plan.key)
         added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
-        raise KeyRepeated(fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
     return added, changed
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from ...exceptions.loads import KeyForgotten, Remark, ResourceGone
+from ...exceptions.loads import LoadFailed
+from ...messages import Notice
 from ...models import Load, Mode, Resource
 from ..readers.staging import StagedTable
 from ..typing.inference import Decision, collect_type_notices, decide_formats
@@ -80,7 +81,7 @@ def _resource(load: Load) -> Resource:
     """Read the resource as it is now, which may not be what the caller has read."""
     found = Resource.objects.filter(pk=load.resource_id).select_related("current_load").first()
     if found is None:
-        raise ResourceGone
+        raise LoadFailed("load.resource_deleted")
     return found
 
 
@@ -95,15 +96,15 @@ def _plan_to_replace(
     Raises: ``LoadFailed``.
     """
     key = resolve_key(resource, options)
-    forgotten: list[Remark] = []
+    forgotten: list[Notice] = []
     gone = [name for name in key if name not in table.names]
     if options.key is None and gone:
-        key, forgotten = (), [KeyForgotten(fields=format_field_names(gone))]
+        key, forgotten = (), [Notice("notice.key_dropped", fields=format_field_names(gone))]
     check_key(key, table.names)
     decisions = decide_formats(table, options, explain=explain)
-    changed = compare_fields(resource, table, decisions).remarks(replaces=True)
-    remarks = _remarks(table, options, decisions, [*changed, *forgotten])
-    return LoadPlan(load, table, options, decisions, key, remarks)
+    changed = compare_fields(resource, table, decisions).notices(replaces=True)
+    notices = _notices(table, options, decisions, [*changed, *forgotten])
+    return LoadPlan(load, table, options, decisions, key, notices)
 
 
 def _plan_to_merge(
@@ -118,13 +119,13 @@ def _plan_to_merge(
     check_key(key, table.names)
     merging, kept = options_to_merge(resource, table, options)
     decisions = decide_formats(table, merging, explain=explain)
-    changed = compare_fields(resource, table, decisions).remarks(replaces=False)
-    remarks = _remarks(table, options, decisions, [*kept, *changed])
-    return LoadPlan(load, table, options, decisions, key, remarks)
+    changed = compare_fields(resource, table, decisions).notices(replaces=False)
+    notices = _notices(table, options, decisions, [*kept, *changed])
+    return LoadPlan(load, table, options, decisions, key, notices)
 
 
-def _remarks(
-    table: StagedTable, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Remark]
-) -> tuple[Remark, ...]:
+def _notices(
+    table: StagedTable, options: LoadOptions, decisions: tuple[Decision, ...], others: list[Notice]
+) -> tuple[Notice, ...]:
     """Gather what people should know: of the file, of its types, of what changes."""
-    return (*table.remarks, *collect_type_notices(table, options, decisions), *others)
+    return (*table.notices, *collect_type_notices(table, options, decisions), *others)

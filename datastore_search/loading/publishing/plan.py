@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...exceptions.loads import Remark
+from ...messages import Notice
 from ...models import Load
 from ..readers.staging import StagedTable
 from ..typing.inference import Decision
@@ -16,7 +16,7 @@ class LoadPlan:
     """
     A load, its file and what was decided about it.
 
-    ``key`` names the fields that no two records share; ``remarks`` is what people should know.
+    ``key`` names the fields that no two records share; ``notices`` is what people should know.
     """
 
     load: Load
@@ -24,7 +24,7 @@ class LoadPlan:
     options: LoadOptions
     decisions: tuple[Decision, ...]
     key: tuple[str, ...]
-    remarks: tuple[Remark, ...]
+    notices: tuple[Notice, ...]
 
     @property
     def types(self) -> dict[str, str]:

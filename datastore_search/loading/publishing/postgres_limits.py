@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NoReturn
 
-from ...exceptions.loads import BadRow, LongNumber, RefusedByDatabase
 from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
+from ...messages import BadRow
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
 from ..typing.inference import Decision
 
 #: What may make PostgreSQL refuse JSON that DuckDB takes, or write it out at great length.
@@ -46,14 +46,14 @@ def _note_nulls(table: StagedTable, names: Mapping[str, str]) -> None:
         if count:
             table.connection.execute(
                 f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)},"
-                f" replace({column}[:100], chr(0), '�'), {_KEPT[RefusedByDatabase]}"
+                f" replace({column}[:100], chr(0), '�'), {_KEPT['row.unstorable']}"
                 f" FROM {STAGED_ROWS} WHERE contains({column}, chr(0))"
             )
 
 
-_KEPT: Mapping[type[BadRow], str] = {
-    RefusedByDatabase: kept_literal(RefusedByDatabase().kept()),
-    LongNumber: kept_literal(LongNumber(most=MAX_NUMBER_DIGITS).kept()),
+_KEPT: Mapping[str, str] = {
+    "row.unstorable": message_literal(BadRow("row.unstorable").to_json()),
+    "row.long_number": message_literal(BadRow("row.long_number", most=MAX_NUMBER_DIGITS).to_json()),
 }
 
 
@@ -79,7 +79,7 @@ def _note_nested(table: StagedTable, column: str, name: str, kind: FieldType) ->
                 )
 
 
-def _fault_of(text: str, *, constants: bool) -> type[BadRow] | None:
+def _fault_of(text: str, *, constants: bool) -> str | None:
     """
     Tell what is wrong with a JSON text, if anything is.
 
@@ -89,9 +89,9 @@ def _fault_of(text: str, *, constants: bool) -> type[BadRow] | None:
     try:
         document(json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=read))
     except TooManyDigits:
-        return LongNumber
+        return "row.long_number"
     except (NotOfType, ValueError, ArithmeticError, RecursionError):
-        return RefusedByDatabase
+        return "row.unstorable"
     return None
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...exceptions.loads import BadRow, BadRows, LoadFailed, Remark
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow, Message, Notice
 from ...models import Load, Resource
 from ..readers import open_table
 from ..readers.interrupter import Interrupter
@@ -38,7 +39,7 @@ class PreviewedField:
     label: str
     form: str
     chosen: bool
-    reason: Remark | None
+    reason: Message | None
     values: tuple[str, ...]
 
 
@@ -67,7 +68,7 @@ class Preview:
     total: int
     faulty: int
     faults: tuple[PreviewedRowError, ...]
-    remarks: tuple[Remark, ...]
+    notices: tuple[Notice, ...]
     changes: FieldChanges
     refusal: LoadFailed | None
 
@@ -114,7 +115,7 @@ def _previewed(
             total=table.count_rows(),
             faulty=table.count_bad_rows(),
             faults=_first_faults(table),
-            remarks=(*table.remarks, *collect_type_notices(table, wanted, decisions)),
+            notices=(*table.notices, *collect_type_notices(table, wanted, decisions)),
             changes=compare_fields(resource, table, decisions),
             refusal=None,
         )
@@ -131,7 +132,8 @@ def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFai
     if not (found.faulty and refuses(options)):
         return None
     first = found.faults[0]
-    return BadRows(
+    return LoadFailed(
+        "load.bad_rows",
         count=found.faulty,
         line=first.line,
         field=first.field or "–",
@@ -181,6 +183,6 @@ def _first_faults(table: StagedTable) -> tuple[PreviewedRowError, ...]:
         f" LIMIT {_FAULTS_SHOWN}"
     ).fetchall()
     return tuple(
-        PreviewedRowError(line, field, value, BadRow.revived(json.loads(kept)))
+        PreviewedRowError(line, field, value, BadRow.from_json(json.loads(kept)))
         for line, field, value, kept in found
     )

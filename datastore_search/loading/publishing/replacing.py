@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from ... import storage
 from ...conf import conf
-from ...exceptions.loads import KeyRepeated, ResourceGone, UnstorableRecord
+from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import as_json
 from ...models import Field, LoadState, Resource
 from ..typing.inference import measure_longest_values
@@ -91,7 +91,7 @@ def _copy(
             streams=streams,
         )
     except UnstorableRecord as error:
-        raise UnstorableRecord(row=find_line(plan.table, error.values["row"])) from error
+        raise UnstorableRecord(find_line(plan.table, error.row)) from error
 
 
 def _watched(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator[list[str]]:
@@ -110,7 +110,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
         with storage.working(connection, plan.load.pk):
             storage.set_key(connection, plan.load.pk, plan.key)
     except IntegrityError as error:
-        raise KeyRepeated(fields=format_field_names(plan.key)) from error
+        raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
 
 
 def _common(
@@ -136,7 +136,7 @@ def _publish(
     with storage.working(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
-            raise ResourceGone
+            raise LoadFailed("load.resource_deleted")
         _describe(resource, plan, indexes)
         resource.current_load = load
         resource.primary_key = list(plan.key)

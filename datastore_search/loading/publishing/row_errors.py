@@ -11,7 +11,8 @@ from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from ...exceptions.loads import BadRow, BadRows, Remark, ReportCut, RowsLeftOut
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow, Notice
 from ...models import Load, RowError
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.options import BadRowsChoice, LoadOptions
@@ -33,7 +34,7 @@ def save_row_errors(plan: LoadPlan) -> None:
     """
     load, table = plan.load, plan.table
     load.row_error_count = table.count_bad_rows()
-    load.notices = [remark.kept() for remark in (*plan.remarks, *_remarks(plan))]
+    load.notices = [notice.to_json() for notice in (*plan.notices, *_notices(plan))]
     load.save(update_fields=["row_error_count", "notices"])
     if not load.row_error_count:
         return
@@ -53,15 +54,15 @@ def save_row_errors(plan: LoadPlan) -> None:
         )
 
 
-def _remarks(plan: LoadPlan) -> list[Remark]:
+def _notices(plan: LoadPlan) -> list[Notice]:
     """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
-    remarks: list[Remark] = []
+    notices: list[Notice] = []
     if plan.load.row_error_count and not refuses(plan.options):
-        remarks.append(RowsLeftOut(count=plan.load.row_error_count))
+        notices.append(Notice("notice.rows_left_out", count=plan.load.row_error_count))
     count = plan.table.count_row_errors()
     if count > _LISTED:
-        remarks.append(ReportCut(listed=_LISTED, count=count))
-    return remarks
+        notices.append(Notice("notice.report_cut", listed=_LISTED, count=count))
+    return notices
 
 
 def refuses(options: LoadOptions) -> bool:
@@ -73,16 +74,17 @@ def raise_row_errors(load: Load) -> None:
     """
     Refuse the file for its bad rows, if it has any.
 
-    Raises: ``BadRows``.
+    Raises: ``LoadFailed`` with ``load.bad_rows``.
     """
     first = load.row_errors.first()
     if first is not None:
-        raise BadRows(
+        raise LoadFailed(
+            "load.bad_rows",
             count=load.row_error_count,
             line=first.line,
             field=first.field or "–",
             value=first.value,
-            reason=BadRow.revived(first.message),
+            reason=BadRow.from_json(first.message),
         )
 
 

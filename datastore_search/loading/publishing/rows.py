@@ -36,11 +36,11 @@ def build_value_expression(column: str, form: FieldFormat) -> str:
     )
 
 
-def find_line(table: StagedTable, row: object) -> object:
+def find_line(table: StagedTable, row: int | str) -> int | str:
     """Find the line of the file that a row is, given its number among the rows from 1."""
     if not isinstance(row, int):
         return row
     found = table.connection.execute(
         f"SELECT line FROM {STAGED_ROWS} LIMIT 1 OFFSET {row - 1}"
     ).fetchone()
-    return found[0] if found else row
+    return int(found[0]) if found else row

@@ -51,11 +51,11 @@ def _answer(asked: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
             table = read_file(Path(asked["path"]), options, place, name=asked["name"])
         return {"table": _described(table)}
     except LoadFailed as failure:
-        return {"failure": failure.kept()}
+        return {"failure": failure.to_json()}
     except BaseException as error:  # noqa: BLE001 - the parent is to know, whatever it is
         shortage = limits.refusal if is_too_large(error) else shortage_of_machine(error)
         if shortage:
-            return {"failure": shortage.kept()}
+            return {"failure": shortage.to_json()}
         return {"error": traceback.format_exc()}
 
 
@@ -64,7 +64,7 @@ def _described(table: StagedTable) -> dict[str, Any]:
         "names": table.names,
         "labels": table.labels,
         "declared_types": table.declared_types,
-        "remarks": [remark.kept() for remark in table.remarks],
+        "notices": [notice.to_json() for notice in table.notices],
     }
 
 

@@ -18,16 +18,8 @@ from pathlib import Path
 
 import duckdb
 
-from ...exceptions.loads import (
-    BadRow,
-    EmptyColumns,
-    LinesAbove,
-    NoMemory,
-    RaggedRow,
-    Remark,
-    TooManyFields,
-    UnknownDialect,
-)
+from ...exceptions.loads import LoadFailed, UnknownDialect
+from ...messages import BadRow, Notice
 from ...table_limits import FIELDS_MOST
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, rows
@@ -59,7 +51,7 @@ def read_delimited(path: Path, options: ReadOptions, place: StagingArea) -> Stag
     layout = find_layout(text.path, options)
     width = len(layout.header)
     if width > FIELDS_MOST:
-        raise TooManyFields(count=width, most=FIELDS_MOST)
+        raise LoadFailed("file.too_many_fields", count=width, most=FIELDS_MOST)
     place.prepare_width(width)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = place.folder / "source"
@@ -69,22 +61,22 @@ def read_delimited(path: Path, options: ReadOptions, place: StagingArea) -> Stag
             _stage_row_by_row(source, layout, place)
         width = _without_empty_columns(layout.header, place)
     except duckdb.OutOfMemoryException as error:
-        raise NoMemory from error
+        raise LoadFailed("load.out_of_memory") from error
     header = tuple(cell.strip() for cell in layout.header[:width])
     return StagedTable(
         staging_area=place,
         names=unique_names(header),
         labels=header,
         declared_types=(None,) * width,
-        remarks=(*text.remarks, *_remarks(layout, width)),
+        notices=(*text.notices, *_notices(layout, width)),
     )
 
 
-def _remarks(layout: Layout, width: int) -> Iterator[Remark]:
+def _notices(layout: Layout, width: int) -> Iterator[Notice]:
     if layout.titled:
-        yield LinesAbove(line=layout.line)
+        yield Notice("notice.lines_above_header", line=layout.line)
     if width < len(layout.header):
-        yield EmptyColumns(count=len(layout.header) - width)
+        yield Notice("notice.empty_columns", count=len(layout.header) - width)
 
 
 # As it is -----------------------------------------------------------------------------------------
@@ -239,7 +231,7 @@ def _stage_row_by_row(path: Path, layout: Layout, place: StagingArea) -> None:
 
 def _written(fault: BadRow) -> bytes:
     """Write what is wrong with a row as a cell of CSV."""
-    return b'"%b"' % json.dumps(fault.kept(), ensure_ascii=False).replace('"', '""').encode()
+    return b'"%b"' % json.dumps(fault.to_json(), ensure_ascii=False).replace('"', '""').encode()
 
 
 class _Copy:
@@ -292,7 +284,7 @@ class _Copy:
         """Note that a row has too many cells or too few; there may be millions of such rows."""
         written = self._ragged.get(row.cells)
         if written is None:
-            written = _written(RaggedRow(cells=row.cells, header=self._width))
+            written = _written(BadRow("row.cell_count", cells=row.cells, header=self._width))
             if len(self._ragged) < _WIDTHS_KEPT:
                 self._ragged[row.cells] = written
         self._note_written(row, written)

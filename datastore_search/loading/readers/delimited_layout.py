@@ -17,7 +17,7 @@ from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
-from ...exceptions.loads import EmptyFile, NothingBelow, UnknownDialect, UnusableDelimiter
+from ...exceptions.loads import LoadFailed, UnknownDialect
 from .delimited_rows import Dialect, Place, Row, below, rows
 from .options import ReadOptions
 
@@ -71,7 +71,8 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     """
     Find out how a file in UTF-8 is laid out, as far as the options leave it open.
 
-    Raises: ``EmptyFile``, ``UnknownDialect``, ``UnusableDelimiter``, ``NothingBelow``.
+    Raises: ``LoadFailed`` with ``file.empty``, ``UnknownDialect``, ``option.invalid_delimiter``,
+    ``file.nothing_below_skipped``.
     """
     sample = _Sample.of(path, options)
     readings = [
@@ -80,8 +81,10 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     if readings:
         return max(readings, key=lambda reading: reading.merit).layout()
     if not sample.start.offset:
-        raise EmptyFile if sample.whole and not sample.text.strip() else UnknownDialect
-    raise NothingBelow(count=options.skip or 1)
+        raise (
+            LoadFailed("file.empty") if sample.whole and not sample.text.strip() else UnknownDialect
+        )
+    raise LoadFailed("file.nothing_below_skipped", count=options.skip or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +131,11 @@ def _usable(delimiter: str) -> str:
     """
     Read a chosen delimiter: itself, or the word for it.
 
-    Raises: ``UnusableDelimiter``.
+    Raises: ``LoadFailed`` with ``option.invalid_delimiter``.
     """
     found = _WORDS.get(delimiter.strip().lower(), delimiter)
     if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _DELIMITER_BYTES_MOST:
-        raise UnusableDelimiter(delimiter=delimiter)
+        raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)
     return found
 
 

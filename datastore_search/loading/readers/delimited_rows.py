@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
-from ...exceptions.loads import BadRow, LongRow, OpenQuote, StrayQuote, UnknownDialect
+from ...exceptions.loads import UnknownDialect
+from ...messages import BadRow
 from .row_writer import ROW_BYTES_MOST
 
 _BLOCK_BYTES = 2**20
@@ -153,7 +154,7 @@ def rows(
         opened = yield from _rows(file, dialect, place, with_blank=with_blank)
         if opened is None or not whole:
             return
-        yield Row(opened.line - 1, b"", 0, OpenQuote())
+        yield Row(opened.line - 1, b"", 0, BadRow("row.open_quote"))
         place = opened
     raise UnknownDialect
 
@@ -219,9 +220,9 @@ class _QuotedRow:
     def found(self) -> Row:
         """Give the row, once it has ended."""
         if self._bytes >= ROW_BYTES_MOST:
-            return Row(self._line, b"", 0, LongRow(most=ROW_BYTES_MOST // 2**20))
+            return Row(self._line, b"", 0, BadRow("row.too_long", most=ROW_BYTES_MOST // 2**20))
         if self._state is _State.STRAY:
-            return Row(self._line, b"", 0, StrayQuote())
+            return Row(self._line, b"", 0, BadRow("row.stray_quote"))
         return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
 
     def _read(self, text: bytes) -> None:

@@ -16,16 +16,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ...exceptions.loads import (
-    BinaryFile,
-    BrokenUtf8,
-    EmptyFile,
-    GuessedEncoding,
-    OtherEncoding,
-    Remark,
-    UnknownEncoding,
-    UnknownEncodingName,
-)
+from ...exceptions.loads import LoadFailed
+from ...messages import Notice
 from .options import ReadOptions
 from .staging import StagingArea
 
@@ -63,46 +55,51 @@ class Text:
     """A text file in UTF-8 without a mark, and what is to be said of it."""
 
     path: Path
-    remarks: tuple[Remark, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def as_utf8(path: Path, options: ReadOptions, place: StagingArea) -> Text:
     """
     Give a file in UTF-8: itself, or a copy in the stage's folder.
 
-    Raises: ``EmptyFile``, ``BinaryFile``, ``BrokenUtf8``, ``UnknownEncoding``; where the encoding
-    is chosen, ``UnknownEncodingName`` and ``OtherEncoding``.
+    Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
+    ``file.unknown_encoding``; where the encoding is chosen, ``option.unknown_encoding`` and
+    ``file.wrong_encoding``.
     """
     with path.open("rb") as file:
         start = file.read(_BLOCK_BYTES)
     if not start.strip():
-        raise EmptyFile
+        raise LoadFailed("file.empty")
     if options.encoding:
         chosen = _codec(options.encoding)
-        return Text(_decoded(path, chosen, place, OtherEncoding(encoding=options.encoding)))
+        return Text(
+            _decoded(
+                path, chosen, place, LoadFailed("file.wrong_encoding", encoding=options.encoding)
+            )
+        )
     if told := _told(start):
-        return Text(_decoded(path, told, place, UnknownEncoding()))
+        return Text(_decoded(path, told, place, LoadFailed("file.unknown_encoding")))
     line = _line_not_utf8(path)
     if line is None:
         return Text(path)
     guess = _guessed(_sample(path), line)
-    copy = _decoded(path, guess, place, UnknownEncoding())
-    return Text(copy, (GuessedEncoding(encoding=_windows_name(guess)),))
+    copy = _decoded(path, guess, place, LoadFailed("file.unknown_encoding"))
+    return Text(copy, (Notice("notice.encoding_guessed", encoding=_windows_name(guess)),))
 
 
 def _codec(name: str) -> str:
     """
     Look an encoding up by its name.
 
-    Raises: ``UnknownEncodingName``.
+    Raises: ``LoadFailed`` with ``option.unknown_encoding``.
     """
     try:
         found = codecs.lookup(name.strip()).name
         "".encode(found)  # codecs that make bytes of bytes are refused here
     except (LookupError, ValueError) as error:
-        raise UnknownEncodingName(encoding=name) from error
+        raise LoadFailed("option.unknown_encoding", encoding=name) from error
     if found in _NO_FILES:
-        raise UnknownEncodingName(encoding=name)
+        raise LoadFailed("option.unknown_encoding", encoding=name)
     return found
 
 
@@ -113,7 +110,7 @@ def _told(start: bytes) -> str | None:
     """
     Name the encoding that the start of a file gives away, or None.
 
-    Raises: ``BinaryFile``.
+    Raises: ``LoadFailed`` with ``file.binary``.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if start.startswith(mark):
@@ -123,7 +120,7 @@ def _told(start: bytes) -> str | None:
     for encoding, first in (("utf-16-le", 1), ("utf-16-be", 0)):
         if _is_utf16(start, encoding, first):
             return encoding
-    raise BinaryFile
+    raise LoadFailed("file.binary")
 
 
 def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
@@ -139,12 +136,12 @@ def _line_not_utf8(path: Path) -> int | None:
     """
     Read a whole file to see whether it is UTF-8, and give the first line that is not.
 
-    Raises: ``BinaryFile`` when there is a NUL in it.
+    Raises: ``LoadFailed`` with ``file.binary`` when there is a NUL in it.
     """
     decoder, line, found = codecs.getincrementaldecoder(_UTF8)(), 1, None
     for block in chain(_blocks(path), [b""]):
         if b"\0" in block:
-            raise BinaryFile
+            raise LoadFailed("file.binary")
         if found is None:
             try:
                 decoder.decode(block, final=not block)
@@ -169,17 +166,17 @@ def _guessed(sample: bytes, line: int) -> str:
     """
     Guess the encoding of what is not UTF-8, from the given line on.
 
-    Raises: ``BinaryFile``, ``BrokenUtf8``, ``UnknownEncoding``.
+    Raises: ``LoadFailed`` with ``file.binary``, ``file.damaged_utf8``, ``file.unknown_encoding``.
     """
     import chardet  # noqa: PLC0415 - a fourth of what the process that reads has to import
 
     if _CONTROLS.search(sample.decode("latin-1")):
-        raise BinaryFile
+        raise LoadFailed("file.binary")
     if _is_mostly_utf8(sample):
-        raise BrokenUtf8(line=line)
+        raise LoadFailed("file.damaged_utf8", line=line)
     found = chardet.detect(sample, include_encodings=_LEGACY)["encoding"]
     if found is None:
-        raise UnknownEncoding
+        raise LoadFailed("file.unknown_encoding")
     guess = codecs.lookup(found).name
     is_odd = _TWO_SCRIPTS.search(sample.decode(guess, errors="replace"))
     return _VIETNAMESE if is_odd and _is_vietnamese(sample) else guess
@@ -233,19 +230,20 @@ def _decoded(path: Path, encoding: str, place: StagingArea, failure: Exception) 
     """
     Write a copy in UTF-8, without marks at its start.
 
-    Raises: ``BinaryFile``, and the failure given where the file is not in the encoding.
+    Raises: ``LoadFailed`` with ``file.binary``, and the failure given where the file is not in the
+    encoding.
     """
     copy = place.folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
             for text in _texts(path, encoding):
                 if "\0" in text:
-                    raise BinaryFile
+                    raise LoadFailed("file.binary")
                 target.write(text)
     except UnicodeError as error:
         raise failure from error
     if not copy.stat().st_size:
-        raise EmptyFile
+        raise LoadFailed("file.empty")
     return copy
 
 

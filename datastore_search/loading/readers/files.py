@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..sources.archives import Unpacked, unpacked
 from .formats import reader_of
-from .headers import labels_of, remarks_on
+from .headers import labels_of, notices_on
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
 
@@ -25,6 +25,6 @@ def read_file(
     """
     file = unpacked(Unpacked(path, name or path.name), options, place)
     table = reader_of(file.path, file.name)(file.path, options, place)
-    said = remarks_on(table.labels, table.names)
+    said = notices_on(table.labels, table.names)
     labels = labels_of(table.labels)
-    return replace(table, labels=labels, remarks=(*table.remarks, *said))
+    return replace(table, labels=labels, notices=(*table.notices, *said))

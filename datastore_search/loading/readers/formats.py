@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ...exceptions.loads import OtherFormat
+from ...exceptions.loads import LoadFailed
 from ..sources.archives import is_workbook
 from .delimited import read_delimited
 from .json import read_geojson, read_json, read_ndjson
@@ -55,7 +55,8 @@ def reader_of(path: Path, name: str) -> Reader:
 
     What is nothing else is taken for delimited cells.
 
-    Raises: ``OtherFormat``; ``LoadFailed`` where the file is a zip that cannot be read.
+    Raises: ``LoadFailed`` with ``file.unsupported_format``; ``LoadFailed`` where the file is a zip
+    that cannot be read.
     """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
@@ -64,7 +65,7 @@ def reader_of(path: Path, name: str) -> Reader:
             return reader
     for mark, called in _OTHERS:
         if start.startswith(mark):
-            raise OtherFormat(format=called)
+            raise LoadFailed("file.unsupported_format", format=called)
     if is_workbook(path):
         return read_sheet
     return _reader_of_text(_text(start), name.lower())
@@ -74,12 +75,12 @@ def _reader_of_text(text: str, name: str) -> Reader:
     """
     Find the function that reads a text.
 
-    Raises: ``OtherFormat``.
+    Raises: ``LoadFailed`` with ``file.unsupported_format``.
     """
     if _PAGE.match(text):
-        raise OtherFormat(format="HTML")
+        raise LoadFailed("file.unsupported_format", format="HTML")
     if _MARKUP.match(text):
-        raise OtherFormat(format="XML")
+        raise LoadFailed("file.unsupported_format", format="XML")
     if not (_OBJECTS.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_NAMES))):
         return read_delimited
     if name.endswith(_LINES_NAMES):

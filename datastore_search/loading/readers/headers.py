@@ -6,14 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from ...exceptions.loads import (
-    NamesMissing,
-    NamesRepeated,
-    NamesShortened,
-    NamesTaken,
-    NamesTidied,
-    Remark,
-)
+from ...messages import Notice
 
 #: Characters of a name at most.
 NAME_LETTERS_MOST = 200
@@ -55,36 +48,42 @@ def labels_of(header: Sequence[str]) -> tuple[str, ...]:
     return tuple(_UNKEPT.sub("�", label)[:_LABEL_LETTERS_MOST] for label in header)
 
 
-def remarks_on(header: Sequence[str], names: Sequence[str]) -> tuple[Remark, ...]:
-    """Say what was changed to make names of a header: one remark of each kind."""
-    found: dict[type[Remark], list[str]] = {}
+def notices_on(header: Sequence[str], names: Sequence[str]) -> tuple[Notice, ...]:
+    """Say what was changed to make names of a header: one notice of each kind."""
+    found: dict[str, list[str]] = {}
     for label, name in zip(header, names, strict=True):
-        for kind in _changes(label, name):
-            found.setdefault(kind, []).append(name)
+        for code in _changes(label, name):
+            found.setdefault(code, []).append(name)
     return tuple(
-        kind(fields=_listed(found[kind]), most=NAME_LETTERS_MOST)
-        if kind is NamesShortened
-        else kind(fields=_listed(found[kind]))
-        for kind in _KINDS
-        if kind in found
+        Notice(code, fields=_listed(found[code]), most=NAME_LETTERS_MOST)
+        if code == "notice.names_shortened"
+        else Notice(code, fields=_listed(found[code]))
+        for code in _CODES
+        if code in found
     )
 
 
-_KINDS = (NamesMissing, NamesTidied, NamesShortened, NamesRepeated, NamesTaken)
+_CODES = (
+    "notice.names_missing",
+    "notice.names_tidied",
+    "notice.names_shortened",
+    "notice.names_repeated",
+    "notice.names_reserved",
+)
 
 
-def _changes(label: str, name: str) -> list[type[Remark]]:
+def _changes(label: str, name: str) -> list[str]:
     tidied = _tidied(label)
     if not tidied:
-        return [NamesMissing]
+        return ["notice.names_missing"]
     shortened = _shortened(tidied)
-    changes: list[type[Remark]] = []
+    changes: list[str] = []
     if tidied != unicodedata.normalize("NFC", label).strip(" "):
-        changes.append(NamesTidied)
+        changes.append("notice.names_tidied")
     if shortened != tidied:
-        changes.append(NamesShortened)
+        changes.append("notice.names_shortened")
     if name != shortened:
-        changes.append(NamesTaken if shortened == _TAKEN else NamesRepeated)
+        changes.append("notice.names_reserved" if shortened == _TAKEN else "notice.names_repeated")
     return changes
 
 

@@ -12,19 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...exceptions.loads import (
-    EmptyFile,
-    ListWithin,
-    LongRow,
-    NestedTooDeep,
-    NoList,
-    NotJson,
-    Remark,
-    RepeatedMember,
-    SeveralLists,
-    TooDeep,
-    UnknownEncoding,
-)
+from ...exceptions.loads import LoadFailed, NestedTooDeep
+from ...messages import BadRow, Notice
 from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .json_records import BadElement, Filling
 from .options import ReadOptions
@@ -54,10 +43,10 @@ def read_json(path: Path, options: ReadOptions, place: StagingArea) -> StagedTab
     if _is_of_lines(path, encoding, parser):
         return read_ndjson(path, options, place)
     way = _way_to_list(path, encoding, parser)
-    remarks = [ListWithin(path=".".join(way))] if way and way != _FEATURES else []
+    notices = [Notice("notice.nested_list", path=".".join(way))] if way and way != _FEATURES else []
     with Document(path, encoding, parser) as document, Rows(place) as rows:
         filling = Filling(place, rows, options.nulls)
-        return _table(filling, parser, enumerate(_within(document, way), start=1), remarks)
+        return _table(filling, parser, enumerate(_within(document, way), start=1), notices)
 
 
 def read_geojson(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
@@ -88,12 +77,12 @@ def _encoding(path: Path, options: ReadOptions) -> str:
     """
     Find the encoding: a choice, a mark, or where the NULs are (JSON begins with ASCII).
 
-    Raises: ``EmptyFile``.
+    Raises: ``LoadFailed`` with ``file.empty``.
     """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
     if not start.strip():
-        raise EmptyFile
+        raise LoadFailed("file.empty")
     found = json.detect_encoding(start)
     return options.encoding if found == "utf-8" and options.encoding else found
 
@@ -110,7 +99,7 @@ def _is_of_lines(path: Path, encoding: str, parser: Parser) -> bool:
     except (json.JSONDecodeError, NestedTooDeep):
         return False
     except UnicodeError as error:
-        raise UnknownEncoding from error
+        raise LoadFailed("file.unknown_encoding") from error
     finally:
         parser.take_repeated()
 
@@ -127,7 +116,8 @@ def _way_to_list(path: Path, encoding: str, parser: Parser) -> tuple[str, ...]:
     """
     Find the list of records within objects: the one of a usual name, or the only one.
 
-    Raises: ``NoList``, ``SeveralLists``, and what ``Document`` raises.
+    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
+    raises.
     """
     with Document(path, encoding, parser) as document:
         if document.next() == "[":
@@ -135,7 +125,7 @@ def _way_to_list(path: Path, encoding: str, parser: Parser) -> tuple[str, ...]:
         if document.next() != "{":
             document.value()
             document.end()
-            raise NoList
+            raise LoadFailed("json.no_list")
         ways = []
         for way in _ways(document, ()):
             if way[-1] in _LIST_NAMES:
@@ -143,9 +133,9 @@ def _way_to_list(path: Path, encoding: str, parser: Parser) -> tuple[str, ...]:
             ways.append(way)
         document.end()
     if len(ways) > 1:
-        raise SeveralLists(paths=", ".join(".".join(way) for way in ways))
+        raise LoadFailed("json.several_lists", paths=", ".join(".".join(way) for way in ways))
     if not ways:
-        raise NoList
+        raise LoadFailed("json.no_list")
     return ways[0]
 
 
@@ -187,7 +177,7 @@ def _lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any
         while line := file.readline(VALUE_LETTERS_MOST):
             number += 1
             if not line.endswith("\n") and _passes_over_line(file):
-                yield number, BadElement(LongRow(most=VALUE_LETTERS_MOST // 2**20))
+                yield number, BadElement(BadRow("row.too_long", most=VALUE_LETTERS_MOST // 2**20))
             elif line := line.strip():
                 yield number, _value(line, parser)
 
@@ -211,16 +201,16 @@ def _value(line: str, parser: Parser) -> Any:
     try:
         return parser.value_of(line)
     except json.JSONDecodeError:
-        return BadElement(NotJson(), line)
+        return BadElement(BadRow("row.not_json"), line)
     except NestedTooDeep:
-        return BadElement(TooDeep(most=DEPTH_MOST), line)
+        return BadElement(BadRow("row.too_deep", most=DEPTH_MOST), line)
 
 
 def _table(
     filling: Filling,
     parser: Parser,
     elements: Iterable[tuple[int, Any]],
-    remarks: Sequence[Remark] = (),
+    notices: Sequence[Notice] = (),
 ) -> StagedTable:
     try:
         for line, element in elements:
@@ -228,9 +218,9 @@ def _table(
             if isinstance(element, BadElement):
                 filling.refuse(line, element)
             elif repeated is not None:
-                filling.refuse(line, BadElement(RepeatedMember(member=repeated)))
+                filling.refuse(line, BadElement(BadRow("row.repeated_member", member=repeated)))
             else:
                 filling.add(line, element)
     except UnicodeError as error:
-        raise UnknownEncoding from error
-    return filling.table(remarks)
+        raise LoadFailed("file.unknown_encoding") from error
+    return filling.table(notices)

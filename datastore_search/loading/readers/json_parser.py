@@ -13,13 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ...exceptions.loads import (
-    BrokenJson,
-    JsonBrokenOff,
-    LongValue,
-    NestedTooDeep,
-    UnknownEncoding,
-)
+from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...field_types import as_json
 
 _BLOCK_LETTERS = 2**20
@@ -102,8 +96,9 @@ class Document:
     """
     A JSON file and how far it has been read.
 
-    Every method raises ``BrokenJson``, ``JsonBrokenOff``, ``LongValue``, ``NestedTooDeep`` or
-    ``UnknownEncoding`` when what follows cannot be read.
+    Every method raises ``NestedTooDeep``, or ``LoadFailed`` with ``json.invalid``,
+    ``json.truncated``, ``json.long_value`` or ``file.unknown_encoding``, when what follows cannot
+    be read.
     """
 
     def __init__(self, path: Path, encoding: str, parser: Parser) -> None:
@@ -159,7 +154,9 @@ class Document:
                     self._at = end
                     return value
             if len(self._text) - self._at > VALUE_LETTERS_MOST:
-                raise LongValue(most=VALUE_LETTERS_MOST // 2**20, line=self._line)
+                raise LoadFailed(
+                    "json.long_value", most=VALUE_LETTERS_MOST // 2**20, line=self._line
+                )
             self._fill()
 
     def skip(self) -> None:
@@ -208,7 +205,7 @@ class Document:
         try:
             block = self._file.read(max(_BLOCK_LETTERS, len(rest)))
         except UnicodeError as error:
-            raise UnknownEncoding from error
+            raise LoadFailed("file.unknown_encoding") from error
         self._ended = not block
         self._text, self._at = rest + block, 0
 
@@ -226,13 +223,11 @@ class Document:
         cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _CUT_LETTERS
         return not cut
 
-    def _broken(
-        self, where: int, error: json.JSONDecodeError | None = None
-    ) -> BrokenJson | JsonBrokenOff:
+    def _broken(self, where: int, error: json.JSONDecodeError | None = None) -> LoadFailed:
         if where >= len(self._text) or (error and error.msg.startswith("Unterminated")):
-            return JsonBrokenOff()
+            return LoadFailed("json.truncated")
         self._pass_over(where)
-        return BrokenJson(line=self._line, letter=self._letter)
+        return LoadFailed("json.invalid", line=self._line, letter=self._letter)
 
 
 def written(value: Any, depth: int = 1) -> str:

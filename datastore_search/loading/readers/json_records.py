@@ -11,18 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ...exceptions.loads import (
-    BadRow,
-    NestedTooDeep,
-    NoRecords,
-    NotAnObject,
-    NotARow,
-    NumbersThatAreNone,
-    RaggedRow,
-    Remark,
-    TooDeep,
-    UnnamedFields,
-)
+from ...exceptions.loads import LoadFailed, NestedTooDeep
+from ...messages import BadRow, Notice
 from .headers import unique_names
 from .json_parser import DEPTH_MOST, Number, written
 from .numeric_columns import has_names_of_numbers, types_of_numbers
@@ -54,7 +44,7 @@ class Filling:
         self._places: dict[Hashable, int] = {}
         self._kinds: list[set[type]] = []
         self._add: Callable[[int, Any], None] = self._add_first
-        self._remarks: list[Remark] = []
+        self._notices: list[Notice] = []
 
     def refuse(self, line: int, element: BadElement) -> None:
         """Note that an element cannot be loaded."""
@@ -65,16 +55,16 @@ class Filling:
         try:
             self._add(line, element)
         except NestedTooDeep:
-            self.refuse(line, BadElement(TooDeep(most=DEPTH_MOST)))
+            self.refuse(line, BadElement(BadRow("row.too_deep", most=DEPTH_MOST)))
 
-    def table(self, remarks: Sequence[Remark]) -> StagedTable:
+    def table(self, notices: Sequence[Notice]) -> StagedTable:
         """
         Give the table when all records have been added.
 
-        Raises: ``NoRecords``.
+        Raises: ``LoadFailed`` with ``json.no_records``.
         """
         if not self._places:
-            raise NoRecords
+            raise LoadFailed("json.no_records")
         keys = _in_order(self._places)
         names = _names(keys)
         places = [self._places[key] for key in keys]
@@ -84,7 +74,7 @@ class Filling:
         numbers = {place for place, found in enumerate(kinds) if found == {Number}}
         told = types_of_numbers(self._place, sorted(numbers), self._nulls)
         if has_names_of_numbers(self._place, sorted(numbers)):
-            self._remarks.append(NumbersThatAreNone())
+            self._notices.append(Notice("notice.json_constants"))
         return StagedTable(
             staging_area=self._place,
             names=names,
@@ -92,7 +82,7 @@ class Filling:
             declared_types=tuple(
                 told.get(place) or _told(found) for place, found in enumerate(kinds)
             ),
-            remarks=(*remarks, *self._remarks),
+            notices=(*notices, *self._notices),
         )
 
     # What is added: the first element decides.
@@ -112,14 +102,17 @@ class Filling:
             self._new(_Cell(place, cell if named else ""))
         self._rows.widen(len(header))
         if not named:
-            self._remarks.append(UnnamedFields())
+            self._notices.append(Notice("notice.no_header"))
             self._add_cells(line, header)
 
     def _add_cells(self, line: int, element: Any) -> None:
         if not isinstance(element, list):
-            self.refuse(line, BadElement(NotARow(), written(element)))
+            self.refuse(line, BadElement(BadRow("row.not_a_list"), written(element)))
         elif len(element) != len(self._kinds):
-            self.refuse(line, BadElement(RaggedRow(cells=len(element), header=len(self._kinds))))
+            self.refuse(
+                line,
+                BadElement(BadRow("row.cell_count", cells=len(element), header=len(self._kinds))),
+            )
         else:
             self._rows.add(line, [self._text(*found) for found in enumerate(element)])
 
@@ -127,13 +120,13 @@ class Filling:
         if _is_feature(element):
             self._add_members(line, _members_of_feature(element))
         else:
-            self.refuse(line, BadElement(NotAnObject(), written(element)))
+            self.refuse(line, BadElement(BadRow("row.not_an_object"), written(element)))
 
     def _add_object(self, line: int, element: Any) -> None:
         if isinstance(element, dict):
             self._add_members(line, element.items())
         else:
-            self.refuse(line, BadElement(NotAnObject(), written(element)))
+            self.refuse(line, BadElement(BadRow("row.not_an_object"), written(element)))
 
     def _add_members(self, line: int, members: Iterable[tuple[Hashable, Any]]) -> None:
         cells: list[str | None] = [None] * len(self._kinds)

@@ -8,7 +8,7 @@ from html import unescape
 from pathlib import Path
 from xml.parsers import expat
 
-from ...exceptions.loads import DamagedWorkbook, SheetTooLarge
+from ...exceptions.loads import LoadFailed
 from .workbooks import CELLS_MOST, ROW_BYTES_MOST, blocks_of, strict_parser
 
 _REPEATED = re.compile(rb"table:number-(?:rows|columns)-repeated=[\"']([0-9]{1,9})[\"']")
@@ -26,7 +26,7 @@ def look_at_cells(path: Path) -> bool:
 
     calamine reads all its sheets, repeats what is repeated, and never ends where XML is broken.
 
-    Raises: ``SheetTooLarge``, ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.sheet_too_large``, ``workbook.damaged``.
     """
     rows = width = 0
     errors = False
@@ -38,7 +38,7 @@ def look_at_cells(path: Path) -> bool:
         rows += _repeated(head)
         width = max(width, _width(cells))
         if rows * width > CELLS_MOST:
-            raise SheetTooLarge(most=CELLS_MOST)
+            raise LoadFailed("workbook.sheet_too_large", most=CELLS_MOST)
     return errors
 
 
@@ -46,7 +46,7 @@ def errors_in(path: Path, number: int) -> Iterator[tuple[int, int, str]]:
     """
     Give the errors of a sheet, counted from 0: row and column from 1, and the error's name.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     sheet, line = -1, 0
     for place, start in enumerate(_rows(path)):
@@ -70,7 +70,7 @@ def _rows(path: Path) -> Iterator[bytes]:
     """
     Give the XML of each row, without the beginning of its tag.
 
-    Raises: ``DamagedWorkbook``, also where the XML is not whole.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, also where the XML is not whole.
     """
     parser = strict_parser()
     rest = b""
@@ -80,10 +80,10 @@ def _rows(path: Path) -> Iterator[bytes]:
             *rows, rest = (rest + block).split(b"<table:table-row")
             yield from rows
             if len(rest) > ROW_BYTES_MOST:
-                raise DamagedWorkbook
+                raise LoadFailed("workbook.damaged")
         parser.Parse(b"", True)
     except expat.ExpatError as error:
-        raise DamagedWorkbook from error
+        raise LoadFailed("workbook.damaged") from error
     yield rest
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from ...exceptions.loads import DamagedWorkbook
+from ...exceptions.loads import LoadFailed
 
 _HEADER_BYTES = 512
 _SHIFTS = frozenset({9, 12})
@@ -28,12 +28,12 @@ def look_at_chains(path: Path) -> None:
     """
     Make sure that every chain of sectors has an end.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
         if len(header) < _HEADER_BYTES or _number(header, _SHIFT, "H") not in _SHIFTS:
-            raise DamagedWorkbook
+            raise LoadFailed("workbook.damaged")
         container = _Container(file, 1 << _number(header, _SHIFT, "H"))
         following = container.following(header)
         _look_for_end(following)
@@ -61,14 +61,14 @@ class _Container:
         more, seen = _number(header, _MORE_START), set[int]()
         while more < _RESERVED:
             if more in seen:
-                raise DamagedWorkbook
+                raise LoadFailed("workbook.damaged")
             seen.add(more)
             *numbers, more = self.sector(more) or (_RESERVED,)
             listed += numbers
         # A sector that is listed again and again would be as good as an endless chain.
         sectors = [sector for sector in listed if sector < _RESERVED]
         if len(sectors) != len(set(sectors)):
-            raise DamagedWorkbook
+            raise LoadFailed("workbook.damaged")
         return [number for sector in sectors for number in self.sector(sector)]
 
 
@@ -92,4 +92,4 @@ def _look_for_end(following: Sequence[int]) -> None:
             passed[place] = walk
             place = following[place]
         if place < len(following) and passed[place] == walk and following[place] < _RESERVED:
-            raise DamagedWorkbook
+            raise LoadFailed("workbook.damaged")

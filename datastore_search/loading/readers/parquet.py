@@ -14,16 +14,9 @@ from typing import Any
 
 import duckdb
 
-from ...exceptions.loads import (
-    BinaryValues,
-    EmptyFile,
-    EncryptedParquet,
-    MemoryTooSmall,
-    Remark,
-    TooManyFields,
-    UnreadableParquet,
-)
+from ...exceptions.loads import LoadFailed
 from ...field_types import as_json
+from ...messages import Notice
 from ...table_limits import FIELDS_MOST
 from ..sources.limits import ReadingLimits
 from .headers import unique_names
@@ -69,25 +62,25 @@ def read_parquet(path: Path, options: ReadOptions, place: StagingArea) -> Staged
     try:
         return _read(source, place)
     except duckdb.OutOfMemoryException as error:
-        raise MemoryTooSmall from error
+        raise LoadFailed("parquet.out_of_memory") from error
     except duckdb.Error as error:
         if is_of_machine(error):
             raise
-        raise UnreadableParquet from error
+        raise LoadFailed("parquet.damaged") from error
 
 
 def _look_at_ends(path: Path) -> None:
     """
     Tell a file that cannot be read from one that is empty.
 
-    Raises: ``EmptyFile``, ``EncryptedParquet``.
+    Raises: ``LoadFailed`` with ``file.empty``, ``parquet.encrypted``.
     """
     with path.open("rb") as file:
         start = file.read(4)
     if not start:
-        raise EmptyFile
+        raise LoadFailed("file.empty")
     if start == _ENCRYPTED:
-        raise EncryptedParquet
+        raise LoadFailed("parquet.encrypted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +109,12 @@ def _read(source: Path, place: StagingArea) -> StagedTable:
     _check_size(connection, source, len(columns), place.limits)
     labels = tuple(column.name for column in columns)
     names = unique_names(labels)
-    remarks: list[Remark] = []
+    notices: list[Notice] = []
     texts = [column.written() for column in columns]
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
         if column.kind.id == "blob" and _is_binary(connection, source, column):
             texts[position] = rf"'\x' || lower(hex({column.source}))"
-            remarks.append(BinaryValues(field=name))
+            notices.append(Notice("notice.binary_values", field=name))
     chosen = ", ".join(f"{text} AS f{position}" for position, text in enumerate(texts))
     connection.execute(
         f"CREATE TABLE {STAGED_ROWS} AS SELECT row_number() OVER () AS line, {chosen}"
@@ -133,7 +126,7 @@ def _read(source: Path, place: StagingArea) -> StagedTable:
         names=names,
         labels=labels,
         declared_types=tuple(column.told for column in columns),
-        remarks=tuple(remarks),
+        notices=tuple(notices),
     )
 
 
@@ -141,14 +134,14 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: Path) -> list[_Colum
     """
     Read which columns there are.
 
-    Raises: ``TooManyFields``, ``EmptyFile``.
+    Raises: ``LoadFailed`` with ``file.too_many_fields``, ``file.empty``.
     """
     relation = connection.sql(f"SELECT * FROM read_parquet({literal(str(source))})")
     named = list(zip(_own_names(connection, source), relation.types, strict=True))
     if len(named) > FIELDS_MOST:
-        raise TooManyFields(count=len(named), most=FIELDS_MOST)
+        raise LoadFailed("file.too_many_fields", count=len(named), most=FIELDS_MOST)
     if not named:
-        raise EmptyFile
+        raise LoadFailed("file.empty")
     return [_Column(name, kind, f"c{place}") for place, (name, kind) in enumerate(named)]
 
 
@@ -158,7 +151,7 @@ def _check_size(
     """
     Make sure that the file may be staged, by what it says of itself: a value may be repeated.
 
-    Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
     """
     name = literal(str(source))
     rows, size = connection.execute(
@@ -174,7 +167,7 @@ def _check_texts(place: StagingArea, columns: Sequence[int]) -> None:
     """
     Make sure of the texts that were staged: the file may have one of them for many rows.
 
-    Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
     """
     if columns:
         sizes = " + ".join(f"coalesce(sum(strlen(f{column})), 0)" for column in columns)

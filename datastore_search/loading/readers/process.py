@@ -22,7 +22,8 @@ from time import monotonic
 from typing import IO, Any, cast
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed, NoMemory, ReaderBroken, ReadingTooLong, Remark
+from ...exceptions.loads import LoadFailed
+from ...messages import Notice
 from ..sources.folders import working_folder
 from .interrupter import Interrupter
 from .options import ReadOptions
@@ -97,7 +98,7 @@ def open_table(
                 names=tuple(found["names"]),
                 labels=tuple(found["labels"]),
                 declared_types=tuple(found["declared_types"]),
-                remarks=tuple(cast(Remark, Remark.revived(kept)) for kept in found["remarks"]),
+                notices=tuple(cast(Notice, Notice.from_json(kept)) for kept in found["notices"]),
             )
 
 
@@ -126,7 +127,7 @@ def _read(
         raise _reason(process.returncode, log)
     found: dict[str, Any] = json.loads(answer)
     if "failure" in found:
-        raise LoadFailed.revived(found["failure"])
+        raise LoadFailed.from_json(found["failure"])
     if "error" in found:
         raise UnexpectedReadingError(found["error"])
     return dict(found["table"])
@@ -185,12 +186,12 @@ def _answer_of(process: subprocess.Popen[bytes], asked: bytes, interrupter: Inte
         while True:
             interrupter.raise_if_cancelled()
             if monotonic() > deadline:
-                raise ReadingTooLong
+                raise LoadFailed("load.reader_timeout")
             if selector.select(_LOOK_AGAIN):
                 block = os.read(stdout.fileno(), _BLOCK_BYTES)
                 answer += block
                 if len(answer) > _ANSWER_BYTES_MOST:
-                    raise ReaderBroken
+                    raise LoadFailed("load.reader_crashed")
                 if not block:
                     return bytes(answer)
 
@@ -198,14 +199,14 @@ def _answer_of(process: subprocess.Popen[bytes], asked: bytes, interrupter: Inte
 def _reason(code: int, log: Path) -> Exception:
     """Say why a process has ended without an answer."""
     if code == -signal.SIGXCPU:
-        return ReadingTooLong()
+        return LoadFailed("load.reader_timeout")
     with log.open("rb") as opened:
         opened.seek(max(0, log.stat().st_size - _SAID_BYTES_MOST))
         said = opened.read()
     if code == -signal.SIGKILL or any(words in said for words in _OUT_OF_MEMORY):
-        return NoMemory()  # the system ends those that take the most
+        return LoadFailed("load.out_of_memory")  # the system ends those that take the most
     text = said.decode(errors="replace")
     if code >= 0:
         return UnexpectedReadingError(text)
     logger.error("The process that read a file was ended by signal %s. %s", -code, text)
-    return ReaderBroken()
+    return LoadFailed("load.reader_crashed")

@@ -15,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from ...exceptions.loads import BadRow, LongRow, NotUtf8, RefusedByDatabase, TooManyFields
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow
 from ...table_limits import FIELDS_MOST
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, literal
 
@@ -73,10 +74,10 @@ class Rows:
         """
         Add fields on the right; rows so far have no value there.
 
-        Raises: ``TooManyFields``.
+        Raises: ``LoadFailed`` with ``file.too_many_fields``.
         """
         if width > FIELDS_MOST:
-            raise TooManyFields(count=width, most=FIELDS_MOST)
+            raise LoadFailed("file.too_many_fields", count=width, most=FIELDS_MOST)
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
@@ -88,7 +89,7 @@ class Rows:
             self._note_unstorable(line, cells)
             return
         except _LengthError:
-            self.fault(line, LongRow(most=ROW_BYTES_MOST // 2**20))
+            self.fault(line, BadRow("row.too_long", most=ROW_BYTES_MOST // 2**20))
             return
         if size > _BATCH_BYTES:
             self._flush()
@@ -97,7 +98,7 @@ class Rows:
         """Note that a row cannot be loaded, for the value of one field or as a whole."""
         field = "" if position is None else str(position)
         shown = _UNSTORABLE.sub("�", value[:_VALUE_LETTERS])
-        self._faults.append((line, field, shown, json.dumps(why.kept())))
+        self._faults.append((line, field, shown, json.dumps(why.to_json())))
         if len(self._faults) >= _FAULTS_AT_ONCE:
             self._flush_faults()
 
@@ -135,7 +136,9 @@ class Rows:
     def _note_unstorable(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
             if cell and _UNSTORABLE.search(cell):
-                why = NotUtf8() if _UNDECODED.search(cell) else RefusedByDatabase()
+                why = (
+                    BadRow("row.not_utf8") if _UNDECODED.search(cell) else BadRow("row.unstorable")
+                )
                 self.fault(line, why, position, cell)
 
     def _flush(self) -> None:

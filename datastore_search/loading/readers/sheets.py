@@ -25,19 +25,8 @@ from python_calamine import (
     SheetVisibleEnum,
 )
 
-from ...exceptions.loads import (
-    DamagedWorkbook,
-    EmptySheet,
-    EmptyWorkbook,
-    EncryptedWorkbook,
-    ErrorCell,
-    MergedCells,
-    NoSheet,
-    Remark,
-    RowsAbove,
-    SheetChosen,
-    TooManyFields,
-)
+from ...exceptions.loads import LoadFailed
+from ...messages import BadRow, Notice
 from ...table_limits import FIELDS_MOST
 from . import ods, ole, xlsx
 from .cells import WRITERS, ods_text, told_by
@@ -79,8 +68,8 @@ def read_sheet(path: Path, options: ReadOptions, place: StagingArea) -> StagedTa
     has_errors = kind == Kind.ODS and ods.look_at_cells(source)
     with _calamine(), CalamineWorkbook.from_path(source) as workbook:
         book = _Workbook(source, kind, workbook, has_errors)
-        number, remarks = book.choose(options.sheet)
-        return _table(book.open(number), options, place, remarks)
+        number, notices = book.choose(options.sheet)
+        return _table(book.open(number), options, place, notices)
 
 
 @contextmanager
@@ -88,18 +77,18 @@ def _calamine() -> Iterator[None]:
     """
     Say what calamine means.
 
-    Raises: ``EncryptedWorkbook``, ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``.
     """
     try:
         yield
     except PasswordError as error:
-        raise EncryptedWorkbook from error
+        raise LoadFailed("workbook.encrypted") from error
     except CalamineError as error:
-        raise DamagedWorkbook from error
+        raise LoadFailed("workbook.damaged") from error
     except BaseException as error:
         # A panic of Rust's is no Exception, and its class cannot be imported.
         if type(error).__name__ == "PanicException":
-            raise DamagedWorkbook from error
+            raise LoadFailed("workbook.damaged") from error
         raise
 
 
@@ -122,36 +111,37 @@ class _Workbook:
     calamine: CalamineWorkbook
     has_errors: bool
 
-    def choose(self, wanted: str) -> tuple[int, list[Remark]]:
+    def choose(self, wanted: str) -> tuple[int, list[Notice]]:
         """
         Choose a sheet, by its name, its number from 1, or for being the first with cells.
 
-        Raises: ``NoSheet``, ``EmptyWorkbook``.
+        Raises: ``LoadFailed`` with ``workbook.unknown_sheet``, ``workbook.empty``.
         """
         names = self.calamine.sheet_names
         if wanted:
             return self._wanted(wanted.strip()), []
         filled = [number for number in self._usual() if self._has_values(number)]
         if not filled:
-            raise EmptyWorkbook
+            raise LoadFailed("workbook.empty")
         chosen, *others = filled
         if not others:
             return chosen, []
         listed = ", ".join(f"“{names[number]}”" for number in others)
-        return chosen, [SheetChosen(sheet=names[chosen], others=listed)]
+        return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
 
     def open(self, number: int) -> _Sheet:
         """
         Read a sheet.
 
-        Raises: ``EmptySheet``, ``SheetTooLarge``, ``DamagedWorkbook``.
+        Raises: ``LoadFailed`` with ``workbook.empty_sheet``, ``workbook.sheet_too_large``,
+        ``workbook.damaged``.
         """
         errors = self._errors(number)
         cells = self.calamine.get_sheet_by_index(number)
         if cells.start is None:
-            raise EmptySheet(sheet=cells.name)
+            raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
         if cells.width > FIELDS_MOST:
-            raise TooManyFields(count=cells.width, most=FIELDS_MOST)
+            raise LoadFailed("file.too_many_fields", count=cells.width, most=FIELDS_MOST)
         return _Sheet(cells, errors, ods_text if self.kind == Kind.ODS else str)
 
     def _errors(self, number: int) -> Iterator[tuple[int, int, str]]:
@@ -169,7 +159,9 @@ class _Workbook:
             return names.index(wanted)
         if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
             return int(wanted) - 1
-        raise NoSheet(sheet=wanted, sheets=", ".join(f"“{name}”" for name in names))
+        raise LoadFailed(
+            "workbook.unknown_sheet", sheet=wanted, sheets=", ".join(f"“{name}”" for name in names)
+        )
 
     def _usual(self) -> list[int]:
         """List the sheets that people see; the hidden ones only if there are no others."""
@@ -205,20 +197,20 @@ class _Row:
 
 
 def _table(
-    sheet: _Sheet, options: ReadOptions, place: StagingArea, remarks: Sequence[Remark]
+    sheet: _Sheet, options: ReadOptions, place: StagingArea, notices: Sequence[Notice]
 ) -> StagedTable:
     rows = (row for row in _filled(sheet) if row.line > (options.skip or 0))
     first = list(islice(rows, _FIRST_ROWS))
     if not first:
-        raise EmptySheet(sheet=sheet.cells.name)
+        raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
     start = 0 if options.skip is not None else _place_of_header(first)
-    above = [RowsAbove(row=first[start].line)] if start else []
-    remarks = (*remarks, *above, *_merged(sheet, first[start].line))
+    above = [Notice("notice.rows_above_header", row=first[start].line)] if start else []
+    notices = (*notices, *above, *_merged(sheet, first[start].line))
     with Rows(place, sheet.cells.width) as staged:
         filling = _Filling(staged, first[start], options.nulls, sheet.text)
         for row in chain(first[start + 1 :], rows):
             filling.add(row)
-        return filling.table(place, remarks)
+        return filling.table(place, notices)
 
 
 def _filled(sheet: _Sheet) -> Iterator[_Row]:
@@ -255,11 +247,11 @@ def _may_be_name(cell: Any) -> bool:
     return isinstance(cell, str | date) or cell in _YEARS
 
 
-def _merged(sheet: _Sheet, header: int) -> list[Remark]:
+def _merged(sheet: _Sheet, header: int) -> list[Notice]:
     """Say that cells from the header on are merged."""
     ranges = sheet.cells.merged_cell_ranges or []
     count = sum(last_row + 1 >= header for _first, (last_row, _last_column) in ranges)
-    return [MergedCells(count=count)] if count else []
+    return [Notice("notice.merged_cells", count=count)] if count else []
 
 
 class _Filling:
@@ -280,11 +272,11 @@ class _Filling:
         errors = {place: name for place, name in row.errors.items() if name not in self._nulls}
         for place, name in errors.items():
             self._kinds[place].add(_ERROR)
-            self._rows.fault(row.line, ErrorCell(error=name), place, name)
+            self._rows.fault(row.line, BadRow("row.error_cell", error=name), place, name)
         if not errors:
             self._rows.add(row.line, self._texts(row.cells))
 
-    def table(self, place: StagingArea, remarks: Sequence[Remark]) -> StagedTable:
+    def table(self, place: StagingArea, notices: Sequence[Notice]) -> StagedTable:
         """Give the table when all rows have been added; a column without anything is left out."""
         kept = [
             position
@@ -303,7 +295,7 @@ class _Filling:
             names=names,
             labels=labels,
             declared_types=tells,
-            remarks=tuple(remarks),
+            notices=tuple(notices),
         )
 
     def _texts(self, cells: Sequence[Any]) -> list[str | None]:

@@ -7,7 +7,7 @@ import os
 
 import duckdb
 
-from ...exceptions.loads import LoadFailed, NoMemory, NoRoom
+from ...exceptions.loads import LoadFailed
 
 #: The disk is full, or what one user may have of it.
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -21,11 +21,11 @@ _NO_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
 def shortage_of_machine(error: BaseException) -> LoadFailed | None:
     """Say what there is too little of on this machine, if that is what is wrong."""
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-        return NoMemory()
+        return LoadFailed("load.out_of_memory")
     if isinstance(error, duckdb.Error) and any(words in str(error) for words in _NO_MEMORY):
-        return NoMemory()
+        return LoadFailed("load.out_of_memory")
     if _is_of_system(error, _FULL):
-        return NoRoom()
+        return LoadFailed("load.disk_full")
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from ...conf import conf
-from ...exceptions.loads import Remark
+from ...messages import Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, identifier
 from .duckdb_sql import literal as composed_literal
@@ -129,7 +129,7 @@ class StagedTable:
     names: tuple[str, ...]
     labels: tuple[str, ...]
     declared_types: tuple[str | None, ...]
-    remarks: tuple[Remark, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -202,6 +202,6 @@ def literal(text: str) -> str:
     return str(composed_literal(text))
 
 
-def kept_literal(kept: object) -> str:
+def message_literal(kept: object) -> str:
     """Quote a kept message for ``ROW_ERRORS.error``."""
     return literal(json.dumps(kept, ensure_ascii=False))

@@ -20,12 +20,7 @@ from typing import IO
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from ...exceptions.loads import (
-    DamagedWorkbook,
-    EncryptedWorkbook,
-    NotAWorkbook,
-    WorkbookTooLarge,
-)
+from ...exceptions.loads import LoadFailed
 from ..sources.limits import ReadingLimits
 
 #: All rows that Excel has, of 20 columns.
@@ -57,22 +52,22 @@ def kind_of(path: Path, limits: ReadingLimits) -> Kind:
     """
     Recognise a workbook, whatever it is called, and make sure that it may be unpacked.
 
-    Raises: ``NotAWorkbook``, ``EncryptedWorkbook``, ``DamagedWorkbook``, ``WorkbookTooLarge``,
-    ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.encrypted``,
+    ``workbook.damaged``, ``workbook.too_large``, ``archive.too_large``, ``archive.suspicious``.
     """
     with path.open("rb") as file:
         start = file.read(len(_OLE))
     if start == _OLE:
         if _holds(path, _ENCRYPTED_STREAM):
-            raise EncryptedWorkbook
+            raise LoadFailed("workbook.encrypted")
         return Kind.XLS
     if not start.startswith(_ZIP):
-        raise NotAWorkbook
+        raise LoadFailed("workbook.unknown_format")
     with opened(path) as archive:
         kind = _kind_of_archive(archive)
         size = _unpacked_bytes(archive)
         if size > _UNPACKED_BYTES_MOST:
-            raise WorkbookTooLarge(most=_UNPACKED_BYTES_MOST // _MB)
+            raise LoadFailed("workbook.too_large", most=_UNPACKED_BYTES_MOST // _MB)
         limits.check_unpacked_bytes(size)
         limits.extend_cpu_time(size)
         _look_at_parts(archive)
@@ -84,17 +79,17 @@ def opened(path: Path) -> Iterator[ZipFile]:
     """
     Open the archive that a workbook is.
 
-    Raises: ``DamagedWorkbook``, also for what is wrong while it is being read.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, also for what is wrong while it is being read.
     """
     try:
         with ZipFile(path) as archive:
             yield archive
     except _DAMAGES as error:
-        raise DamagedWorkbook from error
+        raise LoadFailed("workbook.damaged") from error
     except OSError as error:
         if error.errno != errno.EINVAL:  # a place before the beginning of the file
             raise
-        raise DamagedWorkbook from error
+        raise LoadFailed("workbook.damaged") from error
 
 
 def _holds(path: Path, wanted: bytes) -> bool:
@@ -111,14 +106,14 @@ def _kind_of_archive(archive: ZipFile) -> Kind:
     members = {member.filename: member for member in archive.infolist()}
     texts = members.get("xl/sharedStrings.xml")
     if texts and texts.file_size > _TEXTS_BYTES_MOST:
-        raise WorkbookTooLarge(most=_TEXTS_BYTES_MOST // _MB)
+        raise LoadFailed("workbook.too_large", most=_TEXTS_BYTES_MOST // _MB)
     if any(member.flag_bits & 1 for member in members.values()):
-        raise EncryptedWorkbook
+        raise LoadFailed("workbook.encrypted")
     if "xl/workbook.xml" in members:
         return Kind.XLSX
     if _is_opendocument(archive, members.keys()):
         return Kind.ODS
-    raise NotAWorkbook
+    raise LoadFailed("workbook.unknown_format")
 
 
 def _is_opendocument(archive: ZipFile, members: object) -> bool:
@@ -128,7 +123,7 @@ def _is_opendocument(archive: ZipFile, members: object) -> bool:
         return False
     manifest = "META-INF/manifest.xml"
     if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
-        raise EncryptedWorkbook
+        raise LoadFailed("workbook.encrypted")
     return True
 
 
@@ -141,7 +136,7 @@ def strict_parser() -> expat.XMLParserType:
 
 def _refuse(*_declared: object) -> None:
     """Refuse a document that declares types: it might define letters that stand for millions."""
-    raise DamagedWorkbook
+    raise LoadFailed("workbook.damaged")
 
 
 # Parts --------------------------------------------------------------------------------------------
@@ -155,7 +150,7 @@ def blocks_of(path: Path, part: str, end: bytes) -> Iterator[bytes]:
     """
     Read a part in blocks that break after ``end``.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     parts: list[bytes] = []
     size = 0
@@ -171,7 +166,7 @@ def blocks_of(path: Path, part: str, end: bytes) -> Iterator[bytes]:
             parts.append(block)
             size += len(block)
             if size > ROW_BYTES_MOST:
-                raise DamagedWorkbook
+                raise LoadFailed("workbook.damaged")
     yield b"".join(parts)
 
 
@@ -183,7 +178,7 @@ def _look_at_parts(archive: ZipFile) -> None:
     """
     Make sure that the parts are as large as the archive says, before calamine believes it.
 
-    Raises: ``DamagedWorkbook``, or what ``opened`` makes of it.
+    Raises: ``LoadFailed`` with ``workbook.damaged``, or what ``opened`` makes of it.
     """
     for member in archive.infolist():
         if not member.filename.startswith((*_LOOKED_AT_LATER, *_ONLY_COPIED)):
@@ -195,23 +190,23 @@ def _inflated(archive: ZipFile, member: ZipInfo) -> Iterator[bytes]:
     """
     Inflate a part; ``ZipFile`` would stop where the archive says that the part ends.
 
-    Raises: ``DamagedWorkbook`` when it does not end there.
+    Raises: ``LoadFailed`` with ``workbook.damaged`` when it does not end there.
     """
     size = check = 0
     with _packed(archive, member) as file:
         for block in _all_of(file, is_deflated=member.compress_type == ZIP_DEFLATED):
             size, check = size + len(block), zlib.crc32(block, check)
             if size > member.file_size:
-                raise DamagedWorkbook
+                raise LoadFailed("workbook.damaged")
             yield block
     if (size, check) != (member.file_size, member.CRC):
-        raise DamagedWorkbook
+        raise LoadFailed("workbook.damaged")
 
 
 def _packed(archive: ZipFile, member: ZipInfo) -> IO[bytes]:
     """Open a part as it is packed."""
     if member.compress_type not in {ZIP_STORED, ZIP_DEFLATED} or member.flag_bits & 1:
-        raise DamagedWorkbook
+        raise LoadFailed("workbook.damaged")
     packed = copy(member)
     packed.compress_type, packed.file_size = ZIP_STORED, member.compress_size
     packed.CRC = None  # type: ignore[assignment] # none is checked
@@ -229,4 +224,4 @@ def _all_of(file: IO[bytes], *, is_deflated: bool) -> Iterator[bytes]:
         yield inflater.decompress(packed, _BLOCK_BYTES)
     yield inflater.flush(_BLOCK_BYTES)
     if not inflater.eof:
-        raise DamagedWorkbook
+        raise LoadFailed("workbook.damaged")

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 from zipfile import ZipFile
 
-from ...exceptions.loads import DamagedWorkbook, SheetTooLarge
+from ...exceptions.loads import LoadFailed
 from .workbooks import CELLS_MOST, blocks_of, opened, strict_parser
 
 #: Excel's rows.
@@ -34,7 +34,7 @@ def sheet_part(path: Path, number: int) -> str:
     """
     Name the part of an XLSX that holds a sheet; ``number`` is its place in the workbook, from 0.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     with opened(path) as archive:
         links = {
@@ -52,7 +52,7 @@ def _elements(archive: ZipFile, part: str, wanted: str) -> list[dict[str, str]]:
     """
     Read the attributes of all elements of a name, with whatever prefix.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     found: list[dict[str, str]] = []
 
@@ -63,13 +63,13 @@ def _elements(archive: ZipFile, part: str, wanted: str) -> list[dict[str, str]]:
     with archive.open(part) as file:
         text = file.read(_LIST_BYTES_MOST + 1)
     if len(text) > _LIST_BYTES_MOST:
-        raise DamagedWorkbook
+        raise LoadFailed("workbook.damaged")
     parser = strict_parser()
     parser.StartElementHandler = note
     try:
         parser.Parse(text, True)  # its only parameters
     except expat.ExpatError as error:
-        raise DamagedWorkbook from error
+        raise LoadFailed("workbook.damaged") from error
     return found
 
 
@@ -82,7 +82,7 @@ def look_at_cells(path: Path, part: str) -> bool:
     """
     Make sure that a sheet of an XLSX may be read, and tell whether cells of it hold errors.
 
-    Raises: ``SheetTooLarge``, ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.sheet_too_large``, ``workbook.damaged``.
     """
     columns: set[bytes] = set()
     errors = False
@@ -93,7 +93,7 @@ def look_at_cells(path: Path, part: str) -> bool:
     if b"" in columns:  # cells without a place come one after the other
         width = max(width, _cells_in_a_row(path, part))
     if width * _ROWS_MOST > CELLS_MOST and width * _last_row(path, part) > CELLS_MOST:
-        raise SheetTooLarge(most=CELLS_MOST)
+        raise LoadFailed("workbook.sheet_too_large", most=CELLS_MOST)
     return errors
 
 
@@ -101,7 +101,7 @@ def errors_in(path: Path, part: str) -> Iterator[tuple[int, int, str]]:
     """
     Give the errors of a sheet of an XLSX: row and column from 1, and the error's name.
 
-    Raises: ``DamagedWorkbook``.
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
     for block in blocks_of(path, part, b"c>"):
         for column, row, error in _ERROR.findall(block):

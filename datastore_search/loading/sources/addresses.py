@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from django.utils.encoding import iri_to_uri
 
 from ...conf import conf
-from ...exceptions.loads import InvalidAddress, NamedUser, UnknownServer
+from ...exceptions.loads import LoadFailed
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -68,8 +68,9 @@ def parsed(url: str) -> Address:
     """
     Take a URL apart.
 
-    Raises: ``InvalidAddress`` for what is no address of HTTP or HTTPS, ``NamedUser`` for one with
-    a user name or password, which would be shown wherever the address is.
+    Raises: ``LoadFailed`` with ``url.invalid`` for what is no address of HTTP or HTTPS,
+    ``url.has_credentials`` for one with a user name or password, which would be shown wherever the
+    address is.
     """
     try:
         parts = urlsplit(iri_to_uri(url.strip()))
@@ -77,11 +78,11 @@ def parsed(url: str) -> Address:
         host = (urlsplit(url.strip()).hostname or "").encode("idna").decode().lower()
         port = parts.port or _PORTS[parts.scheme]
     except (ValueError, KeyError) as error:
-        raise InvalidAddress(address=url) from error
+        raise LoadFailed("url.invalid", address=url) from error
     if parts.username is not None or parts.password is not None:
-        raise NamedUser
+        raise LoadFailed("url.has_credentials")
     if not re.fullmatch(r"[\w.:%-]+", host, re.ASCII):
-        raise InvalidAddress(address=url)
+        raise LoadFailed("url.invalid", address=url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Address(parts.scheme, host, port, target)
 
@@ -93,16 +94,16 @@ def endpoints_of(address: Address) -> list[Endpoint]:
     A connection goes to one of these and asks no resolver again, which might say something else
     by then.
 
-    Raises: ``UnknownServer``, the same whether there is no such server or it is not a public one:
-    nobody learns which names a private network has.
+    Raises: ``LoadFailed`` with ``url.unknown_server``, the same whether there is no such server or
+    it is not a public one: nobody learns which names a private network has.
     """
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise UnknownServer(server=address.host) from error
+        raise LoadFailed("url.unknown_server", server=address.host) from error
     endpoints: list[Endpoint] = [(family, place) for family, _, _, _, place in found]
     if not _is_allowed(address) and not all(_is_public(place) for _, place in endpoints):
-        raise UnknownServer(server=address.host)
+        raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
 
 

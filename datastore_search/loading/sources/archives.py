@@ -18,18 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ...exceptions.loads import (
-    DamagedArchive,
-    EmptyArchive,
-    EncryptedArchive,
-    NestedArchive,
-    NoRoom,
-    SeveralMembers,
-    TooManyMembers,
-    TruncatedArchive,
-    UnknownCompression,
-    UnknownMember,
-)
+from ...exceptions.loads import LoadFailed
 from ..readers.options import ReadOptions
 from ..readers.staging import StagingArea
 from .limits import ReadingLimits
@@ -62,11 +51,11 @@ def unpacked(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpack
     if _is_archive(file.path):
         file = _member(file, options, place)
         if _is_archive(file.path):
-            raise NestedArchive
+            raise LoadFailed("archive.nested")
     if _is_gzip(file.path):
         file = _unzipped(file, place.folder / "unpacked", _limits(file, place))
         if _is_gzip(file.path) or _is_archive(file.path):
-            raise NestedArchive
+            raise LoadFailed("archive.nested")
     return file
 
 
@@ -115,7 +104,7 @@ def _member(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpacke
             with archive.open(chosen) as source:
                 _copy(source, target, _limits(file, place))
         except (NotImplementedError, RuntimeError) as error:
-            raise UnknownCompression(member=chosen.filename) from error
+            raise LoadFailed("archive.unknown_compression", member=chosen.filename) from error
     return Unpacked(target, _last_part(chosen))
 
 
@@ -123,22 +112,23 @@ def _chosen(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
     """
     Find the one file, or the one that is wanted, by its whole name or the last part of it.
 
-    Raises: ``EmptyArchive``, ``SeveralMembers``, ``UnknownMember``, ``EncryptedArchive``.
+    Raises: ``LoadFailed`` with ``archive.empty``, ``archive.several_members``,
+    ``archive.unknown_member``, ``archive.encrypted``.
     """
     members = [member for member in archive.infolist() if _counts(member)]
     if not members:
-        raise EmptyArchive
+        raise LoadFailed("archive.empty")
     shown = ", ".join(f"“{member.filename}”" for member in members[:_NAMES_SHOWN])
     if wanted:
         members = [member for member in members if member.filename == wanted] or [
             member for member in members if _last_part(member) == wanted
         ]
         if not members:
-            raise UnknownMember(member=wanted, members=shown)
+            raise LoadFailed("archive.unknown_member", member=wanted, members=shown)
     if len(members) > 1:
-        raise SeveralMembers(members=shown)
+        raise LoadFailed("archive.several_members", members=shown)
     if members[0].flag_bits & 1:
-        raise EncryptedArchive(member=members[0].filename)
+        raise LoadFailed("archive.encrypted", member=members[0].filename)
     return members[0]
 
 
@@ -166,14 +156,14 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """
     try:
         if _list_bytes(path) > _LIST_BYTES_MOST:
-            raise TooManyMembers
+            raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
     except _BROKEN as error:
-        raise DamagedArchive from error
+        raise LoadFailed("archive.damaged") from error
     except OSError as error:
         if error.errno == errno.EINVAL:  # a place that is said to be before the file's start
-            raise DamagedArchive from error
+            raise LoadFailed("archive.damaged") from error
         raise
 
 
@@ -201,7 +191,7 @@ def _list_bytes(path: Path) -> int:
         tail = file.read()
         found = tail.rfind(_END)
         if found < 0 or len(tail) - found < _END_BYTES:
-            raise TruncatedArchive
+            raise LoadFailed("archive.truncated")
         (length,) = struct.unpack_from("<L", tail, found + 12)
         if length != _IN_END64:
             return int(length)
@@ -218,15 +208,16 @@ def _unzipped(file: Unpacked, target: Path, limits: ReadingLimits) -> Unpacked:
     """
     Unpack a gzip.
 
-    Raises: ``TruncatedArchive``, ``DamagedArchive``, ``UnpackedTooLarge``, ``SuspiciousArchive``.
+    Raises: ``LoadFailed`` with ``archive.truncated``, ``archive.damaged``, ``archive.too_large``,
+    ``archive.suspicious``.
     """
     try:
         with gzip.open(file.path) as source:
             _copy(source, target, limits)
     except EOFError as error:
-        raise TruncatedArchive from error
+        raise LoadFailed("archive.truncated") from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise DamagedArchive from error
+        raise LoadFailed("archive.damaged") from error
     return Unpacked(target, file.name.removesuffix(".gz"))
 
 
@@ -239,7 +230,7 @@ def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits
     """
     Copy what is unpacked, as far as that is allowed.
 
-    Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``, ``NoRoom``.
+    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``, ``load.disk_full``.
     """
     size = 0
     try:
@@ -251,5 +242,5 @@ def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits
                 copy.write(block)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise NoRoom from error
+            raise LoadFailed("load.disk_full") from error
         raise

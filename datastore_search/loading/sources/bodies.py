@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from ...conf import conf
-from ...exceptions.loads import BrokenAnswer, FetchedTooLarge, NoRoom, WebPage
+from ...exceptions.loads import LoadFailed
 
 _BLOCK_BYTES = 2**16
 
@@ -44,15 +44,15 @@ def body_of(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
     """
     Give a file, block by block, without the coding that it is sent in.
 
-    Raises: ``FetchedTooLarge``; ``BrokenAnswer`` when it is not whole or the coding is not known;
-    ``WebPage``.
+    Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not whole
+    or the coding is not known; ``url.web_page``.
     """
     coding = coding_of(response)
     blocks = _limited(_received(response, pace))
     if coding == GZIP:
         blocks = _limited(_unzipped(blocks))
     elif coding:
-        raise BrokenAnswer
+        raise LoadFailed("url.broken_response")
     return _no_web_page(blocks, response)
 
 
@@ -66,7 +66,7 @@ def write(blocks: Iterable[bytes], path: Path) -> None:
     """
     Write blocks into a file.
 
-    Raises: ``NoRoom`` when the disk is full.
+    Raises: ``LoadFailed`` with ``load.disk_full`` when the disk is full.
     """
     with path.open("wb", buffering=0) as file:
         for block in blocks:
@@ -75,18 +75,19 @@ def write(blocks: Iterable[bytes], path: Path) -> None:
                 while view:
                     view = view[file.write(view) or 0 :]
             except OSError as error:
-                raise NoRoom from error
+                raise LoadFailed("load.disk_full") from error
 
 
 def _received(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
     """
     Give the body as it comes.
 
-    Raises: ``BrokenAnswer`` when it ends before the length that the server has announced.
+    Raises: ``LoadFailed`` with ``url.broken_response`` when it ends before the length that the
+    server has announced.
     """
     total, done = response.length, 0
     if total is not None and total > conf.FETCH_MAX_BYTES:
-        raise FetchedTooLarge(most=conf.FETCH_MAX_BYTES)
+        raise LoadFailed("url.file_too_large", most=conf.FETCH_MAX_BYTES)
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
@@ -95,7 +96,7 @@ def _received(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
             break
         yield block
     if total is not None and done < total:
-        raise BrokenAnswer
+        raise LoadFailed("url.broken_response")
 
 
 def _limited(blocks: Iterable[bytes]) -> Iterator[bytes]:
@@ -103,7 +104,7 @@ def _limited(blocks: Iterable[bytes]) -> Iterator[bytes]:
     for block in blocks:
         done += len(block)
         if done > conf.FETCH_MAX_BYTES:
-            raise FetchedTooLarge(most=conf.FETCH_MAX_BYTES)
+            raise LoadFailed("url.file_too_large", most=conf.FETCH_MAX_BYTES)
         yield block
 
 
@@ -111,7 +112,7 @@ def _unzipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """
     Undo the content encoding gzip, a block at a time.
 
-    Raises: ``BrokenAnswer``.
+    Raises: ``LoadFailed`` with ``url.broken_response``.
     """
     unzip = zlib.decompressobj(wbits=31)
     try:
@@ -124,22 +125,22 @@ def _unzipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
                     rest, unzip = unzip.unused_data, zlib.decompressobj(wbits=31)
         yield unzip.flush()
     except zlib.error as error:
-        raise BrokenAnswer from error
+        raise LoadFailed("url.broken_response") from error
     if not unzip.eof:
-        raise BrokenAnswer
+        raise LoadFailed("url.broken_response")
 
 
 def _no_web_page(blocks: Iterable[bytes], response: HTTPResponse) -> Iterator[bytes]:
     """
     Let the blocks pass, unless they are a page for people: a form to sign in, or an error.
 
-    Raises: ``WebPage``.
+    Raises: ``LoadFailed`` with ``url.web_page``.
     """
     kind = (response.getheader("Content-Type") or "").lower()
     is_first = True
     for block in blocks:
         if is_first and block.strip():
             if "html" in kind and block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-                raise WebPage
+                raise LoadFailed("url.web_page")
             is_first = False
         yield block

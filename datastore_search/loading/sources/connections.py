@@ -12,7 +12,7 @@ from time import monotonic
 
 from ... import __version__
 from ...conf import conf
-from ...exceptions.loads import UnknownServer
+from ...exceptions.loads import LoadFailed
 from .addresses import Address, endpoints_of
 
 
@@ -67,7 +67,7 @@ def _opened(address: Address, deadline: float) -> socket.socket:
             return opened
     if isinstance(failure, TimeoutError):
         raise failure
-    raise UnknownServer(server=address.host) from failure
+    raise LoadFailed("url.unknown_server", server=address.host) from failure
 
 
 @contextmanager

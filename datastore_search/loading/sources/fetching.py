@@ -19,16 +19,7 @@ from time import monotonic
 from urllib.parse import urljoin
 
 from ...conf import conf
-from ...exceptions.loads import (
-    BrokenAnswer,
-    FetchTooSlow,
-    LoadFailed,
-    NotModified,
-    RefusedFile,
-    ServerSilent,
-    TooManyRedirects,
-    UntrustedServer,
-)
+from ...exceptions.loads import LoadFailed, NotModified
 from .addresses import Address, parsed
 from .bodies import GZIP, Pace, Watch, body_of, coding_of, write
 from .connections import asked
@@ -85,7 +76,7 @@ def check_url(url: str) -> None:
     """
     Refuse what must not be kept as the address of a file; the server is looked up by ``fetch``.
 
-    Raises: ``InvalidAddress``, ``NamedUser``.
+    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``.
     """
     parsed(url)
 
@@ -106,25 +97,25 @@ def _followed(
             return address, response
         stack.close()
         url = urljoin(url, location)
-    raise TooManyRedirects(most=_REDIRECTS_MOST)
+    raise LoadFailed("url.too_many_redirects", most=_REDIRECTS_MOST)
 
 
 def _check(response: HTTPResponse, known: Mapping[str, str]) -> None:
     if response.status == HTTPStatus.NOT_MODIFIED and known:
         raise NotModified
     if response.status != HTTPStatus.OK:
-        raise RefusedFile(status=response.status)
+        raise LoadFailed("url.error_status", status=response.status)
 
 
 def _failure(error: Exception, address: Address, deadline: float) -> LoadFailed:
     """Say what a failure of the connection means; what was answered is not repeated."""
     if monotonic() >= deadline:
-        return FetchTooSlow(minutes=round(conf.FETCH_TIMEOUT.total_seconds() / 60, 1))
+        return LoadFailed("url.timeout", minutes=round(conf.FETCH_TIMEOUT.total_seconds() / 60, 1))
     if isinstance(error, TimeoutError):
-        return ServerSilent(seconds=round(conf.FETCH_SILENCE.total_seconds()))
+        return LoadFailed("url.server_silent", seconds=round(conf.FETCH_SILENCE.total_seconds()))
     if isinstance(error, ssl.SSLCertVerificationError):
-        return UntrustedServer(server=address.host)
-    return BrokenAnswer()
+        return LoadFailed("url.untrusted_server", server=address.host)
+    return LoadFailed("url.broken_response")
 
 
 def _kept(address: Address, response: HTTPResponse, folder: Path, pace: Pace) -> Fetched:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
-from ...exceptions.loads import FileGone, NoRoom
+from ...exceptions.loads import LoadFailed
 from .fetching import fetch
 
 _BLOCK_BYTES = 2**20
@@ -73,7 +73,7 @@ def _brought(file: File, folder: Path, advance: Advance | None) -> Source:
         with file.open("rb") as opened, path.open("wb") as target:
             return Source(path, name, _copied(opened, target, file.size, advance))
     except FileNotFoundError as error:
-        raise FileGone from error
+        raise LoadFailed("file.missing") from error
 
 
 def _local(file: File) -> Path | None:
@@ -92,7 +92,7 @@ def _digest(path: Path, advance: Advance | None) -> str:
         with path.open("rb") as opened:
             return _copied(opened, None, path.stat().st_size, advance)
     except FileNotFoundError as error:
-        raise FileGone from error
+        raise LoadFailed("file.missing") from error
 
 
 def _copied(
@@ -119,4 +119,4 @@ def _write(block: bytes, target: BinaryIO) -> None:
     try:
         target.write(block)
     except OSError as error:
-        raise NoRoom from error
+        raise LoadFailed("load.disk_full") from error

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...conf import conf
-from ...exceptions.loads import LoadFailed, SuspiciousArchive, UnpackedTooLarge
+from ...exceptions.loads import LoadFailed
 
 #: So much may come of any file, however small.
 HARMLESS_BYTES = 64 * 2**20
@@ -67,7 +67,7 @@ class ReadingLimits:
         """
         Make sure that so many bytes may come of the file.
 
-        Raises: ``UnpackedTooLarge``, ``SuspiciousArchive``.
+        Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
         """
         if size > self.unpacked_bytes:
             raise self.refusal
@@ -76,8 +76,8 @@ class ReadingLimits:
     def refusal(self) -> LoadFailed:
         """Say that more has come of the file than may."""
         if self.unpacked_bytes < conf.UNPACKED_MAX_BYTES:
-            return SuspiciousArchive(ratio=conf.UNPACKED_RATIO_MAX)
-        return UnpackedTooLarge(most=conf.UNPACKED_MAX_BYTES)
+            return LoadFailed("archive.suspicious", ratio=conf.UNPACKED_RATIO_MAX)
+        return LoadFailed("archive.too_large", most=conf.UNPACKED_MAX_BYTES)
 
     def extend_cpu_time(self, unpacked_bytes: int) -> None:
         """Allow the processor time that a file needs which unpacks to so many bytes."""

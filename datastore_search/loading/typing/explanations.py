@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...exceptions.loads import (
-    Dates,
-    Exponents,
-    LeadingPlus,
-    LeadingZeros,
-    LongNumbers,
-    MixedNotations,
-    Moments,
-    NearlyAll,
-    NoValues,
-    Numbers,
-    Remark,
-    Times,
-    TwoDigitYears,
-    Words,
-)
 from ...field_types import FieldType
+from ...messages import Message
 from ..readers.staging import STAGED_ROWS, StagedTable
 from .field_formats import field_formats
 
@@ -37,23 +22,24 @@ _FEW = 3
 _MOST = 0.5
 
 #: What values may look like, and how people call it.
-_LOOKS: Mapping[str, type[Words]] = {
-    **dict.fromkeys(("numeric", "numeric:point", "numeric:comma"), Numbers),
-    **dict.fromkeys(("date", "date:dmy", "date:mdy", "date:ymd"), Dates),
+_LOOKS: Mapping[str, str] = {
+    **dict.fromkeys(("numeric", "numeric:point", "numeric:comma"), "values.numbers"),
+    **dict.fromkeys(("date", "date:dmy", "date:mdy", "date:ymd"), "values.dates"),
     **dict.fromkeys(
-        ("timestamp", "timestamptz", "timestamp:dmy", "timestamp:mdy", "timestamp:ymd"), Moments
+        ("timestamp", "timestamptz", "timestamp:dmy", "timestamp:mdy", "timestamp:ymd"),
+        "values.timestamps",
     ),
-    "time": Times,
+    "time": "values.times",
 }
 _SHORT_YEARS = "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"
 _CONDITIONS = {name: field_formats[name].accepts for name in _LOOKS} | {"short": _SHORT_YEARS}
 
 #: What a number must not lose, and how to see it.
-_LOSSES: Mapping[type[Remark], str] = {
-    LeadingZeros: "regexp_matches({v}, '^[+-]?0[0-9]')",
-    LeadingPlus: "starts_with({v}, '+')",
-    LongNumbers: "regexp_full_match({v}, '-?[0-9]{19,}')",
-    Exponents: "regexp_matches({v}, '[0-9.][eE]|^[+-]?[.]|^-0([.]0+)?$|[nN]')",
+_LOSSES: Mapping[str, str] = {
+    "type.leading_zeros": "regexp_matches({v}, '^[+-]?0[0-9]')",
+    "type.leading_plus": "starts_with({v}, '+')",
+    "type.long_numbers": "regexp_full_match({v}, '-?[0-9]{19,}')",
+    "type.exponents": "regexp_matches({v}, '[0-9.][eE]|^[+-]?[.]|^-0([.]0+)?$|[nN]')",
 }
 
 
@@ -77,7 +63,7 @@ class _Fit:
         return few or self.share >= least
 
 
-def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Remark]:
+def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Message]:
     """Find out why columns are text, where there is more to say than that they hold words."""
     if not columns:
         return {}
@@ -92,7 +78,9 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
         table, str(STAGED_ROWS), {column: names for column, names in close.items() if names}
     )
     reasons = {column: _reason(table, column, fits) for column, fits in found.items()}
-    reasons |= {c: NoValues() for c in columns if c not in looks and _is_empty(table, c)}
+    reasons |= {
+        c: Message("type.no_values") for c in columns if c not in looks and _is_empty(table, c)
+    }
     return {column: reason for column, reason in reasons.items() if reason}
 
 
@@ -132,31 +120,32 @@ def _fits_of(
     }
 
 
-def _reason(table: StagedTable, column: str, fits: Mapping[str, _Fit]) -> Remark | None:
+def _reason(table: StagedTable, column: str, fits: Mapping[str, _Fit]) -> Message | None:
     name, fit = max(fits.items(), key=lambda item: item[1].count)
     if not fit.is_near(_NEARLY_ALL):
         return None
     if name == "short":
         line, value = _first(table, column, _SHORT_YEARS) or (0, "")
-        return TwoDigitYears(line=line, value=value)
+        return Message("type.two_digit_years", line=line, value=value)
     if fit.share < 1:
-        return NearlyAll(
+        return Message(
+            "type.nearly_all",
             count=fit.total - fit.count,
             total=fit.total,
-            type=_LOOKS[name](),
+            type=Message(_LOOKS[name]),
             line=fit.line,
             value=fit.value,
         )
     return _loss(table, column, name)
 
 
-def _loss(table: StagedTable, column: str, name: str) -> Remark | None:
+def _loss(table: StagedTable, column: str, name: str) -> Message | None:
     """Say what would be lost if all the values were of the form that they can be read as."""
     if field_formats[name].kind.name == "numeric":
-        for reason, condition in _LOSSES.items():
+        for code, condition in _LOSSES.items():
             if found := _first(table, column, condition):
-                return reason(line=found[0], value=found[1])
-    return MixedNotations(type=_LOOKS[name]())
+                return Message(code, line=found[0], value=found[1])
+    return Message("type.mixed_formats", type=Message(_LOOKS[name]))
 
 
 def _first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:

@@ -11,18 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...exceptions.loads import (
-    DayFirst,
-    DecimalComma,
-    DecimalPoint,
-    MonthFirst,
-    Notation,
-    SpacedThousands,
-    TruthWords,
-    UnknownType,
-    YearFirst,
-)
+from ...exceptions.loads import UnknownType
 from ...field_types import FieldType, Ordered, field_type, field_types, inferred_types
+from ...messages import Message
 from ..readers.staging import literal
 
 
@@ -42,7 +33,7 @@ class FieldFormat:
     infers: tuple[tuple[str, ...], ...]
     accepts: str
     writes: str
-    says: type[Notation] | None = None
+    title_code: str = ""
 
     @property
     def name(self) -> str:
@@ -50,9 +41,13 @@ class FieldFormat:
         return f"{self.kind.name}:{self.notation}" if self.notation else self.kind.name
 
     @property
-    def title(self) -> Notation | str:
+    def title(self) -> Message | str:
         """Name the form for people to read: a message, or the type where that says it all."""
-        return self.says(type=self.kind.name, name=self.name) if self.says else self.kind.name
+        if not self.title_code:
+            return self.kind.name
+        if self.title_code == "format.boolean_words":
+            return Message(self.title_code, type=self.kind.name, name=self.name)
+        return Message(self.title_code, type=self.kind.name)
 
     @property
     def is_number(self) -> bool:
@@ -151,10 +146,10 @@ FORMAT_SEPARATOR = "|"
 
 _SEPARATORS = "-/."
 #: Where day, month and year stand.
-_ORDERS: tuple[tuple[str, type[Notation]], ...] = (
-    ("dmy", DayFirst),
-    ("mdy", MonthFirst),
-    ("ymd", YearFirst),
+_ORDERS: tuple[tuple[str, str], ...] = (
+    ("dmy", "format.day_first"),
+    ("mdy", "format.month_first"),
+    ("ymd", "format.year_first"),
 )
 _FIGURES = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
@@ -236,7 +231,7 @@ def _exists(order: str, clock: str) -> str:
     return _fullmatch(f"({'|'.join(days)}){clock}")
 
 
-def _date(order: str, says: type[Notation]) -> FieldFormat:
+def _date(order: str, title_code: str) -> FieldFormat:
     exists = _exists(order, "")
     return FieldFormat(
         kind=field_types["date"],
@@ -244,11 +239,11 @@ def _date(order: str, says: type[Notation]) -> FieldFormat:
         infers=((exists,), *_days_alike(order)),
         accepts=exists,
         writes=f"CAST(to_json(CAST({_in_iso(order)} AS DATE)) AS VARCHAR)",
-        says=says,
+        title_code=title_code,
     )
 
 
-def _timestamp(order: str, says: type[Notation]) -> FieldFormat:
+def _timestamp(order: str, title_code: str) -> FieldFormat:
     moment = f"try_strptime(replace({_in_iso(order)}, 'T', ' '), [{_MOMENT_FORMATS}])"
     return FieldFormat(
         kind=field_types["timestamp"],
@@ -260,13 +255,13 @@ def _timestamp(order: str, says: type[Notation]) -> FieldFormat:
         ),
         accepts=_exists(order, f"({_CLOCK})?"),
         writes=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
-        says=says,
+        title_code=title_code,
     )
 
 
-def _moments(make: Callable[[str, type[Notation]], FieldFormat]) -> tuple[FormatGroup, ...]:
+def _moments(make: Callable[[str, str], FieldFormat]) -> tuple[FormatGroup, ...]:
     """Make the families of dates or timestamps: the year first, or one of two rivals."""
-    day, month, year = (make(order, says) for order, says in _ORDERS)
+    day, month, year = (make(order, title_code) for order, title_code in _ORDERS)
     return FormatGroup(_DATELIKE, ((year,),)), FormatGroup(_DATELIKE, ((day,), (month,)))
 
 
@@ -293,7 +288,7 @@ def _accepted(signs: str) -> str:
     return f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
 
 
-def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> FieldFormat:
+def _integer(name: str, notation: str, signs: str, title_code: str) -> FieldFormat:
     kind, cleaned = field_types[name], _cleaned(signs, ".")
     fits = FieldType.over(kind.accepts, cleaned)
     # With signs between all thousands, 9 and 18 figures are so long; it takes long to count them.
@@ -304,11 +299,11 @@ def _integer(name: str, notation: str, signs: str, says: type[Notation]) -> Fiel
         infers=((short,), ("{v} <> '-0'",), tuple(_fullmatch(_grouped(sign)) for sign in signs)),
         accepts=f"CASE WHEN {_fullmatch(_accepted(signs))} THEN {fits} END",
         writes=FieldType.over(kind.writes, cleaned),
-        says=says,
+        title_code=title_code,
     )
 
 
-def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> FieldFormat:
+def _decimal(notation: str, signs: str, point: str, title_code: str) -> FieldFormat:
     kind, cleaned = field_types["numeric"], _cleaned(signs, point)
     fraction = f"([{point}][0-9]+)?"
     # A whole number too long for int8 is an identifier; minus zero would lose its sign.
@@ -327,20 +322,20 @@ def _decimal(notation: str, signs: str, point: str, says: type[Notation]) -> Fie
         ),
         accepts=f"{_fullmatch(_accepted(signs) + fraction)} AND length({{v}}) < 16000",
         writes=FieldType.over(kind.writes, cleaned),
-        says=says,
+        title_code=title_code,
     )
 
 
-def _reading(
-    notation: str, signs: str, point: str, says: type[Notation]
-) -> tuple[FieldFormat, ...]:
-    whole = (_integer(name, notation, signs, says) for name in ("int4", "int8"))
-    return (*whole, _decimal(notation, signs, point, says))
+def _reading(notation: str, signs: str, point: str, title_code: str) -> tuple[FieldFormat, ...]:
+    whole = (_integer(name, notation, signs, title_code) for name in ("int4", "int8"))
+    return (*whole, _decimal(notation, signs, point, title_code))
 
 
-_SPACED = tuple(_integer(name, "spaced", _SPACES, SpacedThousands) for name in ("int4", "int8"))
-_POINT = _reading("point", f",{_SPACES}", ".", DecimalPoint)
-_COMMA = _reading("comma", f".{_SPACES}", ",", DecimalComma)
+_SPACED = tuple(
+    _integer(name, "spaced", _SPACES, "format.spaced_thousands") for name in ("int4", "int8")
+)
+_POINT = _reading("point", f",{_SPACES}", ".", "format.decimal_point")
+_COMMA = _reading("comma", f".{_SPACES}", ",", "format.decimal_comma")
 
 # All of them --------------------------------------------------------------------------------------
 
@@ -374,13 +369,13 @@ def parse_field_format(name: str) -> FieldFormat:
     try:
         found = field_type(kind)
     except KeyError:
-        raise UnknownType(type=name, types=", ".join(field_formats)) from None
+        raise UnknownType(name, field_formats) from None
     if found.name == "bool" and colon:
         return _truth(name, notation)
     try:
         return field_formats[f"{found.name}{colon}{notation.strip().lower()}"]
     except KeyError:
-        raise UnknownType(type=name, types=", ".join(field_formats)) from None
+        raise UnknownType(name, field_formats) from None
 
 
 def _truth(name: str, notation: str) -> FieldFormat:
@@ -388,7 +383,7 @@ def _truth(name: str, notation: str) -> FieldFormat:
     yes, slash, no = notation.partition("/")
     words = [[word.strip() for word in side.split(",") if word.strip()] for side in (yes, no)]
     if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*notation}:
-        raise UnknownType(type=name, types=", ".join(field_formats))
+        raise UnknownType(name, field_formats)
     true, false = (", ".join(literal(word) for word in side) for side in words)
     return FieldFormat(
         kind=field_types["bool"],
@@ -396,5 +391,5 @@ def _truth(name: str, notation: str) -> FieldFormat:
         infers=((),),
         accepts=f"{{v}} IN ({true}, {false})",
         writes=f"CASE WHEN {{v}} IN ({true}) THEN 'true' ELSE 'false' END",
-        says=TruthWords,
+        title_code="format.boolean_words",
     )

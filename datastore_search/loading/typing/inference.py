@@ -11,22 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...exceptions.loads import (
-    AmbiguousDates,
-    AmbiguousNumbers,
-    ChosenType,
-    DecidedByOrder,
-    EveryValue,
-    GroupedCodes,
-    MaybeThousands,
-    Remark,
-    ToldType,
-    TypeNotApplied,
-    UnfitValue,
-    UnknownTypeField,
-)
+from ...exceptions.loads import LoadFailed
 from ...field_types import FieldType
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, kept_literal, literal
+from ...messages import BadRow, Message, Notice
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
 from .explanations import explain_text_columns
 from .field_formats import FORMAT_SEPARATOR, TEXT, FieldFormat, field_formats, parse_field_format
 from .matching import find_conditions_met, is_met_by_all_values, match_formats
@@ -43,14 +31,14 @@ class Decision:
     What a field's values are read as.
 
     ``chosen`` says that a person did, ``told`` that the file did; ``reason`` says why, as far as it
-    was asked for.  ``remark`` is what a person should know in any case.
+    was asked for.  ``notice`` is what a person should know in any case.
     """
 
     form: FieldFormat
     chosen: bool = False
     told: bool = False
-    reason: Remark | None = None
-    remark: Remark | None = None
+    reason: Message | None = None
+    notice: Notice | None = None
 
     @property
     def kind(self) -> FieldType:
@@ -67,11 +55,11 @@ def decide_formats(
     The texts that mean nothing become null first.  Values that are not of a chosen form become
     faults of the table.  ``explain`` finds the reason of each decision, which takes time.
 
-    Raises: ``UnknownTypeField``, ``UnknownType``.
+    Raises: ``LoadFailed`` with ``option.unknown_field``, ``UnknownType``.
     """
     for name in options.types:
         if _column(table, name) is None:
-            raise UnknownTypeField(field=name)
+            raise LoadFailed("option.unknown_field", field=name)
     _empty_nulls(table, options.nulls)
     found = _chosen(table, options)
     found |= _told(table, [column for column in table.columns if column not in found])
@@ -88,13 +76,13 @@ def decide_formats(
 
 def collect_type_notices(
     table: StagedTable, options: LoadOptions, decisions: Iterable[Decision]
-) -> tuple[Remark, ...]:
-    """Say what a person should know of the types of a file, beside the remarks of the table."""
+) -> tuple[Notice, ...]:
+    """Say what a person should know of the types of a file, beside the notices of the table."""
     unknown = [name for name in options.requested_types if _column(table, name) is None]
     return (
-        *parse_table_schema(options.schema).remarks,
-        *(TypeNotApplied(field=name) for name in unknown),
-        *(decision.remark for decision in decisions if decision.remark),
+        *parse_table_schema(options.schema).notices,
+        *(Notice("notice.type_not_applied", field=name) for name in unknown),
+        *(decision.notice for decision in decisions if decision.notice),
     )
 
 
@@ -187,7 +175,7 @@ def _told(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
 
 def _note_misfits(table: StagedTable, column: str, form: FieldFormat) -> None:
     """Make faults of the values that are not of the form somebody chose."""
-    fault = kept_literal(UnfitValue(type=form.title).kept())
+    fault = message_literal(BadRow("row.wrong_type", type=form.title).to_json())
     table.connection.execute(
         f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(_name(table, column))}, {column}[:100],"
         f" {fault} FROM {STAGED_ROWS} WHERE {column} <> ''"
@@ -215,15 +203,16 @@ def _between_rivals(
     """Leave a field as text that can be read in two ways, unless the order of dates is chosen."""
     for form in rivals:
         if form.notation == options.date_order:
-            return Decision(form, reason=DecidedByOrder(type=form.title))
-    ambiguous = AmbiguousNumbers if rivals[0].is_number else AmbiguousDates
-    remark = ambiguous(
+            return Decision(form, reason=Message("type.date_order", type=form.title))
+    are_numbers = rivals[0].is_number
+    notice = Notice(
+        "notice.ambiguous_numbers" if are_numbers else "notice.ambiguous_dates",
         field=_name(table, column),
-        value=_example(table, column, "true" if ambiguous is AmbiguousDates else _HAS_COMMA),
+        value=_example(table, column, _HAS_COMMA if are_numbers else "true"),
         one=rivals[0].name,
         other=rivals[1].name,
     )
-    return Decision(TEXT, reason=remark, remark=remark)
+    return Decision(TEXT, reason=notice, notice=notice)
 
 
 _HAS_COMMA = "contains({v}, ',')"
@@ -235,13 +224,19 @@ def _doubted(table: StagedTable, column: str, form: FieldFormat) -> Decision:
     """Take a form, but say so where its figures may be meant in another way."""
     name = _name(table, column)
     if form.notation == "spaced" and _are_codes(table, column):
-        remark: Remark = GroupedCodes(
-            field=name, value=_example(table, column, "true"), other=form.name
+        notice = Notice(
+            "notice.grouped_codes",
+            field=name,
+            value=_example(table, column, "true"),
+            other=form.name,
         )
-        return Decision(TEXT, reason=remark, remark=remark)
+        return Decision(TEXT, reason=notice, notice=notice)
     if form is field_formats["numeric"] and is_met_by_all_values(table, column, _LIKE_THOUSANDS):
         value = _example(table, column, "contains({v}, '.')")
-        return Decision(form, remark=MaybeThousands(field=name, value=value, other="int4:comma"))
+        return Decision(
+            form,
+            notice=Notice("notice.maybe_thousands", field=name, value=value, other="int4:comma"),
+        )
     return Decision(form)
 
 
@@ -275,11 +270,11 @@ def _explained(table: StagedTable, decisions: Mapping[str, Decision]) -> dict[st
     }
 
 
-def _said(decision: Decision) -> Remark | None:
+def _said(decision: Decision) -> Message | None:
     if decision.reason:
         return decision.reason
     if decision.chosen:
-        return ChosenType(type=decision.form.title)
+        return Message("type.chosen", type=decision.form.title)
     if decision.told:
-        return ToldType(type=decision.form.title)
-    return None if decision.kind.is_text else EveryValue(type=decision.form.title)
+        return Message("type.declared", type=decision.form.title)
+    return None if decision.kind.is_text else Message("type.every_value", type=decision.form.title)

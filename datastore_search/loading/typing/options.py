@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Self
 
-from ...exceptions.loads import UnknownChoice, UnknownEncodingName
+from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource
 from ..readers.options import ReadOptions
 from .field_formats import parse_field_format
@@ -98,7 +98,8 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
     A field's type is the one that the call says, or that staff chose for the field, or that a
     schema gives.
 
-    Raises: ``UnknownChoice``, ``UnknownEncodingName``, ``UnknownType``, ``UnusableSchema``.
+    Raises: ``LoadFailed`` with ``option.unknown_choice``, ``option.unknown_encoding``,
+    ``UnknownType``, ``InvalidSchema``.
     """
     _check(options)
     kept = _kept(None if options.anew else resource)
@@ -171,11 +172,11 @@ def _check(options: LoadOptions) -> None:
         value = getattr(options, name)
         if value not in known:
             listed = ", ".join(choice for choice in known if choice)
-            raise UnknownChoice(name=name, value=value, choices=listed)
+            raise LoadFailed("option.unknown_choice", name=name, value=value, choices=listed)
     if options.encoding:
         try:
             codecs.lookup(options.encoding)
         except LookupError as error:
-            raise UnknownEncodingName(encoding=options.encoding) from error
+            raise LoadFailed("option.unknown_encoding", encoding=options.encoding) from error
     for name in options.types.values():
         parse_field_format(name)

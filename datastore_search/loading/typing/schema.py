@@ -3,7 +3,7 @@ Frictionless Table Schema, read and written.
 
 A schema says what a publisher knows of a file: the types and notations of its fields, their titles
 and descriptions, the texts that mean nothing, the key.  What it says beyond what a resource holds
-is named by remarks.
+is named by notices.
 
 Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
 """
@@ -15,14 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...exceptions.loads import (
-    FieldNotHeld,
-    FormatNotHeld,
-    Remark,
-    SchemaNotHeld,
-    UnknownType,
-    UnusableSchema,
-)
+from ...exceptions.loads import InvalidSchema, UnknownType
+from ...messages import Notice
 from ...models import Resource
 from .field_formats import FORMAT_SEPARATOR, parse_field_format
 
@@ -56,7 +50,7 @@ class TableSchema:
     described: Mapping[str, FieldDescription] = field(default_factory=dict)
     nulls: tuple[str, ...] = ()
     key: tuple[str, ...] | None = None
-    remarks: tuple[Remark, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 # Reading ------------------------------------------------------------------------------------------
@@ -66,7 +60,7 @@ def parse_table_schema(given: object) -> TableSchema:
     """
     Read a Table Schema, a resource of a Data Package, or a Data Package of one resource.
 
-    Raises: ``UnusableSchema``.
+    Raises: ``InvalidSchema``.
     """
     if given is None:
         return TableSchema()
@@ -76,56 +70,56 @@ def parse_table_schema(given: object) -> TableSchema:
     fields = [each for each in found if each["name"] != _NUMBER]
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
-        raise UnusableSchema(reason="two of its fields have one name")
-    remarks: list[Remark] = [*_not_held(schema, "")]
-    types = {each["name"]: _type(each, remarks) for each in fields}
+        raise InvalidSchema(reason="two of its fields have one name")
+    notices: list[Notice] = [*_not_held(schema, "")]
+    types = {each["name"]: _type(each, notices) for each in fields}
     for each in fields:
-        remarks += _not_held(each, each["name"])
+        notices += _not_held(each, each["name"])
     return TableSchema(
         types={name: kind for name, kind in types.items() if kind},
         described={each["name"]: _described(each) for each in fields},
         nulls=_nulls(schema),
         key=_key(schema, names),
-        remarks=tuple(remarks),
+        notices=tuple(notices),
     )
 
 
 def _schema_within(given: object) -> Mapping[str, Any]:
     """Find the schema itself."""
     if not isinstance(given, Mapping):
-        raise UnusableSchema(reason="it is no JSON object")
+        raise InvalidSchema(reason="it is no JSON object")
     if "fields" in given:
         return given
     if "schema" in given:
         inner = given["schema"]
         if isinstance(inner, str):
-            raise UnusableSchema(reason=f"it is at another place: “{inner}”")
+            raise InvalidSchema(reason=f"it is at another place: “{inner}”")
         return _schema_within(inner)
     resources = given.get("resources")
     if isinstance(resources, list) and len(resources) == 1:
         return _schema_within(resources[0])
     if isinstance(resources, list):
-        raise UnusableSchema(reason=f"the Data Package has {len(resources)} resources, not one")
-    raise UnusableSchema(reason="it has no “fields”")
+        raise InvalidSchema(reason=f"the Data Package has {len(resources)} resources, not one")
+    raise InvalidSchema(reason="it has no “fields”")
 
 
 def _list(holder: Mapping[str, Any], name: str) -> Sequence[Any]:
     found = holder.get(name, [])
     if not isinstance(found, list):
-        raise UnusableSchema(reason=f"“{name}” is no list")
+        raise InvalidSchema(reason=f"“{name}” is no list")
     return found
 
 
 def _field(given: object, place: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise UnusableSchema(reason=f"field {place} is no JSON object")
+        raise InvalidSchema(reason=f"field {place} is no JSON object")
     if not isinstance(given.get("name"), str) or not given["name"]:
-        raise UnusableSchema(reason=f"field {place} has no name")
+        raise InvalidSchema(reason=f"field {place} has no name")
     for name in ("type", "format", "title", "description", "decimalChar", "groupChar"):
         if not isinstance(given.get(name, ""), str) and not (
             name == "format" and isinstance(given[name], Mapping)
         ):
-            raise UnusableSchema(reason=f"“{name}” of the field “{given['name']}” is no text")
+            raise InvalidSchema(reason=f"“{name}” of the field “{given['name']}” is no text")
     return given
 
 
@@ -141,7 +135,7 @@ def _nulls(schema: Mapping[str, Any]) -> tuple[str, ...]:
     for given in _list(schema, "missingValues"):
         value = given.get("value") if isinstance(given, Mapping) else given
         if not isinstance(value, str):
-            raise UnusableSchema(reason="“missingValues” has a value that is no text")
+            raise InvalidSchema(reason="“missingValues” has a value that is no text")
         found.append(value)
     return tuple(value for value in dict.fromkeys(found) if value)
 
@@ -152,7 +146,7 @@ def _key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | N
         return None
     key = [given] if isinstance(given, str) else given
     if not isinstance(key, list) or not all(name in names for name in key):
-        raise UnusableSchema(reason="“primaryKey” does not name fields of the schema")
+        raise InvalidSchema(reason="“primaryKey” does not name fields of the schema")
     return tuple(key)
 
 
@@ -169,36 +163,41 @@ _BEYOND = {
 }
 
 
-def _not_held(given: Mapping[str, Any], field_name: str) -> Iterable[Remark]:
+def _not_held(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
     """Say what is not kept and not checked; of a field, if it has a name."""
     beyond = sorted(name for name in _BEYOND if given.get(name))
     if field_name and "missingValues" in given:
         beyond.append("missingValues")
     names = ", ".join(beyond)
     if beyond and field_name:
-        yield FieldNotHeld(field=field_name, names=names)
+        yield Notice("notice.field_schema_ignored", field=field_name, names=names)
     elif beyond:
-        yield SchemaNotHeld(names=names)
+        yield Notice("notice.schema_ignored", names=names)
 
 
 # Types --------------------------------------------------------------------------------------------
 
 
-def _type(given: Mapping[str, Any], remarks: list[Remark]) -> str:
+def _type(given: Mapping[str, Any], notices: list[Notice]) -> str:
     """
     Choose the form of a field; nothing where the values shall decide.
 
-    What a type or its format says and no form holds is remarked.
+    What a type or its format says and no form holds is noted.
     """
     own, kind = given.get(_OWN_TYPE), given.get("type", "any")
     if isinstance(own, str) and own in _WRITTEN and _WRITTEN[own]["type"] == kind:
         return str(own)
     if kind not in _READ:
-        raise UnusableSchema(reason=f"“{kind}” is no type of a Table Schema")
+        raise InvalidSchema(reason=f"“{kind}” is no type of a Table Schema")
     found = _READ[kind](given)
     if found is None:
-        remarks.append(
-            FormatNotHeld(field=given["name"], type=kind, format=given.get("format") or "default")
+        notices.append(
+            Notice(
+                "notice.format_ignored",
+                field=given["name"],
+                type=kind,
+                format=given.get("format") or "default",
+            )
         )
     return found or ""
 
@@ -207,7 +206,7 @@ def _known(name: str) -> str:
     try:
         parse_field_format(name)
     except UnknownType as error:
-        raise UnusableSchema(reason=str(error)) from error
+        raise InvalidSchema(reason=str(error)) from error
     return name
 
 
@@ -255,14 +254,14 @@ def _boolean(given: Mapping[str, Any]) -> str | None:
         return "bool"
     try:
         return _known(f"bool:{','.join(true)}/{','.join(false)}")
-    except UnusableSchema:
+    except InvalidSchema:
         return None
 
 
 def _words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
     words = given.get(name, default)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise UnusableSchema(reason=f"“{name}” of the field “{given['name']}” is no list of texts")
+        raise InvalidSchema(reason=f"“{name}” of the field “{given['name']}” is no list of texts")
     return words
 
 

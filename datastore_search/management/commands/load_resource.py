@@ -19,7 +19,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from tqdm import tqdm
 
-from datastore_search.exceptions.loads import LoadFailed, NoRoom
+from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, Progress
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
@@ -143,8 +143,8 @@ class Command(BaseCommand):
             self.stdout.write(_("Resource %(id)s (%(name)s): unchanged.") % named)
             return
         self.stdout.write(_("Resource %(id)s (%(name)s): %(rows)s records.") % named)
-        for remark in load.said:
-            self.stdout.write(f"- {remark}")
+        for notice in load.rendered_notices:
+            self.stdout.write(f"- {notice}")
 
 
 @contextmanager
@@ -227,7 +227,7 @@ def _copied(stream: BinaryIO) -> Iterator[Path]:
             with path.open("wb") as file:
                 shutil.copyfileobj(stream, file)
         except OSError as error:
-            raise CommandError(str(NoRoom())) from error
+            raise CommandError(str(LoadFailed("load.disk_full"))) from error
         yield path
 
 

@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.exceptions.loads import LoadInterrupted
+from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
     cancel,
@@ -118,7 +118,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
 
     load.refresh_from_db()
     served.refresh_from_db()
-    assert (load.state, load.error) == (LoadState.FAILED, str(LoadInterrupted()))
+    assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert served.current_load_id == before
     assert storage.stored_loads(connection) == {before}
 
@@ -146,7 +146,7 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     work_off(database_url(), uploads)
 
     load.refresh_from_db()
-    assert (load.state, load.error) == (LoadState.FAILED, str(LoadInterrupted()))
+    assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert load.can_be_retried
     assert storage.stored_loads(connection) == {before, other.pk}
 

@@ -51,7 +51,7 @@ from datastore_search import storage
 clean_up_loads()
 load = Load.objects.select_related("resource").get(pk=int(sys.argv[1]))
 print(json.dumps({
-    "state": load.state, "failure": load.failure and load.failure["name"], "rows": load.rows,
+    "state": load.state, "failure": load.failure and load.failure["code"], "rows": load.rows,
     "serves": load.resource.current_load_id, "tables": sorted(storage.stored_loads(connection)),
 }))
 """
@@ -162,7 +162,7 @@ def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
         "serves": first["load"],
         "tables": [first["load"]],
     }
-    assert stopped["failure"] in {"DatabaseGone", "LoadInterrupted"}
+    assert stopped["failure"] in {"load.database_lost", "load.interrupted"}
     assert retried == {
         "state": "ready",
         "failure": None,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.exceptions.loads import FieldsMissing
 from datastore_search.models import Field, Load, Resource
 
+from ...failures import fails_with
 from ..files import load, loaded, rows_of, types_of
 
 
@@ -21,7 +21,7 @@ def described(db: None) -> Resource:
 
 
 def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described: Resource) -> None:
-    with pytest.raises(FieldsMissing) as refusal:
+    with fails_with("load.missing_fields") as refusal:
         load(described, "a\n2\n")
 
     assert str(refusal.value) == (
@@ -31,20 +31,20 @@ def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described:
     assert rows_of(described) == [[1, 1, "x", "2020-01-01"]]
     failed = Load.objects.filter(resource=described).first()
     assert failed is not None
-    assert failed.said[-1] == "Fields that are gone: “b”, “c”."
+    assert failed.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
 
 
 def test_fields_may_go_when_somebody_says_so(described: Resource) -> None:
     done = load(described, "a\n2\n", may_drop=True)
 
     assert types_of(described) == {"a": "int4"}
-    assert done.said[-1] == "Fields that are gone: “b”, “c”."
+    assert done.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
 
 
 def test_new_and_retyped_fields_are_told(described: Resource) -> None:
     done = load(described, "d,a,b,c\n1.5,many,x,2020-01-01\n")
 
-    assert done.said == [
+    assert done.rendered_notices == [
         "New fields: “d”.",
         "Field “a” was of type int4, and is of type text now.",
     ]
@@ -52,7 +52,7 @@ def test_new_and_retyped_fields_are_told(described: Resource) -> None:
 
 
 def test_the_same_header_says_nothing(described: Resource) -> None:
-    assert load(described, "c,b,a\n2020-01-01,5,1\n").said == []
+    assert load(described, "c,b,a\n2020-01-01,5,1\n").rendered_notices == []
 
 
 def test_the_dictionary_survives_and_the_order_is_the_file_s(described: Resource) -> None:
@@ -71,4 +71,4 @@ def test_the_dictionary_survives_and_the_order_is_the_file_s(described: Resource
 def test_the_first_load_changes_nothing_that_was_there(db: None) -> None:
     resource = Resource.objects.create(name="r")
 
-    assert load(resource, "a\n1\n").said == []
+    assert load(resource, "a\n1\n").rendered_notices == []

@@ -12,19 +12,11 @@ from django.db import connection, connections, transaction
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.exceptions.loads import (
-    BadRows,
-    KeyFieldMissing,
-    KeyRepeated,
-    LoadFailed,
-    NoKeyToUpdateBy,
-    OtherKey,
-    ResourceChanged,
-)
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 
 from ...builders import ask, ids_of
+from ...failures import fails_with
 from ...readers import ReaderThreads
 from ...writing.tables import Table, token_of_writer
 from ..files import faults_of, load, loaded, records_of, rows_of, types_of
@@ -50,7 +42,7 @@ def test_append_adds_the_rows_behind_the_records(db: None) -> None:
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
     assert resource.current_load == served
     assert (done.state, done.rows) == (LoadState.READY, 2)
-    assert done.said == ["Records added: 2; changed: 0; the same as before: 0."]
+    assert done.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
     assert done.pk not in storage.stored_loads(connection)
 
 
@@ -101,7 +93,7 @@ def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
         {"_id": 2, "a": 2, "New one": 5},
     ]
     assert len(records_of(resource, filters={"New one": None})) == 1
-    assert done.said[0] == "New fields: “New one”."
+    assert done.rendered_notices[0] == "New fields: “New one”."
 
 
 def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
@@ -111,7 +103,10 @@ def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, None]]
     assert len(records_of(resource, filters={"b": None})) == 1
-    assert done.said[0] == "Fields that the file does not have, empty in the new records: “b”."
+    assert (
+        done.rendered_notices[0]
+        == "Fields that the file does not have, empty in the new records: “b”."
+    )
 
 
 def test_the_resource_s_types_decide(db: None) -> None:
@@ -126,7 +121,7 @@ def test_the_resource_s_types_decide(db: None) -> None:
 def test_a_value_that_does_not_fit_the_resource_is_a_bad_row(db: None) -> None:
     resource = loaded("a,b\n1,x\n")
 
-    with pytest.raises(BadRows):
+    with fails_with("load.bad_rows"):
         load(resource, "a,b\n2,y\nmany,z\n", mode="append")
 
     assert rows_of(resource) == [[1, 1, "x"]]
@@ -142,7 +137,7 @@ def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
     assert (done.row_error_count, done.rows, done.row_errors.count()) == (1, 2, 1)
-    assert done.said[0] == "Rows that could not be loaded and were left out: 1."
+    assert done.rendered_notices[0] == "Rows that could not be loaded and were left out: 1."
 
 
 def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
@@ -153,7 +148,7 @@ def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
 
     assert types_of(resource) == {"a": "int4"}
     assert rows_of(resource) == [[1, 1], [2, 2]]
-    assert done.said[0] == "Field “a” keeps its type int4, though text was chosen."
+    assert done.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
 
 
 def test_dates_are_read_as_the_file_before_wrote_them(db: None) -> None:
@@ -176,7 +171,7 @@ def test_dates_that_say_so_themselves_are_read_in_their_own_order(db: None) -> N
 def test_dates_that_nobody_can_tell_are_bad_until_somebody_says(db: None) -> None:
     resource = loaded("day\n2023-12-31\n")
 
-    with pytest.raises(BadRows):
+    with fails_with("load.bad_rows"):
         load(resource, "day\n02/03/2024\n", mode="append")
     load(resource, "day\n02/03/2024\n", mode="append", date_order="mdy")
 
@@ -184,7 +179,7 @@ def test_dates_that_nobody_can_tell_are_bad_until_somebody_says(db: None) -> Non
 
 
 def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
-    with pytest.raises(BadRows):
+    with fails_with("load.bad_rows"):
         load(stock, "code,name,count\nd,x,1\nb,x,2\n,x,3\nd,x,4\nc,x,many\n", mode="append")
 
     assert len(records_of(stock)) == 3
@@ -232,7 +227,7 @@ def test_upsert_changes_known_records_and_adds_the_others(stock: Resource) -> No
         [3, "c", None, 3],
         [4, "d", "dill", 4],
     ]
-    assert done.said == ["Records added: 1; changed: 1; the same as before: 1."]
+    assert done.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
     assert done.rows == 3
 
 
@@ -288,7 +283,7 @@ def test_numbers_of_the_same_value_are_the_same_key(db: None) -> None:
 def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
     resource = loaded("a,b\n1.5,old\n", key=("a",))
 
-    with pytest.raises(BadRows) as refusal:
+    with fails_with("load.bad_rows") as refusal:
         load(resource, "a,b\n1.50,new\n1.5,new\n", mode="upsert")
 
     assert "The key is that of line 2, too." in str(refusal.value)
@@ -297,17 +292,17 @@ def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "failure"),
     [
-        ("a\n1\n", {}, NoKeyToUpdateBy),
-        ("a\n1\n", {"key": ("b",)}, KeyFieldMissing),
-        ("a,b\n1,1\n", {"key": ("a",)}, KeyRepeated),
+        ("a\n1\n", {}, "key.required"),
+        ("a\n1\n", {"key": ("b",)}, "key.missing_field"),
+        ("a,b\n1,1\n", {"key": ("a",)}, "key.duplicate"),
     ],
 )
 def test_an_upsert_without_a_key_that_tells_records_apart_is_refused(
-    db: None, text: str, options: dict[str, Any], failure: type[LoadFailed]
+    db: None, text: str, options: dict[str, Any], failure: str
 ) -> None:
     resource = loaded("a,b\n1,x\n1,y\n")
 
-    with pytest.raises(failure):
+    with fails_with(failure):
         load(resource, text, mode="upsert", **options)
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 1, "y"]]
@@ -316,7 +311,7 @@ def test_an_upsert_without_a_key_that_tells_records_apart_is_refused(
 
 
 def test_another_key_is_refused(stock: Resource) -> None:
-    with pytest.raises(OtherKey) as refusal:
+    with fails_with("key.cannot_change") as refusal:
         load(stock, "code,count\na,5\n", mode="upsert", key=("count",))
 
     assert str(refusal.value) == (
@@ -394,7 +389,7 @@ def test_a_field_that_changed_meanwhile_refuses_the_file(
     fields = Field.objects.filter(resource=stock, name="count")
     meanwhile(lambda: fields.update(type="text"))
 
-    with pytest.raises(ResourceChanged):
+    with fails_with("load.resource_changed"):
         load(stock, "code,count\na,5\n", mode="upsert")
 
     assert rows_of(stock)[0] == [1, "a", "apple", 1]
@@ -405,7 +400,7 @@ def test_a_table_that_is_gone_meanwhile_refuses_the_file(
 ) -> None:
     meanwhile(lambda: Resource.objects.filter(pk=stock.pk).update(current_load=None))
 
-    with pytest.raises(ResourceChanged):
+    with fails_with("load.resource_changed"):
         load(stock, "code,count\na,5\n", mode="append")
 
 

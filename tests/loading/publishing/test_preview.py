@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from datastore_search.exceptions.loads import UnknownChoice
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
 from ...builders import make_resource
+from ...failures import fails_with
 
 
 def preview_of(
@@ -37,7 +35,7 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
         "date, day first: every value says so",
     ]
     assert found.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
-    assert (found.total, found.faulty, found.faults, found.remarks) == (2, 0, (), ())
+    assert (found.total, found.faulty, found.faults, found.notices) == (2, 0, (), ())
 
 
 def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
@@ -90,7 +88,7 @@ def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) 
 
 
 def test_a_preview_of_what_cannot_be_asked_is_refused(db: None, tmp_path: Path) -> None:
-    with pytest.raises(UnknownChoice):
+    with fails_with("option.unknown_choice"):
         preview_of(tmp_path, "a\n1\n", mode="merge")
 
 

@@ -13,18 +13,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from datastore_search.exceptions.loads import (
-    BadRow,
-    BinaryFile,
-    BrokenUtf8,
-    LoadFailed,
-    NothingBelow,
-    OtherEncoding,
-    OtherFormat,
-    UnknownDialect,
-    UnknownEncodingName,
-    UnusableDelimiter,
-)
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers import delimited
 from datastore_search.loading.readers import delimited_rows as scanning
@@ -32,7 +20,9 @@ from datastore_search.loading.readers.delimited_layout import Layout, find_layou
 from datastore_search.loading.readers.delimited_rows import Dialect
 from datastore_search.loading.readers.row_writer import ROW_BYTES_MOST
 from datastore_search.loading.readers.staging import ROW_ERRORS, STAGED_ROWS
+from datastore_search.messages import BadRow
 
+from ...failures import fails_with
 from .staging import opened, temporary_staging_area
 
 #: The line, and the cells.
@@ -54,7 +44,7 @@ def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
         faults = table.connection.execute(
             f"SELECT line, error FROM {ROW_ERRORS} ORDER BY line"
         ).fetchall()
-    return rows, [(line, str(BadRow.revived(json.loads(kept)))) for line, kept in faults]
+    return rows, [(line, str(BadRow.from_json(json.loads(kept)))) for line, kept in faults]
 
 
 def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
@@ -64,7 +54,7 @@ def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
 
 def said_of(path: Path) -> list[str]:
     with opened(path, NO_OPTIONS) as table:
-        return [str(remark) for remark in table.remarks]
+        return [str(notice) for notice in table.notices]
 
 
 # Both ways ----------------------------------------------------------------------------------------
@@ -211,7 +201,7 @@ def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
 def test_quotes_left_open_again_and_again_are_no_table(path: Path) -> None:
     path.write_text("a,b\n" + 'a","b\n' * 100)
 
-    with pytest.raises(UnknownDialect):
+    with fails_with("file.unknown_dialect"):
         read(path, LoadOptions(delimiter=","))
 
 
@@ -279,7 +269,7 @@ def test_cells_are_split(dialect: Dialect, text: bytes, cells: list[str]) -> Non
         ("id,,\n1,x,y\n2,z,w\n", ("id", "field_2", "field_3")),
         ("2019,2020\n1,2\n", ("2019", "2020")),
         ("#id,name\n1,Anna\n", ("#id", "name")),
-        ("Name; remark\n", ("Name", "remark")),
+        ("Name; notice\n", ("Name", "notice")),
         ("don't,won't\n'tis,'twas\n", ("don't", "won't")),
         ("a\n1,5\n2,5\n", ("a",)),
     ],
@@ -298,7 +288,7 @@ def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
     assert names_of(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
     assert names_of(path, LoadOptions(skip=2)) == ("a", "b")
     assert names_of(path, LoadOptions(skip=3)) == ("1", "2")
-    with pytest.raises(NothingBelow):
+    with fails_with("file.nothing_below_skipped"):
         read(path, LoadOptions(skip=4))
 
 
@@ -312,7 +302,7 @@ def test_titles_are_said_to_be_left_out(path: Path) -> None:
 def test_what_cannot_be_a_delimiter_is_refused(path: Path, delimiter: str) -> None:
     path.write_text("a,b\n")
 
-    with pytest.raises(UnusableDelimiter):
+    with fails_with("option.invalid_delimiter"):
         read(path, LoadOptions(delimiter=delimiter))
 
 
@@ -363,24 +353,24 @@ def test_letters_far_down_decide_the_encoding(path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "failure"),
     [
-        (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), OtherEncoding),
-        (b"a\n\x81\n", LoadOptions(encoding="cp1252"), OtherEncoding),
-        (b"a\n1\n\0", LoadOptions(encoding="utf-16"), OtherEncoding),
-        (b"a\0b\n", LoadOptions(encoding="latin-1"), BinaryFile),
-        (b"a\n1\n", LoadOptions(encoding="base64"), UnknownEncodingName),
-        (b"a\n1\n", LoadOptions(encoding="unicode_escape"), UnknownEncodingName),
-        (b"a\n1\n", LoadOptions(encoding="no\0name"), UnknownEncodingName),
-        ("é\n".encode() * 50 + b"\xe9\n", NO_OPTIONS, BrokenUtf8),
-        (b"\x01\x02\x03\xff\xfe\n" * 10, NO_OPTIONS, BinaryFile),
-        ("a,b\n1,2\n".encode("utf-16-le") + b"\x01\0", NO_OPTIONS, BinaryFile),
+        (b"a\n\xe9\n", LoadOptions(encoding="utf-8"), "file.wrong_encoding"),
+        (b"a\n\x81\n", LoadOptions(encoding="cp1252"), "file.wrong_encoding"),
+        (b"a\n1\n\0", LoadOptions(encoding="utf-16"), "file.wrong_encoding"),
+        (b"a\0b\n", LoadOptions(encoding="latin-1"), "file.binary"),
+        (b"a\n1\n", LoadOptions(encoding="base64"), "option.unknown_encoding"),
+        (b"a\n1\n", LoadOptions(encoding="unicode_escape"), "option.unknown_encoding"),
+        (b"a\n1\n", LoadOptions(encoding="no\0name"), "option.unknown_encoding"),
+        ("é\n".encode() * 50 + b"\xe9\n", NO_OPTIONS, "file.damaged_utf8"),
+        (b"\x01\x02\x03\xff\xfe\n" * 10, NO_OPTIONS, "file.binary"),
+        ("a,b\n1,2\n".encode("utf-16-le") + b"\x01\0", NO_OPTIONS, "file.binary"),
     ],
 )
 def test_what_is_not_in_its_encoding_is_refused(
-    path: Path, content: bytes, options: LoadOptions, failure: type[LoadFailed]
+    path: Path, content: bytes, options: LoadOptions, failure: str
 ) -> None:
     path.write_bytes(content)
 
-    with pytest.raises(failure):
+    with fails_with(failure):
         read(path, options)
 
 
@@ -422,5 +412,5 @@ def test_the_content_tells_the_format_before_the_name(
 def test_other_formats_are_called_by_their_name(path: Path, content: bytes, name: str) -> None:
     path.write_bytes(content)
 
-    with pytest.raises(OtherFormat, match=f"the format {name},"):
+    with fails_with("file.unsupported_format", match=f"the format {name},"):
         read(path)

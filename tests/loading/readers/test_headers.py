@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.loading.readers.headers import labels_of, remarks_on, unique_names
+from datastore_search.loading.readers.headers import labels_of, notices_on, unique_names
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_many_equal_names_are_numbered_in_no_time() -> None:
 def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
     header = ("a", "", "a", "", "_id", "two\nlines", "n" * 201)
 
-    said = [str(remark) for remark in remarks_on(header, unique_names(header))]
+    said = [str(notice) for notice in notices_on(header, unique_names(header))]
 
     assert said == [
         "Fields without a name were named by their place: field_2, field_4.",
@@ -49,7 +49,7 @@ def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
 def test_only_some_of_many_fields_are_named() -> None:
     header = [""] * 300
 
-    (said,) = remarks_on(header, unique_names(header))
+    (said,) = notices_on(header, unique_names(header))
 
     assert str(said).endswith("field_19, field_20, ….")
 
@@ -57,7 +57,7 @@ def test_only_some_of_many_fields_are_named() -> None:
 def test_nothing_is_said_of_a_header_that_is_kept() -> None:
     header = ("a", " b ", "tên", "_hidden", 'with "quotes"')
 
-    assert remarks_on(header, unique_names(header)) == ()
+    assert notices_on(header, unique_names(header)) == ()
 
 
 def test_a_label_is_the_header_cut_to_what_can_be_kept() -> None:

@@ -23,20 +23,14 @@ from django.db import connections
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from datastore_search.exceptions.loads import (
-    LoadCancelled,
-    LoadFailed,
-    NoMemory,
-    ReaderBroken,
-    ReadingTooLong,
-    UnpackedTooLarge,
-)
+from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
 from datastore_search.loading.readers import open_table, process
 from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, make_resource, result_of
+from ...failures import fails_with
 from .bombs import BOMBS
 from .staging import temporary_staging_area
 
@@ -113,7 +107,7 @@ def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -
         """)
     )
 
-    with pytest.raises(ReadingTooLong):
+    with fails_with("load.reader_timeout"):
         read(path)
 
 
@@ -121,7 +115,7 @@ def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -
 def test_a_process_that_waits_for_ever_is_ended(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import time; time.sleep(600)")
 
-    with pytest.raises(ReadingTooLong):
+    with fails_with("load.reader_timeout"):
         read(path)
     assert not children()
 
@@ -132,7 +126,7 @@ def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None
     _later(lambda: setattr(interrupter, "failure", LoadCancelled()))
     began = monotonic()
 
-    with pytest.raises(LoadCancelled), open_table(path, OPTIONS, interrupter=interrupter):
+    with fails_with("load.cancelled"), open_table(path, OPTIONS, interrupter=interrupter):
         pass
 
     assert monotonic() - began < 60  # and not ten minutes
@@ -142,7 +136,7 @@ def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None
 def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
-    with pytest.raises(NoMemory):
+    with fails_with("load.out_of_memory"):
         read(path)
 
 
@@ -151,7 +145,7 @@ def test_a_process_that_breaks_down_says_so(
 ) -> None:
     stand_in.write_text("import os; print('a panic', flush=True); os.abort()")
 
-    with pytest.raises(ReaderBroken):
+    with fails_with("load.reader_crashed"):
         read(path)
     assert "signal 6" in caplog.text
 
@@ -192,7 +186,7 @@ def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Pat
     path = tmp_path / "file.ndjson"
     path.write_text('{"a": "' + "x" * (15 * 2**20) + '"}\n')
 
-    with pytest.raises(NoMemory):
+    with fails_with("load.out_of_memory"):
         read(path)
 
 
@@ -229,7 +223,7 @@ def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
 
-    with pytest.raises(UnpackedTooLarge):
+    with fails_with("archive.too_large"):
         read(path)
 
 
@@ -283,7 +277,7 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
     _later(lambda: Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now()))
     began = monotonic()
 
-    with pytest.raises(LoadCancelled):
+    with fails_with("load.cancelled"):
         runner.run_load(load, path)
 
     assert monotonic() - began < 60

@@ -19,7 +19,7 @@ class Case:
 
     ``fields`` maps the names of the fields, in order, to their types, and ``records`` lists the
     values of each record in that order, as ``datastore_search`` answers them; or ``refused`` is the
-    whole message, in English.  ``says`` are the load's remarks, ``faults`` its bad rows as (line,
+    whole message, in English.  ``says`` are the load's notices, ``faults`` its bad rows as (line,
     field, value, reason), ``labels`` the labels that differ from the names.
     """
 

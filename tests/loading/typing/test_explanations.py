@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from datastore_search.exceptions.loads import Remark
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.typing import explanations as reasons
 from datastore_search.loading.typing.inference import collect_type_notices, decide_formats
+from datastore_search.messages import Notice
 
 from ..readers.staging import staged
 
@@ -127,12 +127,12 @@ def test_a_plain_load_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> N
         assert decide_formats(table, LoadOptions())[0].reason is None
 
 
-def test_what_cannot_be_told_is_remarked_without_being_asked() -> None:
+def test_what_cannot_be_told_is_noticed_without_being_asked() -> None:
     with staged({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
         options = LoadOptions(saved_types={"lost": "int4"})
         said = collect_type_notices(table, options, decide_formats(table, options))
 
-    revived = [str(Remark.revived(remark.kept())) for remark in said]
+    revived = [str(Notice.from_json(notice.to_json())) for notice in said]
     assert revived == [
         "The type kept for “lost” was not applied: the file has no such field.",
         (

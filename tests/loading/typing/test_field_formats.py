@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from datastore_search.exceptions.loads import UnknownType
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.staging import ROW_ERRORS
 from datastore_search.loading.typing.field_formats import field_formats, parse_field_format
 from datastore_search.loading.typing.inference import decide_formats
 
+from ...failures import fails_with
 from ..readers.staging import records_of, staged
 from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
 
@@ -228,5 +228,5 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 @pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
 def test_an_unknown_notation_is_refused(name: str) -> None:
-    with pytest.raises(UnknownType):
+    with fails_with("option.unknown_type"):
         parse_field_format(name)

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import BadRow, LoadFailed, UnknownType, UnknownTypeField
 from datastore_search.field_types import field_type, field_types
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.typing import matching as fitting
 from datastore_search.loading.typing.inference import decide_formats
+from datastore_search.messages import BadRow
 
+from ...failures import fails_with
 from ..readers.staging import opened
 
 
@@ -232,7 +233,7 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
         faults = table.connection.execute("SELECT line, field, error FROM row_errors").fetchall()
 
     assert [fault[:2] for fault in faults] == [(4, "x")]
-    assert str(BadRow.revived(json.loads(faults[0][2]))) == (
+    assert str(BadRow.from_json(json.loads(faults[0][2]))) == (
         f"The value is not of type {field_type(chosen).name}."
     )
 
@@ -240,14 +241,14 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
 def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_text("a\n1\n")
-    failures: tuple[tuple[dict[str, str], type[LoadFailed]], ...] = (
-        ({"b": "text"}, UnknownTypeField),
-        ({"a": "colour"}, UnknownType),
+    failures: tuple[tuple[dict[str, str], str], ...] = (
+        ({"b": "text"}, "option.unknown_field"),
+        ({"a": "colour"}, "option.unknown_type"),
     )
 
     for chosen, failure in failures:
         options = LoadOptions(types=chosen)
-        with opened(path, options) as table, pytest.raises(failure):
+        with opened(path, options) as table, fails_with(failure):
             decide_formats(table, options)
 
 

@@ -7,15 +7,11 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions.loads import (
-    LoadFailed,
-    UnknownChoice,
-    UnknownEncodingName,
-    UnknownType,
-    UnusableSchema,
-)
+from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, load_file, resolve_options
 from datastore_search.models import Load, Resource
+
+from ...failures import fails_with
 
 FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
 
@@ -84,14 +80,17 @@ def test_a_load_that_failed_keeps_nothing(resource: Resource, tmp_path: Path) ->
     assert resource.options == {}
 
 
-def test_a_type_that_is_kept_for_a_field_that_is_gone_is_remarked(
+def test_a_type_that_is_kept_for_a_field_that_is_gone_is_noticed(
     resource: Resource, tmp_path: Path
 ) -> None:
     load(resource, tmp_path, types={"code": "text"})
 
     after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", may_drop=True)
 
-    assert "The type kept for “code” was not applied: the file has no such field." in after.said
+    assert (
+        "The type kept for “code” was not applied: the file has no such field."
+        in after.rendered_notices
+    )
 
 
 def test_a_type_of_staff_outdoes_that_of_a_schema_and_a_call_outdoes_both(
@@ -135,36 +134,36 @@ def test_a_schema_describes_fields_and_is_kept(resource: Resource, tmp_path: Pat
     [
         (
             {"mode": "merge"},
-            UnknownChoice,
+            "option.unknown_choice",
             "“merge” is not known as “mode”. Choose one of: replace, append, upsert.",
         ),
         (
             {"bad_rows": "drop"},
-            UnknownChoice,
+            "option.unknown_choice",
             "“drop” is not known as “bad_rows”. Choose one of: refuse, skip.",
         ),
         (
             {"date_order": "ymd"},
-            UnknownChoice,
+            "option.unknown_choice",
             "“ymd” is not known as “date_order”. Choose one of: dmy, mdy.",
         ),
         (
             {"encoding": "utf-9"},
-            UnknownEncodingName,
+            "option.unknown_encoding",
             "There is no character encoding “utf-9”.",
         ),
-        ({"types": {"a": "colour"}}, UnknownType, "There is no field type “colour”."),
+        ({"types": {"a": "colour"}}, "option.unknown_type", "There is no field type “colour”."),
         (
             {"schema": {}},
-            UnusableSchema,
+            "option.invalid_schema",
             "The table schema cannot be used: it has no “fields”",
         ),
     ],
 )
 def test_a_choice_that_there_is_not_is_refused(
-    options: dict[str, Any], failure: type[LoadFailed], message: str
+    options: dict[str, Any], failure: str, message: str
 ) -> None:
-    with pytest.raises(failure) as refusal:
+    with fails_with(failure) as refusal:
         resolve_options(None, LoadOptions(**options))
 
     assert str(refusal.value).startswith(message)

@@ -8,15 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.exceptions.loads import UnusableSchema
+from datastore_search.exceptions.loads import InvalidSchema
 from datastore_search.loading.typing.field_formats import parse_field_format
 from datastore_search.loading.typing.schema import FieldDescription, parse_table_schema
+
+from ...failures import fails_with
 
 
 def type_of(**field: Any) -> str:
     """Give the form of a field; “?” where it cannot be held, nothing where the values decide."""
     read = parse_table_schema({"fields": [{"name": "x", **field}]})
-    return "?" if read.remarks else read.types.get("x", "")
+    return "?" if read.notices else read.types.get("x", "")
 
 
 @pytest.mark.parametrize(
@@ -112,9 +114,9 @@ def test_what_is_not_kept_is_said() -> None:
             ],
             "foreignKeys": [{"fields": "a"}],
         }
-    ).remarks
+    ).notices
 
-    assert [str(remark) for remark in said] == [
+    assert [str(notice) for notice in said] == [
         "The schema says more than is kept or checked: foreignKeys.",
         (
             "The schema’s type date with the format %d/%m/%y cannot be held: the values of “b”"
@@ -149,7 +151,7 @@ SCHEMAS = st.fixed_dictionaries(
 def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
     try:
         read = parse_table_schema(given)
-    except UnusableSchema:
+    except InvalidSchema:
         return
     for said in read.types.values():
         for name in said.split("|"):
@@ -187,7 +189,7 @@ def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
     ],
 )
 def test_a_malformed_schema_is_refused(given: object, reason: str) -> None:
-    with pytest.raises(UnusableSchema) as refusal:
+    with fails_with("option.invalid_schema") as refusal:
         parse_table_schema(given)
 
     assert str(refusal.value).startswith(f"The table schema cannot be used: {reason}")

@@ -1,0 +1,69 @@
+"""
+Messages for people: a sentence and its parameters, rendered in the reader's language.
+
+What a load stores of failures and notices is a code of ``messages.catalogue`` with parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from django.utils.functional import Promise
+
+from .catalogue import TEMPLATES
+
+#: Characters of a parameter that a message repeats.
+_MAX_SHOWN_LENGTH = 300
+
+
+def render_message(template: str | Promise, parameters: Mapping[str, object]) -> str:
+    """Render a template in the active language; what cannot be written becomes “�”."""
+    text = str(template) % {name: _shorten(value) for name, value in parameters.items()}
+    return text.encode(errors="replace").decode().replace("\0", "�")
+
+
+def _shorten(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
+
+
+class Message:
+    """A message of the catalogue; a parameter may be a message, too."""
+
+    def __init__(self, code: str, /, **parameters: Any) -> None:
+        """Take the code, and a value for each placeholder of its template."""
+        self.code = code
+        self.parameters = parameters
+
+    def __str__(self) -> str:
+        return render_message(TEMPLATES[self.code], self.parameters)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the message as JSON: its code, and its parameters by name."""
+        parameters = {
+            name: value.to_json() if isinstance(value, Message) else value
+            for name, value in self.parameters.items()
+        }
+        return {"code": self.code, "parameters": parameters}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Self | None:
+        """Read a stored message; None when the catalogue does not have its code."""
+        if stored.get("code") not in TEMPLATES:
+            return None
+        parameters = {
+            name: Message.from_json(value) if isinstance(value, dict) else value
+            for name, value in stored["parameters"].items()
+        }
+        message = cls.__new__(cls)
+        Message.__init__(message, stored["code"], **parameters)
+        return message
+
+
+class Notice(Message):
+    """What a person should know of how a file was read; nothing is wrong."""
+
+
+class BadRow(Message):
+    """Why a row cannot be loaded."""

@@ -1,0 +1,337 @@
+"""Every message of loads by its stable code, translated when it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+TEMPLATES: Mapping[str, str | Promise] = {
+    # Files ----------------------------------------------------------------------------------------
+    "file.empty": _("The file is empty."),
+    "file.binary": _("The file is neither text nor of a format that can be read."),
+    "file.unsupported_format": _(
+        "The file is of the format %(format)s, which cannot be read as a table."
+    ),
+    "file.unknown_encoding": _("The file's character encoding was not recognised."),
+    "file.damaged_utf8": _(
+        "The file is in UTF-8, but line %(line)s has characters that are not: they were damaged"
+        " before. Correct them, or choose the encoding."
+    ),
+    "file.wrong_encoding": _(
+        "The file is not in “%(encoding)s”, the character encoding that was chosen."
+    ),
+    "file.unknown_dialect": _(
+        "How the file separates its cells was not recognised. Is a quotation mark left open?"
+    ),
+    "file.nothing_below_skipped": _(
+        "The file has no row below the lines that are to be skipped: %(count)s."
+    ),
+    "file.too_many_fields": _("The file has %(count)s fields; at most %(most)s can be stored."),
+    "file.missing": _("The file is not there any more, or not where the load can read it."),
+    # Options and schemas --------------------------------------------------------------------------
+    "option.invalid_delimiter": _(
+        "“%(delimiter)s” cannot separate cells: give a character, or “tab”."
+    ),
+    "option.unknown_field": _("A type is given for “%(field)s”, which is not a field of the file."),
+    "option.unknown_type": _("There is no field type “%(type)s”. Choose one of: %(types)s."),
+    "option.unknown_choice": _(
+        "“%(value)s” is not known as “%(name)s”. Choose one of: %(choices)s."
+    ),
+    "option.unknown_encoding": _("There is no character encoding “%(encoding)s”."),
+    "option.invalid_schema": _("The table schema cannot be used: %(reason)s"),
+    # Loads ----------------------------------------------------------------------------------------
+    "load.unexpected": _("The load failed for an unexpected reason; the server's log says more."),
+    "load.cancelled": _("The load was cancelled."),
+    "load.interrupted": _("The load was interrupted: the process that ran it is gone."),
+    "load.database_lost": _(
+        "The connection to the database was lost. Nothing has changed; load the file again."
+    ),
+    "load.lock_timeout": _(
+        "Another load of this resource did not end within %(minutes)s minutes. If none is running, "
+        "the sessions %(sessions)s of PostgreSQL hold its lock: end them, and retry."
+    ),
+    "load.not_queued": _("The load could not be queued; the server's log says more."),
+    "load.not_retryable": _(
+        "The load cannot be retried: it is not over, or its file is not kept any more."
+    ),
+    "load.resource_deleted": _("The resource was deleted while the file was being loaded."),
+    "load.resource_changed": _(
+        "The fields of the resource changed while the file was being loaded. Load it once more."
+    ),
+    # Rows that cannot be loaded, where the choice is to refuse them; the report lists them.
+    "load.bad_rows": _(
+        "Rows that cannot be loaded: %(count)s. The first is line %(line)s, field “%(field)s”, "
+        "value “%(value)s”: %(reason)s"
+    ),
+    # Fields that the resource has are not in the file, and nobody has said that they may go.
+    "load.missing_fields": _(
+        "The file lacks fields of the resource: %(fields)s. If they may go, tick “Fields may"
+        " disappear” in the admin, or give the command --drop-missing-fields."
+    ),
+    "load.unstorable_record": _("Line %(row)s holds a value that PostgreSQL cannot store."),
+    "load.disk_full": _("The server of the portal has no room left for the file."),
+    "load.out_of_memory": _("The file needs more memory than a load may take."),
+    "load.reader_timeout": _(
+        "Reading the file takes too long. Save it in a simpler form, such as CSV, or in several"
+        " files."
+    ),
+    "load.reader_crashed": _(
+        "The file cannot be read: the program that reads such files broke down. The file may be"
+        " damaged; save it anew, or as CSV."
+    ),
+    # Keys -----------------------------------------------------------------------------------------
+    "key.missing_field": _("The file has no field “%(field)s”, which is in the key."),
+    "key.too_many_fields": _("A key has at most %(most)s fields."),
+    "key.required": _(
+        "Records are updated by a key, and the resource has none: name the fields of the key."
+    ),
+    # Another key is for a new table: to drop the old one's index, readers would have to wait.
+    "key.cannot_change": _(
+        "The key of the resource is %(fields)s. Only a load that replaces the records can change"
+        " it."
+    ),
+    # Records that are there already, or values that only PostgreSQL takes for the same.
+    "key.duplicate": _("Some records have the same values in the fields of the key: %(fields)s."),
+    # URLs -----------------------------------------------------------------------------------------
+    "url.invalid": _(
+        "“%(address)s” is not the address of a file: it must begin with http:// or https:// and"
+        " name a server."
+    ),
+    # The address is kept and shown, and a password with it would be.
+    "url.has_credentials": _("The address must not hold a user name or password."),
+    # No such name, no public address, no connection: nobody learns which of them it is.
+    "url.unknown_server": _(
+        "There is no server “%(server)s” on the public internet that can be reached."
+    ),
+    "url.untrusted_server": _(
+        "The certificate of the server “%(server)s” is not valid, or nobody vouches for it."
+    ),
+    "url.server_silent": _("The server was silent for more than %(seconds)s seconds."),
+    "url.timeout": _("The file was not there within %(minutes)s minutes."),
+    "url.too_many_redirects": _("The address leads on to others more than %(most)s times."),
+    "url.error_status": _(
+        "The server does not hand the file out: it answers with status %(status)s."
+    ),
+    "url.broken_response": _("The server's answer broke off, or is not what HTTP allows."),
+    "url.web_page": _(
+        "The address leads to a page for people, perhaps one to sign in, and not to a file."
+    ),
+    "url.file_too_large": _(
+        "The file is larger than %(most)s bytes, which is the most that is fetched."
+    ),
+    # Archives -------------------------------------------------------------------------------------
+    "archive.damaged": _("The archive is damaged and cannot be unpacked."),
+    "archive.truncated": _("The compressed file ends too early: a part of it is missing."),
+    "archive.encrypted": _("“%(member)s” in the archive is protected by a password."),
+    "archive.unknown_compression": _(
+        "“%(member)s” in the archive is compressed in a way that cannot be unpacked."
+    ),
+    "archive.empty": _("There is no file in the archive."),
+    "archive.several_members": _(
+        "The archive holds several files: choose one of them. There are: %(members)s."
+    ),
+    "archive.unknown_member": _("The archive holds no file “%(member)s”. There are: %(members)s."),
+    "archive.too_many_members": _("The archive holds more files than can be looked through."),
+    "archive.nested": _(
+        "There is an archive within the archive: unpack it, and load what is in it."
+    ),
+    "archive.too_large": _(
+        "The unpacked file has more than %(most)s bytes, which is the most that is read."
+    ),
+    "archive.suspicious": _(
+        "The file would be more than %(ratio)s times as large when unpacked: it is taken for an"
+        " attack."
+    ),
+    # Workbooks ------------------------------------------------------------------------------------
+    "workbook.unknown_format": _(
+        "The file is no workbook that can be read: neither Excel's nor OpenDocument's."
+    ),
+    "workbook.encrypted": _("The workbook is protected by a password. Save it without one."),
+    "workbook.damaged": _("The workbook is damaged or incomplete."),
+    "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
+    "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
+    "workbook.empty": _("No sheet of the workbook has cells."),
+    "workbook.sheet_too_large": _(
+        "The sheet spans more than %(most)s cells; save it as CSV, or remove stray cells far to the"
+        " right or below."
+    ),
+    "workbook.too_large": _(
+        "The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV."
+    ),
+    # JSON -----------------------------------------------------------------------------------------
+    "json.invalid": _("The file is no valid JSON: see line %(line)s, letter %(letter)s."),
+    "json.truncated": _("The file ends in the middle of its JSON."),
+    "json.long_value": _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB."),
+    "json.too_deep": _("The JSON nests lists and objects more than %(most)s deep."),
+    "json.no_list": _("The JSON holds no list of objects, or of rows, to make records of."),
+    "json.several_lists": _(
+        "The JSON holds several lists: %(paths)s. Which one has the records is not clear; save it"
+        " alone."
+    ),
+    "json.no_records": _(
+        "The JSON's list holds no object with members, and no row, to make records of."
+    ),
+    # Parquet --------------------------------------------------------------------------------------
+    "parquet.damaged": _("The Parquet file is damaged or incomplete."),
+    "parquet.encrypted": _("The Parquet file is encrypted."),
+    "parquet.out_of_memory": _(
+        "The file needs more memory than a load may take. Save it with smaller groups of rows, or"
+        " as CSV."
+    ),
+    # Rows that cannot be loaded -------------------------------------------------------------------
+    "row.cell_count": _("The row has %(cells)s cells; the header has %(header)s."),
+    "row.open_quote": _("A quotation mark is opened and never closed."),
+    "row.stray_quote": _(
+        "Text follows a closing quotation mark; one within a text must be doubled."
+    ),
+    "row.wrong_type": _("The value is not of type %(type)s."),
+    "row.empty_key": _("A field of the key is empty."),
+    "row.repeated_key": _("The key is that of line %(line)s, too."),
+    "row.existing_key": _("There is a record with this key already."),
+    "row.long_key": _("The key has %(count)s bytes; at most %(most)s can be indexed."),
+    "row.long_number": _(
+        "The value has numbers with exponents that are too long when they are written out; each may"
+        " have %(most)s digits."
+    ),
+    # What PostgreSQL's JSON does not take: the character U+0000, numbers beyond its own.
+    "row.unstorable": _("The value cannot be stored: it holds the character U+0000, or no JSON."),
+    "row.too_long": _("The row is longer than %(most)s MB."),
+    "row.not_utf8": _("The text holds bytes that are not UTF-8."),
+    "row.error_cell": _(
+        "The cell holds an error. List “%(error)s” among the texts that mean nothing, or mend it."
+    ),
+    "row.not_json": _("The line is no JSON."),
+    "row.not_an_object": _("It is no object, as the others are."),
+    "row.not_a_list": _("It is no list of cells, as the others are."),
+    "row.repeated_member": _("The member “%(member)s” is there twice in one object."),
+    "row.too_deep": _("It nests lists and objects more than %(most)s deep."),
+    # Notices: how a file was read, and what has changed -------------------------------------------
+    "notice.encoding_guessed": _(
+        "The file does not say its character encoding: it was read as %(encoding)s."
+    ),
+    "notice.lines_above_header": _(
+        "The header was found on line %(line)s; what stands above it was left out."
+    ),
+    "notice.rows_above_header": _(
+        "The header was found in row %(row)s; what stands above it was left out."
+    ),
+    "notice.empty_columns": _(
+        "Columns at the end without a name and without a value were left out: %(count)s."
+    ),
+    "notice.names_missing": _("Fields without a name were named by their place: %(fields)s."),
+    "notice.names_repeated": _("Names that were there already got a number: %(fields)s."),
+    "notice.names_reserved": _(
+        "“_id” is the number of a record, so the field is called “%(fields)s”."
+    ),
+    "notice.names_tidied": _("Line breaks and unusual blanks were taken out of names: %(fields)s."),
+    "notice.names_shortened": _(
+        "Names of more than %(most)s characters were shortened: %(fields)s."
+    ),
+    "notice.no_header": _(
+        "The first row has values that are no names, so it was read as a record."
+    ),
+    "notice.sheet_chosen": _("Read the sheet “%(sheet)s”. Others with cells: %(others)s."),
+    "notice.merged_cells": _(
+        "Merged cells in the table: %(count)s. The value is in the first cell of each, the others"
+        " are empty."
+    ),
+    "notice.nested_list": _("The records are the list “%(path)s” of the file."),
+    "notice.json_constants": _(
+        "The file holds NaN or Infinity, which JSON has not; they are kept as such."
+    ),
+    "notice.binary_values": _(
+        "The field “%(field)s” holds bytes that are no text; they are written in hex."
+    ),
+    "notice.ambiguous_dates": _(
+        "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
+        "as in “%(value)s”. Choose %(one)s or %(other)s."
+    ),
+    "notice.ambiguous_numbers": _(
+        "Field “%(field)s” stays text: the comma may set apart thousands or decimals, as in "
+        "“%(value)s”. Choose %(one)s or %(other)s."
+    ),
+    "notice.maybe_thousands": _(
+        "Field “%(field)s” is read with a decimal point: “%(value)s”. If the point sets apart "
+        "thousands, choose %(other)s."
+    ),
+    "notice.grouped_codes": _(
+        "Field “%(field)s” stays text: figures in groups, all equally long, such as “%(value)s”, "
+        "are taken for codes. If they are numbers, choose %(other)s."
+    ),
+    "notice.type_not_applied": _(
+        "The type kept for “%(field)s” was not applied: the file has no such field."
+    ),
+    "notice.schema_ignored": _("The schema says more than is kept or checked: %(names)s."),
+    "notice.field_schema_ignored": _(
+        "The schema says more than is kept or checked: %(names)s (field “%(field)s”)."
+    ),
+    "notice.format_ignored": _(
+        "The schema’s type %(type)s with the format %(format)s cannot be held: the values of "
+        "“%(field)s” decide."
+    ),
+    "notice.fields_added": _("New fields: %(fields)s."),
+    "notice.fields_dropped": _("Fields that are gone: %(fields)s."),
+    "notice.fields_empty": _(
+        "Fields that the file does not have, empty in the new records: %(fields)s."
+    ),
+    "notice.field_retyped": _(
+        "Field “%(field)s” was of type %(before)s, and is of type %(type)s now."
+    ),
+    # Records that are there have the type; only a load that replaces them can change it.
+    "notice.type_kept": _(
+        "Field “%(field)s” keeps its type %(type)s, though %(chosen)s was chosen."
+    ),
+    "notice.key_dropped": _("The key is gone, since the file lacks fields of it: %(fields)s."),
+    "notice.rows_left_out": _("Rows that could not be loaded and were left out: %(count)s."),
+    "notice.report_cut": _("The report lists the first %(listed)s faults of %(count)s."),
+    "notice.records_merged": _(
+        "Records added: %(added)s; changed: %(changed)s; the same as before: %(same)s."
+    ),
+    # Why a field has its type ---------------------------------------------------------------------
+    "type.nearly_all": _(
+        "text: all values look like %(type)s, but %(count)s of %(total)s, the first in line "
+        "%(line)s: “%(value)s”"
+    ),
+    "type.mixed_formats": _(
+        "text: the values look like %(type)s, but are not all written in one way, and could not be "
+        "given back as they are"
+    ),
+    "type.leading_zeros": _(
+        "text: numbers would lose the zeros that values begin with, first in line %(line)s: "
+        "“%(value)s”"
+    ),
+    "type.leading_plus": _(
+        "text: numbers would lose the sign that values begin with, first in line %(line)s: "
+        "“%(value)s”"
+    ),
+    "type.long_numbers": _(
+        "text: whole numbers of more than 18 digits are taken for codes, first in line %(line)s: "
+        "“%(value)s”"
+    ),
+    "type.exponents": _(
+        "text: numbers would lose how values are written, first in line %(line)s: “%(value)s”"
+    ),
+    "type.two_digit_years": _(
+        "text: years of two digits are never guessed, as in line %(line)s: “%(value)s”"
+    ),
+    "type.no_values": _("text: the field has no values"),
+    "type.chosen": _("%(type)s: chosen"),
+    "type.declared": _("%(type)s: the file says so"),
+    "type.date_order": _("%(type)s: the order of dates was chosen; the values leave it open"),
+    "type.every_value": _("%(type)s: every value says so"),
+    # How the values of a type are written ---------------------------------------------------------
+    "format.day_first": _("%(type)s, day first"),
+    "format.month_first": _("%(type)s, month first"),
+    "format.year_first": _("%(type)s, year first"),
+    "format.decimal_point": _("%(type)s, thousands set apart, decimal point"),
+    "format.decimal_comma": _("%(type)s, thousands set apart or not, decimal comma"),
+    "format.spaced_thousands": _("%(type)s, thousands set apart by a blank or an apostrophe"),
+    "format.boolean_words": _("%(type)s, in words of its own (%(name)s)"),
+    # What values look like ------------------------------------------------------------------------
+    "values.numbers": _("numbers"),
+    "values.dates": _("dates"),
+    "values.timestamps": _("dates with a time"),
+    "values.times": _("times"),
+}

@@ -1,0 +1,125 @@
+"""The catalogue of messages: every code that is used is in it, with its parameters."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import datastore_search
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.messages import BadRow, Message, Notice
+from datastore_search.messages.catalogue import TEMPLATES
+
+PACKAGE = Path(datastore_search.__file__).parent
+CODE = re.compile(rf"({'|'.join(sorted({code.split('.')[0] for code in TEMPLATES}))})\.[a-z_0-9]+")
+#: The codes that each class takes, by their first word.
+PREFIXES = {
+    "BadRow": {"row"},
+    "Notice": {"notice"},
+    "Message": {"type", "format", "values"},
+    "LoadFailed": {code.split(".")[0] for code in TEMPLATES}
+    - {"row", "notice", "type", "format", "values"},
+}
+
+
+def placeholders(code: str) -> set[str]:
+    return set(re.findall(r"%\((\w+)\)s", str(TEMPLATES[code])))
+
+
+def trees() -> Iterator[tuple[Path, ast.Module]]:
+    for path in PACKAGE.rglob("*.py"):
+        if path.name != "catalogue.py" and "migrations" not in path.parts:
+            yield path, ast.parse(path.read_text())
+
+
+def codes_of(argument: ast.expr) -> list[str]:
+    """Give the codes that an argument may be, as far as they are written there."""
+    if isinstance(argument, ast.IfExp):
+        return [*codes_of(argument.body), *codes_of(argument.orelse)]
+    is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    return [argument.value] if is_text else []  # type: ignore[attr-defined] # it is a constant
+
+
+def class_called(call: ast.Call) -> str | None:
+    """Name the class of messages that a call makes; subclasses of failures call their parent."""
+    if isinstance(call.func, ast.Name) and call.func.id in PREFIXES:
+        return call.func.id
+    is_parent = (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "__init__"
+        and call.args
+        and any(map(CODE.fullmatch, codes_of(call.args[0])))
+    )
+    return "LoadFailed" if is_parent else None
+
+
+CALLS = [
+    pytest.param(kind, code, {keyword.arg for keyword in call.keywords}, id=f"{path.stem}-{code}")
+    for path, tree in trees()
+    for call in ast.walk(tree)
+    if isinstance(call, ast.Call) and (kind := class_called(call)) and call.args
+    for code in codes_of(call.args[0])
+]
+
+
+def test_there_are_calls() -> None:
+    assert len(CALLS) > 150
+
+
+@pytest.mark.parametrize(("kind", "code", "parameters"), CALLS)
+def test_a_message_has_a_code_and_the_parameters_of_its_template(
+    kind: str, code: str, parameters: set[str | None]
+) -> None:
+    assert code in TEMPLATES
+    assert code.split(".", maxsplit=1)[0] in PREFIXES[kind]
+    assert parameters == placeholders(code)
+
+
+def test_every_code_is_used_and_every_used_code_exists() -> None:
+    used = {
+        node.value
+        for _, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and CODE.fullmatch(node.value)
+    }
+
+    assert used - {"file.parquet"} == set(TEMPLATES)  # that is a file's name
+
+
+@pytest.mark.parametrize("code", TEMPLATES)
+def test_every_message_is_stored_and_read_again(code: str) -> None:
+    kind = {"row": BadRow, "notice": Notice}.get(code.split(".", maxsplit=1)[0], Message)
+    message = kind(code, **dict.fromkeys(placeholders(code), "5"))
+
+    read = kind.from_json(json.loads(json.dumps(message.to_json())))
+
+    assert type(read) is kind
+    assert str(read) == str(message)
+    assert (read.code, read.parameters) == (code, dict.fromkeys(placeholders(code), "5"))
+
+
+def test_a_parameter_may_be_a_message() -> None:
+    message = Notice("notice.names_missing", fields=Message("values.dates"))
+    stored = message.to_json()
+
+    assert stored == {
+        "code": "notice.names_missing",
+        "parameters": {"fields": {"code": "values.dates", "parameters": {}}},
+    }
+    assert (
+        str(Notice.from_json(stored)) == "Fields without a name were named by their place: dates."
+    )
+
+
+def test_an_unknown_code_is_an_unexpected_failure_or_no_message() -> None:
+    stored = {"code": "load.of_another_version", "parameters": {"n": 1}}
+
+    assert LoadFailed.from_json(stored).code == "load.unexpected"
+    assert Notice.from_json(stored) is None
