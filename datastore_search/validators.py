@@ -70,7 +70,7 @@ class Validators:
         """
         if request.method not in _SAFE:
             return cls("", None, resource.private, vary)
-        parts = [__version__, resource.version, resource.modified_at.isoformat()]
+        parts = [__version__, str(resource.version)]
         parts += [request.build_absolute_uri(), json.dumps(asked, sort_keys=True, default=str)]
         digest = blake2b("\n".join(parts).encode(errors="replace"), digest_size=16).hexdigest()
         settled = timezone.now() - resource.modified_at > _SETTLED

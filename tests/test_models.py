@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError
 from django.test import Client
 
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
@@ -163,12 +163,3 @@ def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(
     assert response.status_code == 302, response.content
     found = Resource.objects.get()
     assert (found.title, found.current_load_id) == ("T", Load.objects.get().pk)
-
-
-def test_the_version_holds_more_than_what_a_new_server_may_repeat(resource: Resource) -> None:
-    described = Resource.objects.described(resource.pk)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT xmin::text, ctid::text, modified_at::text FROM datastore_search_resource"
-        )
-        assert described.version == "".join(cursor.fetchone())

@@ -27,7 +27,6 @@ from .resources import (
     Reader,
     Resource,
     ResourceQuerySet,
-    Version,
     default_language,
     validate_language,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "Resource",
     "ResourceQuerySet",
     "RowError",
-    "Version",
     "check_alias",
     "default_language",
     "drop_tables_on_commit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, LiteralString, Self
+from typing import Any, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
@@ -61,25 +61,6 @@ class IndexKind(models.TextChoices):
 _MAX_ORDER_INDEXES = 32
 
 
-class Version(models.Func):
-    """
-    The version of a resource, which changes with everything that an answer may depend on.
-
-    It is the mark of the transaction that changed the resource last, where the row then lay, and
-    when that was: after a restore another transaction of the new server may have the same mark.
-    Triggers make every change of its fields and aliases a change of the resource, and a writer
-    changes it with every record.
-    """
-
-    #: Reads the version of the resource whose id follows.
-    read: LiteralString = (
-        "SELECT concat(versioned.xmin, versioned.ctid, versioned.modified_at)"
-        " FROM datastore_search_resource AS versioned WHERE versioned.id = "
-    )
-    template = f"({read}%(expressions)s)"
-    output_field = models.TextField()
-
-
 class ResourceQuerySet(models.QuerySet["Resource"]):
     """Resources."""
 
@@ -131,7 +112,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             .filter(current_load__isnull=False)
             .select_related("current_load")
             .defer(*(f"current_load__{name}" for name in _DEFERRED_FIELDS))
-            .annotate(version=Version(models.F("pk")), columns=ArraySubquery(_fields_as_json()))
+            .annotate(columns=ArraySubquery(_fields_as_json()))
             .first()
         )
         if resource is None:
@@ -165,7 +146,7 @@ _DEFERRED_FIELDS = (
 class Resource(GuardedModel):
     """A table that a portal publishes."""
 
-    guarded_fields = frozenset({"current_load", "primary_key", "options"})
+    guarded_fields = frozenset({"current_load", "primary_key", "options", "version"})
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4)
     name = models.SlugField(
@@ -221,12 +202,14 @@ class Resource(GuardedModel):
     options = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     modified_at = models.DateTimeField(_("modified"), auto_now=True)
+    #: Increases with every change on which an answer depends; only triggers set it
+    #: (``sql/versions.sql``).
+    version = models.BigIntegerField(default=0, editable=False)
 
     objects = PrimaryManager.from_queryset(ResourceQuerySet)()
 
-    #: The fields in order and the version of all this, when ``described`` has read them.
+    #: The fields in order, if ``described`` has read them.
     schema: tuple[Field, ...]
-    version: str
 
     class Meta:
         base_manager_name = "objects"

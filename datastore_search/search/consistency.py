@@ -34,7 +34,7 @@ from ..exceptions import (
     TooManyRetries,
 )
 from ..filters import Clause
-from ..models import Load, Resource, Version, normalize_name, parse_resource_id
+from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
 from .descriptions import Description, Descriptions, Key
 from .relations import Relation, build_relation
 
@@ -46,6 +46,11 @@ _LOOKS = 5
 _MAX_DESCRIPTIONS = 2_000
 
 _descriptions = Descriptions(_MAX_DESCRIPTIONS)
+
+_RESOURCES = sql.Identifier(Resource._meta.db_table)  # noqa: SLF001 - Django's public name for it
+_ID_BY_ALIAS = sql.SQL("(SELECT resource_id FROM {aliases} WHERE name = %s)").format(
+    aliases=sql.Identifier(Alias._meta.db_table)  # noqa: SLF001 - Django's public name for it
+)
 
 
 Answer = TypeVar("Answer")
@@ -149,7 +154,7 @@ class ConsistentRead:
             nonlocal is_compared
             for head, last in batches:
                 if head and not is_compared:
-                    self._compare(head[0].decode() if head[0] else None)
+                    self._compare(int(head[0]) if head[0] else None)
                     is_compared = True
                 yield storage.Texts(head[1:], last)
 
@@ -172,15 +177,16 @@ class ConsistentRead:
         if not self._verified:
             self._compare(self._read())
 
-    def _read(self) -> str | None:
+    def _read(self) -> int | None:
         if self._version is None:
             return None
         ((found,),) = self._session.rows(
             sql.SQL("SELECT ({})").format(self._version.text), self._version.parameters
         )
-        return str(found)
+        version: int | None = found
+        return version
 
-    def _compare(self, found: str | None) -> None:
+    def _compare(self, found: int | None) -> None:
         if found != self.resource.version:
             raise StaleVersion
         self._verified = True
@@ -314,13 +320,10 @@ def raise_if_current(
 def _version_of(name: str) -> Clause:
     """Ask for the version of the resource that has a name now."""
     resource_id = parse_resource_id(name)
-    wanted = (
-        "%s::uuid"
-        if resource_id
-        else "(SELECT resource_id FROM datastore_search_alias WHERE name = %s)"
-    )
     return Clause(
-        sql.SQL(Version.read + wanted),
+        sql.SQL("SELECT version FROM {resources} WHERE id = {id}").format(
+            resources=_RESOURCES, id=sql.SQL("%s::uuid") if resource_id else _ID_BY_ALIAS
+        ),
         [str(resource_id) if resource_id else name],
     )
 

@@ -1,10 +1,10 @@
-DROP TRIGGER datastore_search_modified ON datastore_search_resource;
+DROP TRIGGER datastore_search_version ON datastore_search_resource;
 DROP TRIGGER datastore_search_inserted ON datastore_search_field;
 DROP TRIGGER datastore_search_updated ON datastore_search_field;
 DROP TRIGGER datastore_search_deleted ON datastore_search_field;
 DROP TRIGGER datastore_search_inserted ON datastore_search_alias;
 DROP TRIGGER datastore_search_updated ON datastore_search_alias;
 DROP TRIGGER datastore_search_deleted ON datastore_search_alias;
-DROP FUNCTION datastore_search_modified();
-DROP FUNCTION datastore_search_touch();
-DROP FUNCTION datastore_search_touch_both();
+DROP FUNCTION datastore_search_set_version();
+DROP FUNCTION datastore_search_touch_resource();
+DROP FUNCTION datastore_search_touch_both_resources();

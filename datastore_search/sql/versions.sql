@@ -1,57 +1,75 @@
--- What an answer depends on besides the records: every change of it changes the resource's row.
--- The resources are found beside the table that was changed, whatever the search path is: a restore
+-- The version of a resource: every change on which an answer depends increases it.
+--
+-- A version is the time of the change in microseconds, or one more than the version before where
+-- the clock is behind it.  So it increases with each change of the row, and what a rollback, a
+-- restore of an older dump or a deletion takes back does not come again with another meaning, as it
+-- would with a counter (docs/decisions/0014).  A dump and logical replication keep the column as it
+-- is: pg_restore creates triggers after the data, and a subscriber does not fire them.
+--
+-- The resources are found in the schema of the changed table, whatever the search path is: a restore
 -- of data alone has none.
 
-CREATE OR REPLACE FUNCTION datastore_search_modified() RETURNS trigger
+CREATE OR REPLACE FUNCTION datastore_search_set_version() RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
+DECLARE
+    moment timestamptz := clock_timestamp();
 BEGIN
-    NEW.modified_at := clock_timestamp();
+    NEW.version := (extract(epoch FROM moment) * 1000000)::bigint;
+    IF TG_OP = 'UPDATE' THEN
+        NEW.version := greatest(NEW.version, OLD.version + 1);
+        NEW.modified_at := moment;
+    END IF;
     RETURN NEW;
 END
 $function$;
 
 -- A change of fields or aliases is a change of their resource.
-CREATE OR REPLACE FUNCTION datastore_search_touch() RETURNS trigger
+CREATE OR REPLACE FUNCTION datastore_search_touch_resource() RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
     EXECUTE format(
-        'UPDATE %I.datastore_search_resource SET modified_at = clock_timestamp()'
+        'UPDATE %I.datastore_search_resource SET version = version'
         ' WHERE id IN (SELECT resource_id FROM changed)',
         TG_TABLE_SCHEMA);
     RETURN NULL;
 END
 $function$;
 
--- Of rows that were moved from one resource to another, both are changed.
-CREATE OR REPLACE FUNCTION datastore_search_touch_both() RETURNS trigger
+-- Of rows that move from one resource to another, both are changed.
+CREATE OR REPLACE FUNCTION datastore_search_touch_both_resources() RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
     EXECUTE format(
-        'UPDATE %I.datastore_search_resource SET modified_at = clock_timestamp()'
+        'UPDATE %I.datastore_search_resource SET version = version'
         ' WHERE id IN (SELECT resource_id FROM before UNION SELECT resource_id FROM changed)',
         TG_TABLE_SCHEMA);
     RETURN NULL;
 END
 $function$;
 
-CREATE OR REPLACE TRIGGER datastore_search_modified BEFORE UPDATE ON datastore_search_resource
-FOR EACH ROW EXECUTE FUNCTION datastore_search_modified();
+CREATE OR REPLACE TRIGGER datastore_search_version
+BEFORE INSERT OR UPDATE ON datastore_search_resource
+FOR EACH ROW EXECUTE FUNCTION datastore_search_set_version();
 
 CREATE OR REPLACE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_field
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_resource();
 CREATE OR REPLACE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_field
 REFERENCING OLD TABLE AS before NEW TABLE AS changed
-FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both();
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both_resources();
 CREATE OR REPLACE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_field
-REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING OLD TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_resource();
 
 CREATE OR REPLACE TRIGGER datastore_search_inserted AFTER INSERT ON datastore_search_alias
-REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING NEW TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_resource();
 CREATE OR REPLACE TRIGGER datastore_search_updated AFTER UPDATE ON datastore_search_alias
 REFERENCING OLD TABLE AS before NEW TABLE AS changed
-FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both();
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_both_resources();
 CREATE OR REPLACE TRIGGER datastore_search_deleted AFTER DELETE ON datastore_search_alias
-REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch();
+REFERENCING OLD TABLE AS changed
+FOR EACH STATEMENT EXECUTE FUNCTION datastore_search_touch_resource();
