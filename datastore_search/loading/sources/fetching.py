@@ -21,7 +21,7 @@ from urllib.parse import urljoin
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, NotModified
 from .addresses import Address, parsed
-from .bodies import GZIP, Pace, Watch, body_of, coding_of, write
+from .responses import GZIP, Pace, Watch, body_of, coding_of, write
 from .connections import asked
 from .filenames import header, name_of
 
