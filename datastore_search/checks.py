@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 
 from . import storage
 from .conf import conf
-from .loading.sources.addresses import is_host
+from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
@@ -89,7 +89,7 @@ def check_private_hosts(
 ) -> list[CheckMessage]:
     """Ask for names of servers, not for addresses of files, nor for a text alone."""
     hosts = conf.FETCH_PRIVATE_HOSTS
-    if not isinstance(hosts, str) and all(map(is_host, hosts)):
+    if not isinstance(hosts, str) and all(map(is_server_name, hosts)):
         return []
     return [
         Error(

@@ -111,7 +111,7 @@ class Load(GuardedModel):
         editable=False,
     )
     url = models.TextField(_("address"), blank=True, editable=False)
-    #: What the server of the address said of the file (``fetching.Fetched.received``).
+    #: The validators of the file's URL (``FetchedFile.http_validators``).
     http_validators = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)

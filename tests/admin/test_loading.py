@@ -25,7 +25,7 @@ from datastore_search import storage
 from datastore_search.admin.display import untaken
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_previews, drafts, queue
-from datastore_search.loading.sources.files import bring
+from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
@@ -441,11 +441,11 @@ def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
 ) -> None:
     fetched = tmp_path / "fetched.csv"
     fetched.write_text("a\n1\n")
-    served = [bring(fetched, tmp_path)]
+    served = [copy_source(fetched, tmp_path)]
     monkeypatch.setattr(
         draft_previews,
-        "bring",
-        lambda what, folder: served.pop() if isinstance(what, str) else bring(what, folder),
+        "copy_source",
+        lambda what, folder: served.pop() if isinstance(what, str) else copy_source(what, folder),
     )
     response = staff.post(load_page(empty), {**PLAIN, "url": "https://data.example/a.csv"})
     assert response.status_code == 302

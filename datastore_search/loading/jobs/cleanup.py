@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from ... import storage
 from ...exceptions.loads import LoadFailed
 from ...models import FINISHED, Load, LoadState, Resource
-from ..sources.folders import clear_left_folders
+from ..sources.folders import delete_abandoned_folders
 from .completion import mark_failed
 from .unserved import clear_unserved_marks, select_tables_to_drop
 from .uploads import delete_old_uploads, delete_stray_uploads
@@ -28,7 +28,7 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     (``unserved``); uploads that nobody has come back to are deleted, and so are the folders of
     processes that were killed.
     """
-    clear_left_folders()
+    delete_abandoned_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
     dropped = mark_interrupted_loads(loads) + _drop_tables(None if resource is None else loads)
     delete_old_uploads(loads)

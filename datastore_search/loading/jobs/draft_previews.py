@@ -14,7 +14,7 @@ from django.utils import timezone
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState
 from ..publishing.preview import Preview, PreviewedField, PreviewedRowError, build_preview
-from ..sources.files import bring
+from ..sources.files import copy_source
 from ..sources.folders import working_folder
 from ..typing.options import LoadOptions
 from .monitor import DraftMonitor
@@ -40,7 +40,7 @@ def preview_draft(load: Load) -> None:
 
 
 def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
-    source = bring(load.file or load.url, folder)
+    source = copy_source(load.file or load.url, folder)
     if not load.file:
         _store_fetched_file(load, source.path, source.name)
     options = LoadOptions.revived(load.options)

@@ -30,7 +30,7 @@ from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
 from ..readers import open_table
 from ..sources.fetching import NotModified
-from ..sources.files import Source, bring
+from ..sources.files import SourceFile, copy_source
 from ..sources.folders import working_folder
 from ..typing.options import LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
@@ -116,7 +116,7 @@ def _load(
     monitor.enter_state(LoadState.READING)
     try:
         with _brought(load, path, options, monitor) as source:
-            load.checksum, load.http_validators = source.checksum, dict(source.received)
+            load.checksum, load.http_validators = source.checksum, dict(source.http_validators)
             load.save(update_fields=["checksum", "http_validators"])
             if is_unchanged(load, options):
                 _leave(monitor)
@@ -137,11 +137,16 @@ def _leave(monitor: JobMonitor) -> None:
 @contextmanager
 def _brought(
     load: Load, path: Path | None, options: LoadOptions, monitor: JobMonitor
-) -> Iterator[Source]:
+) -> Iterator[SourceFile]:
     """Bring the file of a load to this machine, for the time of the block."""
     with working_folder() as folder:
         what = path or load.file or load.url
-        yield bring(what, folder, known=_known(load, options), advance=monitor.report_progress)
+        yield copy_source(
+            what,
+            folder,
+            known_validators=_known(load, options),
+            report_progress=monitor.report_progress,
+        )
 
 
 def _known(load: Load, options: LoadOptions) -> dict[str, str]:

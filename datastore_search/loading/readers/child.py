@@ -53,7 +53,7 @@ def _answer(asked: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
     except LoadFailed as failure:
         return {"failure": failure.to_json()}
     except BaseException as error:  # noqa: BLE001 - the parent is to know, whatever it is
-        shortage = limits.refusal if is_too_large(error) else shortage_of_machine(error)
+        shortage = limits.unpacked_failure if is_too_large(error) else shortage_of_machine(error)
         if shortage:
             return {"failure": shortage.to_json()}
         return {"error": traceback.format_exc()}

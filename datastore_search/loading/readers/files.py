@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ..sources.archives import Unpacked, unpacked
+from ..sources.archives import unpack
 from .formats import reader_of
 from .headers import labels_of, notices_on
 from .options import ReadOptions
@@ -23,7 +23,7 @@ def read_file(
 
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
-    file = unpacked(Unpacked(path, name or path.name), options, place)
+    file = unpack(path, name or path.name, place.folder, place.limits, member=options.member)
     table = reader_of(file.path, file.name)(file.path, options, place)
     said = notices_on(table.labels, table.names)
     labels = labels_of(table.labels)

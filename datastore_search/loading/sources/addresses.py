@@ -1,7 +1,7 @@
 """
-Which servers a file may be fetched from: those of the public internet, and those the portal names.
+The addresses of files: parse them, and allow the servers of the public internet and a setting's.
 
-Whoever may give an address must not reach, through the portal, what only the portal can reach.
+A person who gives an address must not reach, through the portal, what only the portal can reach.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ...exceptions.loads import LoadFailed
 
 _PORTS = {"http": 80, "https": 443}
 
-#: IPv4 as an IPv6-only network writes it; what matters is the address within.
-_TRANSLATED = ip_network("64:ff9b::/96")
+#: NAT64: how an IPv6-only network writes IPv4 addresses.
+_NAT64 = ip_network("64:ff9b::/96")
 
-#: Ways into other networks that Python, or an older one, takes for public.
-_DETOURS = tuple(
+#: Networks that lead elsewhere, which Python, or an older one, takes for public.
+_NON_PUBLIC_NETWORKS = tuple(
     map(
         ip_network,
         (
@@ -40,12 +40,15 @@ _DETOURS = tuple(
 )
 
 #: A name or an IPv4 address, an IPv6 one in brackets, either with a port; or an IPv6 one alone.
-_HOST = re.compile(r"([\w.-]+|\[[0-9a-f:.%]+\])(:[0-9]{1,5})?|[0-9a-f:.%]+", re.IGNORECASE)
+_SERVER_NAME = re.compile(r"([\w.-]+|\[[0-9a-f:.%]+\])(:[0-9]{1,5})?|[0-9a-f:.%]+", re.IGNORECASE)
 
 IPAddress = IPv4Address | IPv6Address
 
-#: A family of ``socket`` and what its ``connect`` takes.
-Endpoint = tuple[socket.AddressFamily, tuple[object, ...]]
+#: What ``connect`` of a socket takes: an IP address, a port, and more for IPv6.
+SocketAddress = tuple[object, ...]
+
+#: A family of ``socket`` and an address of it.
+Endpoint = tuple[socket.AddressFamily, SocketAddress]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +62,17 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """Give what the header ``Host`` says."""
+        """The value of the header ``Host``."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def parsed(url: str) -> Address:
+def parse_address(url: str) -> Address:
     """
-    Take a URL apart.
+    Parse a URL of HTTP or HTTPS.
 
-    Raises: ``LoadFailed`` with ``url.invalid`` for what is no address of HTTP or HTTPS,
-    ``url.has_credentials`` for one with a user name or password, which would be shown wherever the
-    address is.
+    Raises: ``LoadFailed`` with ``url.invalid`` for any other URL; ``url.has_credentials`` for one
+    with a user name or password, which would be shown wherever the address is.
     """
     try:
         parts = urlsplit(iri_to_uri(url.strip()))
@@ -87,29 +89,28 @@ def parsed(url: str) -> Address:
     return Address(parts.scheme, host, port, target)
 
 
-def endpoints_of(address: Address) -> list[Endpoint]:
+def resolve_endpoints(address: Address) -> list[Endpoint]:
     """
-    Look a server up, once, and give where it is to be reached.
+    Look a server up, once, and return its endpoints.
 
-    A connection goes to one of these and asks no resolver again, which might say something else
-    by then.
+    A connection goes to one of these: a second look-up could give another answer.
 
-    Raises: ``LoadFailed`` with ``url.unknown_server``, the same whether there is no such server or
-    it is not a public one: nobody learns which names a private network has.
+    Raises: ``LoadFailed`` with ``url.unknown_server``, the same whether the server does not exist
+    or is not public: an error must not reveal which names a private network has.
     """
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise LoadFailed("url.unknown_server", server=address.host) from error
-    endpoints: list[Endpoint] = [(family, place) for family, _, _, _, place in found]
-    if not _is_allowed(address) and not all(_is_public(place) for _, place in endpoints):
+    endpoints: list[Endpoint] = [(family, endpoint) for family, _, _, _, endpoint in found]
+    if not _is_allowed(address) and not all(_is_public(endpoint) for _, endpoint in endpoints):
         raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints
 
 
-def is_host(name: object) -> bool:
-    """Tell whether something names a server as ``FETCH_PRIVATE_HOSTS`` does."""
-    return isinstance(name, str) and bool(_HOST.fullmatch(name))
+def is_server_name(name: object) -> bool:
+    """Return whether a value names a server as ``FETCH_PRIVATE_HOSTS`` does."""
+    return isinstance(name, str) and bool(_SERVER_NAME.fullmatch(name))
 
 
 def _is_allowed(address: Address) -> bool:
@@ -118,17 +119,20 @@ def _is_allowed(address: Address) -> bool:
     return bool(allowed & {address.host, host, f"{host}:{address.port}"})
 
 
-def _is_public(place: tuple[object, ...]) -> bool:
-    found = _within(ip_address(str(place[0])))
-    is_detour = any(found in network for network in _DETOURS if network.version == found.version)
-    is_special = found.is_multicast or found.is_reserved or found.is_unspecified
-    return found.is_global and not (is_detour or is_special)
+def _is_public(endpoint: SocketAddress) -> bool:
+    ip = _unwrap_ipv4(ip_address(str(endpoint[0])))
+    is_special = ip.is_multicast or ip.is_reserved or ip.is_unspecified
+    return (
+        ip.is_global
+        and not is_special
+        and not any(ip in network for network in _NON_PUBLIC_NETWORKS)
+    )
 
 
-def _within(found: IPAddress) -> IPAddress:
-    """Give the IPv4 address that an IPv6 one stands for, or the address itself."""
-    if isinstance(found, IPv4Address):
-        return found
-    if found in _TRANSLATED:
-        return IPv4Address(found.packed[-4:])
-    return found.ipv4_mapped or found
+def _unwrap_ipv4(ip: IPAddress) -> IPAddress:
+    """Return the IPv4 address within an IPv6 one, or the address itself."""
+    if isinstance(ip, IPv4Address):
+        return ip
+    if ip in _NAT64:
+        return IPv4Address(ip.packed[-4:])
+    return ip.ipv4_mapped or ip

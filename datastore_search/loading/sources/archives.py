@@ -1,8 +1,8 @@
 """
-Unpacking: gzip, zip, and a gzip within a zip.
+Unpack archives: gzip, zip, and a gzip within a zip.
 
-What is packed is written into the stage's folder, under a name of ours, block by block, and only as
-far as the settings allow: what an archive says of itself is not believed.
+Members are written into a working folder under names of this code, block by block, up to the
+limits: the sizes that an archive states are not trusted.
 """
 
 from __future__ import annotations
@@ -19,41 +19,44 @@ from pathlib import Path
 from typing import IO
 
 from ...exceptions.loads import LoadFailed
-from ..readers.options import ReadOptions
-from ..readers.staging import StagingArea
 from .limits import ReadingLimits
 
 _BLOCK_BYTES = 2**20
 _GZIP = b"\x1f\x8b"
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
-#: What programs of offices write, sheets among it.
-_OFFICE = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.xml"})
+#: Members of zips that are documents of office programs, workbooks among them.
+_OFFICE_MEMBERS = ({"[Content_Types].xml"}, {"content.xml", "META-INF/manifest.xml"})
 
-#: A zip's list of its files is read into memory, ten times as large.
-_LIST_BYTES_MOST = 4 * 2**20
-_NAMES_SHOWN = 20
+#: Python reads a zip's list of members into memory, where it takes ten times as much.
+_MAX_LIST_BYTES = 4 * 2**20
+_MAX_SHOWN_MEMBERS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacked:
-    """A file that is no archive, and what it is called."""
+class UnpackedFile:
+    """A file that is not an archive; ``name`` is its name in the archive, or that of the file."""
 
     path: Path
     name: str
 
 
-def unpacked(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpacked:
+def unpack(
+    path: Path, name: str, folder: Path, limits: ReadingLimits, *, member: str = ""
+) -> UnpackedFile:
     """
-    Unpack a file, if it is packed.
+    Unpack a file into a folder; a file that is not an archive is returned as it is.
 
-    Raises: ``LoadFailed``, of the kind that says why it cannot be unpacked.
+    ``member`` is the wanted member of a zip: its whole name, or the last part of it.
+
+    Raises: ``LoadFailed``, with why the file cannot be unpacked.
     """
+    file = UnpackedFile(path, name)
     if _is_archive(file.path):
-        file = _member(file, options, place)
+        file = _unpack_zip(file, folder / "member", limits, member)
         if _is_archive(file.path):
             raise LoadFailed("archive.nested")
     if _is_gzip(file.path):
-        file = _unzipped(file, place.folder / "unpacked", _limits(file, place))
+        file = _unpack_gzip(file, folder / "unpacked", limits)
         if _is_gzip(file.path) or _is_archive(file.path):
             raise LoadFailed("archive.nested")
     return file
@@ -61,29 +64,30 @@ def unpacked(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpack
 
 def is_workbook(path: Path) -> bool:
     """
-    Tell whether a file is a zip that is a workbook, or another document of an office.
+    Return whether a file is a zip that is a workbook, or another document of an office program.
 
     Raises: ``LoadFailed`` when it is a zip that cannot be read.
     """
     if not _is_zip(path):
         return False
-    names = set(_names(path))
-    return any(parts <= names for parts in _OFFICE)
+    with _open_zip(path) as archive:
+        names = set(archive.namelist())
+    return any(members <= names for members in _OFFICE_MEMBERS)
 
 
 def _is_gzip(path: Path) -> bool:
-    return _start(path).startswith(_GZIP)
+    return _read_start(path).startswith(_GZIP)
 
 
 def _is_zip(path: Path) -> bool:
-    return _start(path).startswith(_ZIPS)
+    return _read_start(path).startswith(_ZIPS)
 
 
 def _is_archive(path: Path) -> bool:
     return _is_zip(path) and not is_workbook(path)
 
 
-def _start(path: Path) -> bytes:
+def _read_start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(4)
 
@@ -91,37 +95,38 @@ def _start(path: Path) -> bytes:
 # Zip ----------------------------------------------------------------------------------------------
 
 
-def _member(file: Unpacked, options: ReadOptions, place: StagingArea) -> Unpacked:
+def _unpack_zip(
+    file: UnpackedFile, target: Path, limits: ReadingLimits, wanted: str
+) -> UnpackedFile:
     """
-    Unpack the one file that is wanted.
+    Unpack the one member that is wanted.
 
     Raises: ``LoadFailed``.
     """
-    target = place.folder / "member"
-    with _opened(file.path) as archive:
-        chosen = _chosen(archive, options.member)
+    with _open_zip(file.path) as archive:
+        member = _find_member(archive, wanted)
         try:
-            with archive.open(chosen) as source:
-                _copy(source, target, _limits(file, place))
+            with archive.open(member) as source:
+                _copy_unpacked(source, target, limits)
         except (NotImplementedError, RuntimeError) as error:
-            raise LoadFailed("archive.unknown_compression", member=chosen.filename) from error
-    return Unpacked(target, _last_part(chosen))
+            raise LoadFailed("archive.unknown_compression", member=member.filename) from error
+    return UnpackedFile(target, _get_last_part(member))
 
 
-def _chosen(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
+def _find_member(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
     """
-    Find the one file, or the one that is wanted, by its whole name or the last part of it.
+    Find the only member, or the one that is wanted, by its whole name or the last part of it.
 
     Raises: ``LoadFailed`` with ``archive.empty``, ``archive.several_members``,
     ``archive.unknown_member``, ``archive.encrypted``.
     """
-    members = [member for member in archive.infolist() if _counts(member)]
+    members = [member for member in archive.infolist() if _is_file(member)]
     if not members:
         raise LoadFailed("archive.empty")
-    shown = ", ".join(f"“{member.filename}”" for member in members[:_NAMES_SHOWN])
+    shown = ", ".join(f"“{member.filename}”" for member in members[:_MAX_SHOWN_MEMBERS])
     if wanted:
         members = [member for member in members if member.filename == wanted] or [
-            member for member in members if _last_part(member) == wanted
+            member for member in members if _get_last_part(member) == wanted
         ]
         if not members:
             raise LoadFailed("archive.unknown_member", member=wanted, members=shown)
@@ -132,42 +137,38 @@ def _chosen(archive: zipfile.ZipFile, wanted: str) -> zipfile.ZipInfo:
     return members[0]
 
 
-def _counts(member: zipfile.ZipInfo) -> bool:
-    """Leave out folders, hidden files and what macOS adds."""
+def _is_file(member: zipfile.ZipInfo) -> bool:
+    """Return whether a member is a file: not a folder, not hidden, not added by macOS."""
     parts = member.filename.split("/")
     return not (member.is_dir() or parts[0] == "__MACOSX" or parts[-1].startswith("."))
 
 
-def _last_part(member: zipfile.ZipInfo) -> str:
+def _get_last_part(member: zipfile.ZipInfo) -> str:
     return member.filename.rsplit("/", 1)[-1]
 
 
-def _names(path: Path) -> list[str]:
-    with _opened(path) as archive:
-        return archive.namelist()
-
-
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     """
-    Open a zip, and say what is wrong with it.
+    Open a zip; what is wrong with it during the block is raised as a failure.
 
-    Raises: ``LoadFailed``.
+    Raises: ``LoadFailed`` with ``archive.damaged``, ``archive.truncated``,
+    ``archive.too_many_members``.
     """
     try:
-        if _list_bytes(path) > _LIST_BYTES_MOST:
+        if _measure_list(path) > _MAX_LIST_BYTES:
             raise LoadFailed("archive.too_many_members")
         with zipfile.ZipFile(path) as archive:
             yield archive
-    except _BROKEN as error:
+    except _DAMAGES as error:
         raise LoadFailed("archive.damaged") from error
     except OSError as error:
-        if error.errno == errno.EINVAL:  # a place that is said to be before the file's start
+        if error.errno == errno.EINVAL:  # an offset before the file's start
             raise LoadFailed("archive.damaged") from error
         raise
 
 
-_BROKEN = (
+_DAMAGES = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -177,17 +178,21 @@ _BROKEN = (
 )
 _END = b"PK\x05\x06"
 _END_BYTES = 22
-_COMMENT_BYTES_MOST = 2**16
+_MAX_COMMENT_BYTES = 2**16
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _IN_END64 = 0xFFFFFFFF
 
 
-def _list_bytes(path: Path) -> int:
-    """Read how long a zip's list of its files is: ``ZipFile`` would read it whole."""
+def _measure_list(path: Path) -> int:
+    """
+    Return the bytes of a zip's list of members, without reading it as ``ZipFile`` would.
+
+    Raises: ``LoadFailed`` with ``archive.truncated``.
+    """
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        file.seek(max(0, size - _END_BYTES - _COMMENT_BYTES_MOST))
+        file.seek(max(0, size - _END_BYTES - _MAX_COMMENT_BYTES))
         tail = file.read()
         found = tail.rfind(_END)
         if found < 0 or len(tail) - found < _END_BYTES:
@@ -204,7 +209,7 @@ def _list_bytes(path: Path) -> int:
 # Gzip ---------------------------------------------------------------------------------------------
 
 
-def _unzipped(file: Unpacked, target: Path, limits: ReadingLimits) -> Unpacked:
+def _unpack_gzip(file: UnpackedFile, target: Path, limits: ReadingLimits) -> UnpackedFile:
     """
     Unpack a gzip.
 
@@ -213,22 +218,17 @@ def _unzipped(file: Unpacked, target: Path, limits: ReadingLimits) -> Unpacked:
     """
     try:
         with gzip.open(file.path) as source:
-            _copy(source, target, limits)
+            _copy_unpacked(source, target, limits)
     except EOFError as error:
         raise LoadFailed("archive.truncated") from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise LoadFailed("archive.damaged") from error
-    return Unpacked(target, file.name.removesuffix(".gz"))
+    return UnpackedFile(target, file.name.removesuffix(".gz"))
 
 
-def _limits(file: Unpacked, place: StagingArea) -> ReadingLimits:
-    """Say what the file that was sent may unpack to, or this one where nobody knows that."""
-    return ReadingLimits.for_file(file.path) if place.limits.file_bytes is None else place.limits
-
-
-def _copy(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits) -> None:
+def _copy_unpacked(source: IO[bytes] | gzip.GzipFile, target: Path, limits: ReadingLimits) -> None:
     """
-    Copy what is unpacked, as far as that is allowed.
+    Copy the unpacked bytes, up to the limits.
 
     Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``, ``load.disk_full``.
     """

@@ -13,15 +13,19 @@ from time import monotonic
 from ... import __version__
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
-from .addresses import Address, endpoints_of
+from .addresses import Address, resolve_endpoints
 
 
-def asked(
-    address: Address, known: Mapping[str, str], deadline: float, stack: ExitStack
+def send_request(
+    address: Address, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
 ) -> HTTPResponse:
-    """Send the request; the connection lasts as long as ``stack``."""
+    """
+    Send a request for a file; the connection is closed with ``stack``.
+
+    ``known_validators`` are ``etag`` and ``modified`` of the file that is already there.
+    """
     connection = HTTPConnection(address.host, address.port)
-    connection.sock = stack.enter_context(_connected(address, deadline))
+    connection.sock = stack.enter_context(_connect(address, deadline))
     headers = {
         "Host": address.authority,
         "User-Agent": f"datastore_search/{__version__}",
@@ -29,16 +33,19 @@ def asked(
         "Accept-Encoding": "identity",
         "Connection": "close",
     }
-    conditions = {"If-None-Match": known.get("etag"), "If-Modified-Since": known.get("modified")}
+    conditions = {
+        "If-None-Match": known_validators.get("etag"),
+        "If-Modified-Since": known_validators.get("modified"),
+    }
     headers |= {name: value for name, value in conditions.items() if value}
     connection.request("GET", address.target, headers=headers)
     return stack.enter_context(connection.getresponse())
 
 
 @contextmanager
-def _connected(address: Address, deadline: float) -> Iterator[socket.socket]:
-    """Connect to a server, under TLS if the address says so, until the deadline at most."""
-    with _opened(address, deadline) as opened, _ended_at(deadline, opened):
+def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
+    """Connect to a server, with TLS if the address says so, until the deadline at most."""
+    with _open_socket(address, deadline) as opened, _shut_down_at(deadline, opened):
         if address.scheme == "http":
             yield opened
             return
@@ -47,18 +54,18 @@ def _connected(address: Address, deadline: float) -> Iterator[socket.socket]:
             yield secured
 
 
-def _opened(address: Address, deadline: float) -> socket.socket:
-    """Connect to the first of a server's addresses that answers."""
+def _open_socket(address: Address, deadline: float) -> socket.socket:
+    """Connect to the first of a server's endpoints that answers."""
     silence = conf.FETCH_SILENCE.total_seconds()
     failure: OSError | None = None
-    for family, place in endpoints_of(address):
+    for family, endpoint in resolve_endpoints(address):
         left = deadline - monotonic()
         if left <= 0:
             raise TimeoutError
         opened = socket.socket(family, socket.SOCK_STREAM)
         opened.settimeout(min(silence, left))
         try:
-            opened.connect(place)
+            opened.connect(endpoint)
         except OSError as error:
             opened.close()
             failure = error
@@ -71,19 +78,19 @@ def _opened(address: Address, deadline: float) -> socket.socket:
 
 
 @contextmanager
-def _ended_at(deadline: float, opened: socket.socket) -> Iterator[None]:
+def _shut_down_at(deadline: float, opened: socket.socket) -> Iterator[None]:
     """
-    Shut a connection down at the deadline, whatever is waiting for it then.
+    Shut a connection down at the deadline, if the block has not ended by then.
 
-    A server that sends one byte now and then is never silent for long.
+    A server that sends a byte now and then never exceeds the time of silence.
     """
     with opened.dup() as another:  # TLS takes the first one over
 
-        def end() -> None:
+        def shut_down() -> None:
             with suppress(OSError):
                 another.shutdown(socket.SHUT_RDWR)
 
-        timer = Timer(max(0.0, deadline - monotonic()), end)
+        timer = Timer(max(0.0, deadline - monotonic()), shut_down)
         timer.daemon = True
         timer.start()
         try:

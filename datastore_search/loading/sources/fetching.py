@@ -1,5 +1,5 @@
 """
-Fetching a file over HTTP, from servers and to a size and a time that the portal allows.
+Fetch a file over HTTP, from the servers, up to the size and in the time that settings allow.
 
 ``http.client`` speaks HTTP over a socket that is opened here, to an address that has been checked
 (decision 0019).
@@ -20,95 +20,98 @@ from urllib.parse import urljoin
 
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, NotModified
-from .addresses import Address, parsed
-from .responses import GZIP, Pace, Watch, body_of, coding_of, write
-from .connections import asked
-from .filenames import header, name_of
+from .addresses import Address, parse_address
+from .connections import send_request
+from .responses import (
+    GZIP,
+    ReportProgress,
+    Transfer,
+    find_file_name,
+    get_content_encoding,
+    get_header,
+    read_body,
+    write_blocks,
+)
 
-__all__ = ["Fetched", "NotModified", "Watch", "check_url", "fetch"]
+__all__ = ["FetchedFile", "NotModified", "check_url", "fetch_file"]
 
-_REDIRECTS_MOST = 5
+_MAX_REDIRECTS = 5
 _REDIRECTS = {301, 302, 303, 307, 308}
 _VALIDATORS = {"etag": "ETag", "modified": "Last-Modified"}
-_VALIDATOR_LETTERS = 1_000
+_MAX_VALIDATOR_LENGTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedFile:
     """
     A file that has been fetched.
 
-    ``name`` is what the server calls it, for people and as a hint at its format: a bare file name.
-    ``received`` is what the next ``fetch`` is to know: ``etag`` and ``modified``, as far as the
-    server has said them.
+    ``name`` is its name on the server, without folders.  ``http_validators`` are ``etag`` and
+    ``modified``, as far as the server has sent them.
     """
 
     path: Path
     name: str
-    received: Mapping[str, str]
+    http_validators: Mapping[str, str]
 
 
-def fetch(
+def fetch_file(
     url: str,
     folder: Path,
     *,
-    known: Mapping[str, str] | None = None,
-    watch: Watch | None = None,
-) -> Fetched:
+    known_validators: Mapping[str, str] | None = None,
+    report_progress: ReportProgress | None = None,
+) -> FetchedFile:
     """
     Fetch a file into a folder.
 
-    ``known`` is ``Fetched.received`` of the last time.
+    ``known_validators`` are ``FetchedFile.http_validators`` of the last time.
 
-    Raises: ``NotModified`` when the file is still that of the last time; ``LoadFailed``, of the
-    kind that says why it cannot be had.
+    Raises: ``NotModified`` when the file is still that of the last time; ``LoadFailed``, with why
+    the file cannot be fetched.
     """
     deadline = monotonic() + conf.FETCH_TIMEOUT.total_seconds()
     with ExitStack() as stack:
-        address, response = _followed(url, known or {}, deadline, stack)
+        address, response = _follow_redirects(url, known_validators or {}, deadline, stack)
         try:
-            return _kept(address, response, folder, Pace(deadline, watch))
+            return _save_file(address, response, folder, Transfer(deadline, report_progress))
         except (OSError, HTTPException) as error:
-            raise _failure(error, address, deadline) from error
+            raise _translate_error(error, address, deadline) from error
 
 
 def check_url(url: str) -> None:
     """
-    Refuse what must not be kept as the address of a file; the server is looked up by ``fetch``.
+    Check a URL before it is stored; its server is looked up when the file is fetched.
 
     Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``.
     """
-    parsed(url)
+    parse_address(url)
 
 
-def _followed(
-    url: str, known: Mapping[str, str], deadline: float, stack: ExitStack
+def _follow_redirects(
+    url: str, known_validators: Mapping[str, str], deadline: float, stack: ExitStack
 ) -> tuple[Address, HTTPResponse]:
-    """Follow redirects to the answer with the file; each address is checked like the first."""
-    for _ in range(_REDIRECTS_MOST + 1):
-        address = parsed(url)
+    """Follow redirects to the response with the file; each address is checked like the first."""
+    for _ in range(_MAX_REDIRECTS + 1):
+        address = parse_address(url)
         try:
-            response = asked(address, known, deadline, stack)
+            response = send_request(address, known_validators, deadline, stack)
         except (OSError, HTTPException) as error:
-            raise _failure(error, address, deadline) from error
-        location = header(response, "Location")
+            raise _translate_error(error, address, deadline) from error
+        location = get_header(response, "Location")
         if response.status not in _REDIRECTS or not location:
-            _check(response, known)
+            if response.status == HTTPStatus.NOT_MODIFIED and known_validators:
+                raise NotModified
+            if response.status != HTTPStatus.OK:
+                raise LoadFailed("url.error_status", status=response.status)
             return address, response
         stack.close()
         url = urljoin(url, location)
-    raise LoadFailed("url.too_many_redirects", most=_REDIRECTS_MOST)
+    raise LoadFailed("url.too_many_redirects", most=_MAX_REDIRECTS)
 
 
-def _check(response: HTTPResponse, known: Mapping[str, str]) -> None:
-    if response.status == HTTPStatus.NOT_MODIFIED and known:
-        raise NotModified
-    if response.status != HTTPStatus.OK:
-        raise LoadFailed("url.error_status", status=response.status)
-
-
-def _failure(error: Exception, address: Address, deadline: float) -> LoadFailed:
-    """Say what a failure of the connection means; what was answered is not repeated."""
+def _translate_error(error: Exception, address: Address, deadline: float) -> LoadFailed:
+    """Translate an error of the connection; what the server has sent is not repeated."""
     if monotonic() >= deadline:
         return LoadFailed("url.timeout", minutes=round(conf.FETCH_TIMEOUT.total_seconds() / 60, 1))
     if isinstance(error, TimeoutError):
@@ -118,21 +121,23 @@ def _failure(error: Exception, address: Address, deadline: float) -> LoadFailed:
     return LoadFailed("url.broken_response")
 
 
-def _kept(address: Address, response: HTTPResponse, folder: Path, pace: Pace) -> Fetched:
-    """Write the file into the folder, under a name that nobody else chose."""
+def _save_file(
+    address: Address, response: HTTPResponse, folder: Path, transfer: Transfer
+) -> FetchedFile:
+    """Write the file into the folder, under a name that the server does not choose."""
     path = folder / "fetched"
-    write(body_of(response, pace), path)
-    name = name_of(address, response)
-    if coding_of(response) == GZIP:  # some servers say so of a file that is a .gz itself
+    write_blocks(read_body(response, transfer), path)
+    name = find_file_name(address, response)
+    if get_content_encoding(response) == GZIP:  # some servers say so of a file that is a .gz itself
         name = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-    return Fetched(path, name, _told(response))
+    return FetchedFile(path, name, _get_validators(response))
 
 
-def _told(response: HTTPResponse) -> dict[str, str]:
-    """Give what identifies this state of the file, as far as it can be kept and sent again."""
-    said = {key: response.getheader(name) or "" for key, name in _VALIDATORS.items()}
+def _get_validators(response: HTTPResponse) -> dict[str, str]:
+    """Return the validators that can be stored and sent again."""
+    found = {key: response.getheader(name) or "" for key, name in _VALIDATORS.items()}
     return {
         key: value
-        for key, value in said.items()
-        if value and value.isprintable() and len(value) <= _VALIDATOR_LETTERS
+        for key, value in found.items()
+        if value and value.isprintable() and len(value) <= _MAX_VALIDATOR_LENGTH
     }

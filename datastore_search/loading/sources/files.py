@@ -1,13 +1,9 @@
-"""
-From where a file is to where it can be read: a path of this machine, and what the file is.
-
-A file is brought block by block, and its digest is computed on the way.
-"""
+"""Make a file readable on this machine, wherever it comes from, and compute its digest."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -16,68 +12,72 @@ from django.core.files import File
 from django.core.files.uploadedfile import TemporaryUploadedFile
 
 from ...exceptions.loads import LoadFailed
-from .fetching import fetch
+from .fetching import fetch_file
+from .responses import ReportProgress
 
 _BLOCK_BYTES = 2**20
 
-#: Called with the bytes so far and all of them, None while nobody knows; may raise.
-Advance = Callable[[int, int | None], None]
-
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """
     A file that can be read.
 
-    ``name`` is what it is called, as a hint at its format; ``checksum`` its SHA-256 in hexadecimal;
-    ``received`` what a server has said of it.
+    ``name`` is its own name, a hint at its format; ``checksum`` is its SHA-256 in hexadecimal;
+    ``http_validators`` are those of its server, for a file that was fetched.
     """
 
     path: Path
     name: str
     checksum: str
-    received: Mapping[str, str] = field(default_factory=dict)
+    http_validators: Mapping[str, str] = field(default_factory=dict)
 
 
-def bring(
-    what: Path | File | str,
+def copy_source(
+    source: Path | File | str,
     folder: Path,
     *,
-    known: Mapping[str, str] | None = None,
-    advance: Advance | None = None,
-) -> Source:
+    known_validators: Mapping[str, str] | None = None,
+    report_progress: ReportProgress | None = None,
+) -> SourceFile:
     """
-    Bring a file to this machine: a path, a file of Django's (an upload, a ``FieldFile``), or a URL.
+    Copy a source into a folder: a file of Django's (an upload, a ``FieldFile``), or that of a URL.
 
-    What has to be copied is copied into ``folder``; a file that lies on this machine stays where it
-    is.  ``known`` is what the server of a URL said the last time.
+    A file of this machine is read where it is.  ``known_validators`` are those of the file that the
+    URL had the last time.
 
-    Raises: ``fetching.NotModified`` when the file of a URL is that of the last time; ``LoadFailed``
-    when the file cannot be had.
+    Raises: ``NotModified`` when the URL still has that file; ``LoadFailed`` when the file cannot be
+    read.
     """
-    if isinstance(what, str):
-        fetched = fetch(what, folder, known=known, watch=advance)
-        return Source(fetched.path, fetched.name, _digest(fetched.path, None), fetched.received)
-    if isinstance(what, File):
-        return _brought(what, folder, advance)
-    return Source(what, what.name, _digest(what, advance))
+    if isinstance(source, str):
+        fetched = fetch_file(
+            source, folder, known_validators=known_validators, report_progress=report_progress
+        )
+        checksum = _compute_checksum(fetched.path, None)
+        return SourceFile(fetched.path, fetched.name, checksum, fetched.http_validators)
+    if isinstance(source, File):
+        return _copy_django_file(source, folder, report_progress)
+    return SourceFile(source, source.name, _compute_checksum(source, report_progress))
 
 
-def _brought(file: File, folder: Path, advance: Advance | None) -> Source:
+def _copy_django_file(
+    file: File, folder: Path, report_progress: ReportProgress | None
+) -> SourceFile:
     name = Path(file.name or "upload").name
-    path = _local(file)
+    path = _find_local_path(file)
     if path is not None:
-        return Source(path, name, _digest(path, advance))
-    path = folder / "brought"
+        return SourceFile(path, name, _compute_checksum(path, report_progress))
+    path = folder / "copied"
     try:
         with file.open("rb") as opened, path.open("wb") as target:
-            return Source(path, name, _copied(opened, target, file.size, advance))
+            checksum = _copy_blocks(opened, target, file.size, report_progress)
     except FileNotFoundError as error:
         raise LoadFailed("file.missing") from error
+    return SourceFile(path, name, checksum)
 
 
-def _local(file: File) -> Path | None:
-    """Find the file on this machine; None where its storage is elsewhere, or memory."""
+def _find_local_path(file: File) -> Path | None:
+    """Find a file of Django's on this machine; None where it is in memory or another storage."""
     if isinstance(file, TemporaryUploadedFile):
         return Path(file.temporary_file_path())
     try:
@@ -87,36 +87,34 @@ def _local(file: File) -> Path | None:
     return Path(path) if path else None
 
 
-def _digest(path: Path, advance: Advance | None) -> str:
+def _compute_checksum(path: Path, report_progress: ReportProgress | None) -> str:
     try:
         with path.open("rb") as opened:
-            return _copied(opened, None, path.stat().st_size, advance)
+            return _copy_blocks(opened, None, path.stat().st_size, report_progress)
     except FileNotFoundError as error:
         raise LoadFailed("file.missing") from error
 
 
-def _copied(
-    opened: BinaryIO | File, target: BinaryIO | None, size: int, advance: Advance | None
+def _copy_blocks(
+    opened: BinaryIO | File,
+    target: BinaryIO | None,
+    size: int,
+    report_progress: ReportProgress | None,
 ) -> str:
-    """Read a file to its end, into another one if there is one, and give its digest."""
+    """
+    Read a file to its end, copy it to ``target`` if there is one, and return its checksum.
+
+    Raises: ``LoadFailed`` with ``load.disk_full`` when the disk is full.
+    """
     digest, done = hashlib.sha256(), 0
-    for block in _blocks(opened):
+    while block := opened.read(_BLOCK_BYTES):
         digest.update(block)
         if target:
-            _write(block, target)
+            try:
+                target.write(block)
+            except OSError as error:
+                raise LoadFailed("load.disk_full") from error
         done += len(block)
-        if advance:
-            advance(done, size)
+        if report_progress:
+            report_progress(done, size)
     return digest.hexdigest()
-
-
-def _blocks(opened: BinaryIO | File) -> Iterator[bytes]:
-    while block := opened.read(_BLOCK_BYTES):
-        yield block
-
-
-def _write(block: bytes, target: BinaryIO) -> None:
-    try:
-        target.write(block)
-    except OSError as error:
-        raise LoadFailed("load.disk_full") from error

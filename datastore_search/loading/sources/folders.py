@@ -1,7 +1,8 @@
 """
-Folders for what a load has on disk: gone at its end, or cleared up if its process was killed.
+Working folders: what a load has on disk.
 
-A folder holds a file that is locked for as long as its process lives.
+A folder is deleted at the end of its block.  It holds a file that is locked while its process
+lives, so that the folders of processes that were killed can be found and deleted.
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ from tempfile import TemporaryDirectory, gettempdir
 from django.core.files import locks
 
 _PREFIX = "datastore_search_"
-_LOCK = "at_work"
+_LOCK = "lock"
 
 
 @contextmanager
 def working_folder() -> Iterator[Path]:
-    """Make a folder, for the time of the block."""
+    """Create a folder for the block."""
     with TemporaryDirectory(prefix=_PREFIX) as name:
         folder = Path(name)
         new = folder / "new"
         with new.open("wb") as lock:
             locks.lock(lock, locks.LOCK_EX)
-            new.rename(folder / _LOCK)  # nobody finds it before it is locked
+            new.rename(folder / _LOCK)  # no other process finds it before it is locked
             yield folder
 
 
-def clear_left_folders() -> int:
-    """Delete the folders of this user whose process is gone, and return how many."""
-    return sum(map(_is_cleared, Path(gettempdir()).glob(f"{_PREFIX}*/{_LOCK}")))
+def delete_abandoned_folders() -> int:
+    """Delete the folders of this user whose process has ended, and return their number."""
+    return sum(map(_delete_if_abandoned, Path(gettempdir()).glob(f"{_PREFIX}*/{_LOCK}")))
 
 
-def _is_cleared(path: Path) -> bool:
-    """Delete a folder, given its locked file, if nobody is at work in it."""
-    with suppress(OSError):  # somebody else's, or gone meanwhile
-        folder = path.parent.lstat()
-        if folder.st_uid != os.geteuid() or path.parent.is_symlink():
+def _delete_if_abandoned(lock_path: Path) -> bool:
+    """Delete the folder of a lock that no process holds, and return whether it was deleted."""
+    folder = lock_path.parent
+    with suppress(OSError):  # another user's, or gone meanwhile
+        if folder.lstat().st_uid != os.geteuid() or folder.is_symlink():
             return False
-        with path.open("rb") as lock:
+        with lock_path.open("rb") as lock:
             if locks.lock(lock, locks.LOCK_EX | locks.LOCK_NB):
-                shutil.rmtree(path.parent)
+                shutil.rmtree(folder)
                 return True
     return False

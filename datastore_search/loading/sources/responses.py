@@ -1,68 +1,93 @@
-"""The body of an answer, block by block: whole, not too large, not too slow, and a file."""
+"""The response with a file: its body, block by block, and the file's name."""
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
-from pathlib import Path
+from mimetypes import guess_extension
+from pathlib import Path, PurePath
 from time import monotonic
+from urllib.parse import unquote
+
+from django.utils.http import parse_header_parameters
 
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
+from .addresses import Address
 
 _BLOCK_BYTES = 2**16
 
 GZIP = "gzip"
 
-#: Called with the bytes received so far and all of them, None while nobody knows; may raise.
-Watch = Callable[[int, int | None], None]
+_MAX_NAME_LENGTH = 200
+_MAX_SUFFIX_LENGTH = 20
+
+#: Called with the bytes so far and all of them, None while that is not known; may raise.
+ReportProgress = Callable[[int, int | None], None]
+
+
+def get_header(response: HTTPResponse, name: str) -> str:
+    """Return a header, as UTF-8 if it is: ``http.client`` decodes all headers as Latin-1."""
+    value = response.getheader(name) or ""
+    with suppress(UnicodeError):
+        return value.encode("latin-1").decode()
+    return value
+
+
+# The body -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """When a file must be there, and who is told how much of it is."""
+class Transfer:
+    """
+    The transfer of a body.
+
+    ``deadline`` is the moment of ``time.monotonic`` at which it must be complete.
+    """
 
     deadline: float
-    watch: Watch | None
+    report_progress: ReportProgress | None
 
-    def advances(self, done: int, total: int | None) -> None:
+    def advance(self, done: int, total: int | None) -> None:
         """
-        Tell of what has been received.
+        Report the bytes that have been received.
 
         Raises: ``TimeoutError`` after the deadline: the end of a connection that was shut down
         looks like that of a file.
         """
         if monotonic() >= self.deadline:
             raise TimeoutError
-        if self.watch:
-            self.watch(done, total)
+        if self.report_progress:
+            self.report_progress(done, total)
 
 
-def body_of(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
+def read_body(response: HTTPResponse, transfer: Transfer) -> Iterator[bytes]:
     """
-    Give a file, block by block, without the coding that it is sent in.
+    Read a file, block by block, without its content encoding.
 
-    Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not whole
-    or the coding is not known; ``url.web_page``.
+    Raises: ``LoadFailed`` with ``url.file_too_large``; ``url.broken_response`` when it is not
+    complete or the encoding is not known; ``url.web_page``.
     """
-    coding = coding_of(response)
-    blocks = _limited(_received(response, pace))
-    if coding == GZIP:
-        blocks = _limited(_unzipped(blocks))
-    elif coding:
+    encoding = get_content_encoding(response)
+    blocks = _limit_size(_receive_blocks(response, transfer))
+    if encoding == GZIP:
+        blocks = _limit_size(_decompress(blocks))
+    elif encoding:
         raise LoadFailed("url.broken_response")
-    return _no_web_page(blocks, response)
+    return _refuse_web_page(blocks, response)
 
 
-def coding_of(response: HTTPResponse) -> str:
-    """Say what a body is coded in; nothing if it is sent as it is."""
-    coding = (response.getheader("Content-Encoding") or "").strip().lower()
-    return {"identity": "", "x-gzip": GZIP}.get(coding, coding)
+def get_content_encoding(response: HTTPResponse) -> str:
+    """Return the content encoding of a body, empty if there is none."""
+    encoding = (response.getheader("Content-Encoding") or "").strip().lower()
+    return {"identity": "", "x-gzip": GZIP}.get(encoding, encoding)
 
 
-def write(blocks: Iterable[bytes], path: Path) -> None:
+def write_blocks(blocks: Iterable[bytes], path: Path) -> None:
     """
     Write blocks into a file.
 
@@ -78,9 +103,9 @@ def write(blocks: Iterable[bytes], path: Path) -> None:
                 raise LoadFailed("load.disk_full") from error
 
 
-def _received(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
+def _receive_blocks(response: HTTPResponse, transfer: Transfer) -> Iterator[bytes]:
     """
-    Give the body as it comes.
+    Receive the body.
 
     Raises: ``LoadFailed`` with ``url.broken_response`` when it ends before the length that the
     server has announced.
@@ -91,7 +116,7 @@ def _received(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
-        pace.advances(done, total)
+        transfer.advance(done, total)
         if not block:
             break
         yield block
@@ -99,7 +124,7 @@ def _received(response: HTTPResponse, pace: Pace) -> Iterator[bytes]:
         raise LoadFailed("url.broken_response")
 
 
-def _limited(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _limit_size(blocks: Iterable[bytes]) -> Iterator[bytes]:
     done = 0
     for block in blocks:
         done += len(block)
@@ -108,39 +133,69 @@ def _limited(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def _unzipped(blocks: Iterable[bytes]) -> Iterator[bytes]:
+def _decompress(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """
     Undo the content encoding gzip, a block at a time.
 
     Raises: ``LoadFailed`` with ``url.broken_response``.
     """
-    unzip = zlib.decompressobj(wbits=31)
+    decompressor = zlib.decompressobj(wbits=31)
     try:
         for block in blocks:
             rest = block
             while rest:
-                yield unzip.decompress(rest, _BLOCK_BYTES)
-                rest = unzip.unconsumed_tail
-                if unzip.eof and unzip.unused_data:
-                    rest, unzip = unzip.unused_data, zlib.decompressobj(wbits=31)
-        yield unzip.flush()
+                yield decompressor.decompress(rest, _BLOCK_BYTES)
+                rest = decompressor.unconsumed_tail
+                if decompressor.eof and decompressor.unused_data:
+                    rest, decompressor = decompressor.unused_data, zlib.decompressobj(wbits=31)
+        yield decompressor.flush()
     except zlib.error as error:
         raise LoadFailed("url.broken_response") from error
-    if not unzip.eof:
+    if not decompressor.eof:
         raise LoadFailed("url.broken_response")
 
 
-def _no_web_page(blocks: Iterable[bytes], response: HTTPResponse) -> Iterator[bytes]:
+def _refuse_web_page(blocks: Iterable[bytes], response: HTTPResponse) -> Iterator[bytes]:
     """
-    Let the blocks pass, unless they are a page for people: a form to sign in, or an error.
+    Pass the blocks on, unless they are a page for people: a form to sign in, or an error.
 
     Raises: ``LoadFailed`` with ``url.web_page``.
     """
-    kind = (response.getheader("Content-Type") or "").lower()
+    media_type = (response.getheader("Content-Type") or "").lower()
     is_first = True
     for block in blocks:
         if is_first and block.strip():
-            if "html" in kind and block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+            if "html" in media_type and block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
                 raise LoadFailed("url.web_page")
             is_first = False
         yield block
+
+
+# The name -----------------------------------------------------------------------------------------
+
+
+def find_file_name(address: Address, response: HTTPResponse) -> str:
+    """Find the name of a file: that in the response, or else the last part of its address."""
+    declared = _parse_disposition(get_header(response, "Content-Disposition"))
+    last_part = unquote(address.target.partition("?")[0]).rstrip("/")
+    name = _clean_name(declared) or _clean_name(last_part) or address.host
+    media_type = (response.getheader("Content-Type") or "").partition(";")[0].strip()
+    return name if PurePath(name).suffix else name + (guess_extension(media_type) or "")
+
+
+def _parse_disposition(value: str) -> str:
+    """Return the file name of a header ``Content-Disposition``; ``filename*`` comes first."""
+    try:
+        return str(parse_header_parameters(value)[1].get("filename", ""))
+    except (ValueError, LookupError):
+        return ""
+
+
+def _clean_name(name: str) -> str:
+    """Remove folders and control characters from a name, and shorten it."""
+    last = re.split(r"[/\\]", name)[-1]
+    clean = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", last).strip(" .")
+    if len(clean) <= _MAX_NAME_LENGTH:
+        return clean
+    suffix = PurePath(clean).suffix[:_MAX_SUFFIX_LENGTH]
+    return clean[: _MAX_NAME_LENGTH - len(suffix)] + suffix

@@ -25,7 +25,7 @@ from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.preview import build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
-from datastore_search.loading.sources.files import bring
+from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import working_folder
 from datastore_search.management.load_arguments import add_choices, choices_from
 from datastore_search.management.preview_text import written
@@ -97,7 +97,7 @@ class Command(BaseCommand):
         """Say what a load would make of the file; fail as it would."""
         resource = _found(_identified(wanted, options))
         with working_folder() as folder:
-            source = bring(wanted.what, folder)
+            source = copy_source(wanted.what, folder)
             name = wanted.source if isinstance(wanted.what, Path) else source.name
             found = build_preview(resource, source.path, choices, name=name)
         for line in written(found, choices):

@@ -184,7 +184,9 @@ def test_every_file_of_django_is_brought_with_its_digest(
     told: list[tuple[int, int | None]] = []
     file = made(content)
 
-    source = sources.bring(file, tmp_path, advance=lambda done, total: told.append((done, total)))
+    source = sources.copy_source(
+        file, tmp_path, report_progress=lambda done, total: told.append((done, total))
+    )
 
     assert source.path.read_bytes() == content
     assert (source.name, source.checksum) == ("file.csv", sha256(content).hexdigest())

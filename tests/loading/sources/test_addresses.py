@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from datastore_search.loading.sources.addresses import Address, endpoints_of, parsed
-from datastore_search.loading.sources.fetching import fetch
+from datastore_search.loading.sources.addresses import Address, parse_address, resolve_endpoints
+from datastore_search.loading.sources.fetching import fetch_file
 
 from ...failures import fails_with
 from .server import answer, serving
@@ -29,7 +29,7 @@ from .server import answer, serving
     ],
 )  # fmt: skip
 def test_an_address_is_taken_apart(url: str, address: Address) -> None:
-    assert parsed(url) == address
+    assert parse_address(url) == address
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_an_address_is_taken_apart(url: str, address: Address) -> None:
     ],
 )
 def test_the_port_is_named_unless_it_is_the_usual_one(url: str, authority: str) -> None:
-    assert parsed(url).authority == authority
+    assert parse_address(url).authority == authority
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_the_port_is_named_unless_it_is_the_usual_one(url: str, authority: str) 
 )  # fmt: skip
 def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
     with fails_with("url.invalid"):
-        parsed(url)
+        parse_address(url)
 
 
 @pytest.mark.parametrize("url", ["http://ann:secret@example.org/", "http://ann@example.org/f"])
 def test_an_address_holds_no_password_and_the_message_neither(url: str) -> None:
     with fails_with("url.has_credentials") as caught:
-        parsed(url)
+        parse_address(url)
 
     assert "ann" not in str(caught.value)
 
@@ -84,7 +84,7 @@ def test_an_address_holds_no_password_and_the_message_neither(url: str) -> None:
 )  # fmt: skip
 def test_what_is_not_public_is_unknown_however_it_is_spelt(host: str) -> None:
     with fails_with("url.unknown_server"):
-        endpoints_of(parsed(f"http://{host}/"))
+        resolve_endpoints(parse_address(f"http://{host}/"))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_is_not_public_is_unknown_however_it_is_spelt(host: str) -> None:
     ],
 )
 def test_what_is_public_is_allowed(host: str, place: str) -> None:
-    ((_, found),) = endpoints_of(parsed(f"http://{host}/"))
+    ((_, found),) = resolve_endpoints(parse_address(f"http://{host}/"))
 
     assert found[:2] == (place, 80)
 
@@ -118,7 +118,7 @@ def test_a_name_with_any_private_address_is_unknown(monkeypatch: pytest.MonkeyPa
     resolver(monkeypatch, ["93.184.215.14", "10.0.0.1"])
 
     with fails_with("url.unknown_server"):
-        endpoints_of(parsed("http://example.org/"))
+        resolve_endpoints(parse_address("http://example.org/"))
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(
@@ -135,7 +135,7 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
         patch.setattr(socket.socket, "connect", connect)
 
         with fails_with("url.unknown_server"):
-            fetch(f"http://rebinding.example:{inner.port}/", tmp_path)
+            fetch_file(f"http://rebinding.example:{inner.port}/", tmp_path)
 
         assert asked == ["rebinding.example"]
         assert connected == [("93.184.215.14", inner.port)]
@@ -150,7 +150,10 @@ def test_the_next_address_is_tried_where_one_does_not_answer(
         resolver(patch, ["127.0.0.77", "127.0.0.1"])
         server.answers["/f"] = answer(b"a\n")
 
-        assert fetch(f"http://files.internal:{server.port}/f", tmp_path).path.read_bytes() == b"a\n"
+        assert (
+            fetch_file(f"http://files.internal:{server.port}/f", tmp_path).path.read_bytes()
+            == b"a\n"
+        )
 
 
 def test_many_addresses_are_not_tried_beyond_the_deadline(
@@ -169,7 +172,7 @@ def test_many_addresses_are_not_tried_beyond_the_deadline(
         patch.setattr(socket.socket, "connect", connect)
 
         with fails_with("url.timeout"):
-            fetch("http://example.org/", tmp_path)
+            fetch_file("http://example.org/", tmp_path)
 
     assert 0 < len(tried) < 3
 
@@ -193,7 +196,7 @@ def test_the_portal_allows_private_servers_by_name_and_port(
     settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [allowed]
 
     if is_allowed:
-        assert endpoints_of(parsed(url))
+        assert resolve_endpoints(parse_address(url))
     else:
         with fails_with("url.unknown_server"):
-            endpoints_of(parsed(url))
+            resolve_endpoints(parse_address(url))

@@ -10,12 +10,12 @@ import pytest
 from django.test import override_settings
 
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.sources import archives, limits
-from datastore_search.loading.sources.archives import Unpacked, is_workbook, unpacked
+from datastore_search.loading.sources.archives import is_workbook, unpack
+from datastore_search.loading.sources.folders import working_folder
+from datastore_search.loading.sources.limits import ReadingLimits
 
 from ...failures import fails_with
-from ..readers.staging import temporary_staging_area
 
 PLAIN = b"id,name\n1,Anna\n"
 
@@ -38,9 +38,9 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def content_of(path: Path, member: str = "", name: str = "file") -> tuple[bytes, str]:
-    with temporary_staging_area() as staging_area:
-        found = unpacked(Unpacked(path, name), LoadOptions(member=member), staging_area)
-        assert found.path == path or found.path.parent == staging_area.folder
+    with working_folder() as folder:
+        found = unpack(path, name, folder, ReadingLimits.for_file(path), member=member)
+        assert found.path == path or found.path.parent == folder
         return found.path.read_bytes(), found.name
 
 
@@ -111,7 +111,7 @@ def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
 def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HARMLESS_BYTES", 100_000)
+    monkeypatch.setattr(limits, "MIN_UNPACKED_BYTES", 100_000)
     path.write_bytes(gzip.compress(bytes(100_000)))
     assert len(content_of(path)[0]) == 100_000
 
@@ -122,7 +122,7 @@ def test_what_swells_too_much_is_an_attack_unless_it_is_small(
 
 def test_a_list_of_very_many_files_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     zipped(path, {"a": b"", "b": b""})
-    monkeypatch.setattr(archives, "_LIST_BYTES_MOST", 50)
+    monkeypatch.setattr(archives, "_MAX_LIST_BYTES", 50)
 
     with fails_with("archive.too_many_members"):
         content_of(path)
@@ -133,11 +133,11 @@ def test_the_length_of_the_list_is_found_in_a_zip_of_the_large_kind(path: Path) 
         zipped(path, {f"{number:05}": b"" for number in range(70_000)}).read_bytes()
     )
     length = 70_000 * (46 + 5)
-    assert archives._list_bytes(path) == length
+    assert archives._measure_list(path) == length
 
     content[-10:-6] = b"\xff" * 4
     path.write_bytes(bytes(content))
-    assert archives._list_bytes(path) == length
+    assert archives._measure_list(path) == length
 
 
 @pytest.mark.parametrize(

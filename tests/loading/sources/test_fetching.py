@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from datastore_search.exceptions.loads import LoadCancelled, NotModified
-from datastore_search.loading.sources.fetching import fetch
+from datastore_search.loading.sources.fetching import fetch_file
 
 from ...failures import fails_with
 from .server import AUTHORITY, Server, answer, serving
@@ -34,12 +34,12 @@ def test_a_file_is_fetched_with_its_name_and_validators(server: Server, tmp_path
         BODY, 'ETag: "abc"', "Last-Modified: Sat, 21 Nov 2026 08:00:00 GMT"
     )
 
-    fetched = fetch(server.url("/data/rivers.csv?v=1"), tmp_path)
+    fetched = fetch_file(server.url("/data/rivers.csv?v=1"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
     assert fetched.path.parent == tmp_path
     assert fetched.name == "rivers.csv"
-    assert fetched.received == {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
+    assert fetched.http_validators == {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
     assert "GET /data/rivers.csv?v=1 HTTP/1.1\r\n" in server.asked[0]
     assert f"\r\nHost: {server.host}\r\n" in server.asked[0]
     assert "\r\nAccept-Encoding: identity\r\n" in server.asked[0]
@@ -52,7 +52,7 @@ def test_the_next_time_the_server_is_asked_whether_the_file_has_changed(
     known = {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
 
     with pytest.raises(NotModified):
-        fetch(server.url("/f"), tmp_path, known=known)
+        fetch_file(server.url("/f"), tmp_path, known_validators=known)
 
     assert '\r\nIf-None-Match: "abc"\r\n' in server.asked[0]
     assert "\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n" in server.asked[0]
@@ -62,13 +62,13 @@ def test_not_modified_is_a_failure_where_nothing_is_known(server: Server, tmp_pa
     server.answers["/f"] = answer(status=304)
 
     with fails_with("url.error_status", match="304"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 def test_validators_that_cannot_be_kept_are_forgotten(server: Server, tmp_path: Path) -> None:
     server.answers["/f"] = answer(BODY, "ETag: \x01", f"Last-Modified: {'x' * 2000}")
 
-    assert fetch(server.url("/f"), tmp_path).received == {}
+    assert fetch_file(server.url("/f"), tmp_path).http_validators == {}
 
 
 @pytest.mark.parametrize("status", [202, 204, 206, 401, 403, 404, 410, 500, 503])
@@ -76,7 +76,7 @@ def test_another_status_is_said(server: Server, tmp_path: Path, status: int) -> 
     server.answers["/f"] = answer(b"secret of the server", status=status)
 
     with fails_with("url.error_status") as caught:
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
     assert str(status) in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -88,13 +88,13 @@ def test_a_web_page_is_no_file(server: Server, tmp_path: Path) -> None:
     server.answers["/f"] = answer(page, "Content-Type: text/html; charset=utf-8")
 
     with fails_with("url.web_page"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 def test_a_file_that_a_server_only_calls_a_page_is_a_file(server: Server, tmp_path: Path) -> None:
     server.answers["/f.csv"] = answer(BODY, "Content-Type: text/html")
 
-    assert fetch(server.url("/f.csv"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/f.csv"), tmp_path).path.read_bytes() == BODY
 
 
 # The body -----------------------------------------------------------------------------------------
@@ -104,19 +104,19 @@ def test_a_body_in_chunks_is_put_together(server: Server, tmp_path: Path) -> Non
     chunks = b"3\r\na,b\r\n5;x=y\r\n\n1,2\n\r\n0\r\nTrailer: t\r\n\r\n"
     server.answers["/f"] = answer(chunks, "Transfer-Encoding: chunked", length=None)
 
-    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 def test_a_body_without_a_length_ends_with_the_connection(server: Server, tmp_path: Path) -> None:
     server.answers["/f"] = answer(BODY, length=None)
 
-    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 def test_an_answer_of_http_1_0_is_understood(server: Server, tmp_path: Path) -> None:
     server.answers["/f"] = b"HTTP/1.0 200 OK\r\n\r\n" + BODY
 
-    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 def test_a_file_is_there_although_the_server_keeps_the_connection(
@@ -130,7 +130,7 @@ def test_a_file_is_there_although_the_server_keeps_the_connection(
 
     server.answers["/f"] = keep
 
-    assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_is_not_whole_or_not_http_is_refused(
     server.answers["/f"] = broken
 
     with fails_with("url.broken_response") as caught:
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
     assert "secret" not in str(caught.value)
 
@@ -169,7 +169,7 @@ def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, cod
     packed = gzip.compress(BODY[:4]) + gzip.compress(BODY[4:])
     server.answers["/f.csv.gz"] = answer(packed, f"Content-Encoding: {coding}")
 
-    fetched = fetch(server.url("/f.csv.gz"), tmp_path)
+    fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
     assert fetched.name == "f.csv"
@@ -178,7 +178,7 @@ def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, cod
 def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
     server.answers["/f.csv.gz"] = answer(gzip.compress(BODY), "Content-Type: application/gzip")
 
-    fetched = fetch(server.url("/f.csv.gz"), tmp_path)
+    fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
 
     assert gzip.decompress(fetched.path.read_bytes()) == BODY
     assert fetched.name == "f.csv.gz"
@@ -207,7 +207,7 @@ def test_a_file_that_is_too_large_is_refused(
     server.answers["/f"] = large
 
     with fails_with("url.file_too_large", match="10000 bytes"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 10_000
 
@@ -219,7 +219,7 @@ def test_a_gzip_bomb_is_unpacked_no_further_than_the_limit(
     server.answers["/f"] = answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
 
     with fails_with("url.file_too_large"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
     (tmp_path / "fetched").symlink_to("/dev/full")
 
     with fails_with("load.disk_full"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 # Time ---------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_a_silent_server_is_not_waited_for(
     server.answers["/f"] = slow
 
     with fails_with("url.server_silent"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 def trickled(start: bytes) -> Any:
@@ -275,7 +275,7 @@ def test_a_server_that_never_ends_is_left_at_the_deadline(
     server.answers["/f"] = trickled(start)
 
     with fails_with("url.timeout"):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 def test_the_handshake_of_tls_ends_at_the_deadline(
@@ -285,7 +285,7 @@ def test_the_handshake_of_tls_ends_at_the_deadline(
     # The hello is no request of HTTP: the server waits for more and says nothing.
 
     with fails_with("url.timeout"):
-        fetch(f"https://{server.host}/f", tmp_path)
+        fetch_file(f"https://{server.host}/f", tmp_path)
 
 
 def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) -> None:
@@ -299,9 +299,9 @@ def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) 
     server.answers["/short"] = answer(BODY)
     server.answers["/endless"] = endless
 
-    fetch(server.url("/short"), tmp_path, watch=watch)
+    fetch_file(server.url("/short"), tmp_path, report_progress=watch)
     with fails_with("load.cancelled"):
-        fetch(server.url("/endless"), tmp_path, watch=watch)
+        fetch_file(server.url("/endless"), tmp_path, report_progress=watch)
 
     assert told[0] == (8, 8)
     assert told[-1][1] is None
@@ -328,13 +328,13 @@ def vouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_somebody_vouches_for_is_fetched_from(
     secure: Server, tmp_path: Path, vouched: None
 ) -> None:
-    assert fetch(secure.url("/f"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(secure.url("/f"), tmp_path).path.read_bytes() == BODY
     assert f"\r\nHost: {secure.host}\r\n" in secure.asked[0]
 
 
 def test_a_server_that_nobody_vouches_for_is_asked_nothing(secure: Server, tmp_path: Path) -> None:
     with fails_with("url.untrusted_server", match=r"127\.0\.0\.1"):
-        fetch(secure.url("/f"), tmp_path)
+        fetch_file(secure.url("/f"), tmp_path)
 
     assert secure.asked == []
 
@@ -343,7 +343,7 @@ def test_a_certificate_is_of_the_name_that_was_asked_for(
     secure: Server, tmp_path: Path, vouched: None
 ) -> None:
     with fails_with("url.untrusted_server", match="localhost"):
-        fetch(f"https://localhost:{secure.port}/f", tmp_path)
+        fetch_file(f"https://localhost:{secure.port}/f", tmp_path)
 
 
 # Redirects ----------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_a_redirect_is_followed(server: Server, tmp_path: Path, status: int) -> 
         "/new/rivers.csv": answer(BODY),
     }
 
-    fetched = fetch(server.url("/old"), tmp_path)
+    fetched = fetch_file(server.url("/old"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
     assert fetched.name == "rivers.csv"
@@ -370,16 +370,16 @@ def test_a_redirect_is_followed(server: Server, tmp_path: Path, status: int) -> 
 def test_a_redirect_in_letters_of_any_language_is_followed(server: Server, tmp_path: Path) -> None:
     server.answers |= {"/old": moved("/sông.csv"), "/s%C3%B4ng.csv": answer(BODY)}
 
-    assert fetch(server.url("/old"), tmp_path).name == "sông.csv"
+    assert fetch_file(server.url("/old"), tmp_path).name == "sông.csv"
 
 
 def test_five_redirects_are_followed_and_no_more(server: Server, tmp_path: Path) -> None:
     server.answers |= {f"/{n}": moved(f"/{n + 1}") for n in range(6)}
     server.answers["/6"] = answer(BODY)
 
-    assert fetch(server.url("/1"), tmp_path).path.read_bytes() == BODY
+    assert fetch_file(server.url("/1"), tmp_path).path.read_bytes() == BODY
     with fails_with("url.too_many_redirects"):
-        fetch(server.url("/0"), tmp_path)
+        fetch_file(server.url("/0"), tmp_path)
 
 
 def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) 
         server.answers["/f"] = moved(inner.url("/secret"))
 
         with fails_with("url.unknown_server") as caught:
-            fetch(server.url("/f"), tmp_path)
+            fetch_file(server.url("/f"), tmp_path)
 
         assert inner.asked == []
     assert "secret" not in str(caught.value)
@@ -408,7 +408,7 @@ def test_a_redirect_leads_to_the_web_alone(
     server.answers["/f"] = moved(location)
 
     with fails_with(failure):
-        fetch(server.url("/f"), tmp_path)
+        fetch_file(server.url("/f"), tmp_path)
 
 
 # Proxies ------------------------------------------------------------------------------------------
@@ -422,7 +422,7 @@ def test_proxies_of_the_environment_are_not_used(
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url("/"))
 
-        assert fetch(server.url("/f"), tmp_path).path.read_bytes() == BODY
+        assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
         assert proxy.asked == []
 
 
@@ -460,7 +460,7 @@ def test_the_file_has_the_name_that_the_server_gives_it(
     headers = [f"Content-Disposition: {header}"] if header else []
     server.answers[path] = answer(BODY, *headers)
 
-    fetched = fetch(server.url(path), tmp_path)
+    fetched = fetch_file(server.url(path), tmp_path)
 
     assert fetched.name == name
     assert [found.name for found in tmp_path.iterdir()] == ["fetched"]
@@ -469,4 +469,4 @@ def test_the_file_has_the_name_that_the_server_gives_it(
 def test_a_name_without_an_ending_gets_that_of_the_type(server: Server, tmp_path: Path) -> None:
     server.answers["/export"] = answer(BODY, "Content-Type: text/csv; charset=utf-8")
 
-    assert fetch(server.url("/export?format=csv"), tmp_path).name == "export.csv"
+    assert fetch_file(server.url("/export?format=csv"), tmp_path).name == "export.csv"

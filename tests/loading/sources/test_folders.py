@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from datastore_search.loading.jobs import clean_up_loads
-from datastore_search.loading.sources.folders import clear_left_folders, working_folder
+from datastore_search.loading.sources.folders import delete_abandoned_folders, working_folder
 
 #: A process that has a folder, says which, and waits.
 _AT_WORK = """
@@ -65,20 +65,20 @@ def test_the_folder_of_a_killed_process_is_cleared_up_and_that_of_a_living_one_i
 def test_what_is_no_folder_of_ours_stays(temporary: Path) -> None:
     for name in ("other", "datastore_search_without"):
         (temporary / name).mkdir()
-    (temporary / "other" / "at_work").touch()
+    (temporary / "other" / "lock").touch()
     (temporary / "datastore_search_link").symlink_to(temporary / "other")
 
-    assert clear_left_folders() == 0
+    assert delete_abandoned_folders() == 0
     assert len(list(temporary.iterdir())) == 3
 
 
 def test_what_is_somebody_elses_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (temporary / "datastore_search_theirs").mkdir()
-    (temporary / "datastore_search_theirs" / "at_work").touch()
+    (temporary / "datastore_search_theirs" / "lock").touch()
     me = os.geteuid()
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: me + 1)
-        assert clear_left_folders() == 0
+        assert delete_abandoned_folders() == 0
 
-    assert clear_left_folders() == 1
+    assert delete_abandoned_folders() == 1
