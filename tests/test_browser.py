@@ -115,7 +115,7 @@ def test_staff_make_preview_load_and_describe_a_table(
     assert resource.name == "river-survey"
     assert resource.fields.get(name="amount").type == "text"
     browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/change/")
-    chosen = Select(browser.find_element(By.NAME, "fields-4-chosen"))
+    chosen = Select(browser.find_element(By.NAME, "fields-4-chosen_type"))
     assert chosen.first_selected_option.get_attribute("value") == "text"
     browser.find_element(By.NAME, "fields-3-label").send_keys("Title of the visit")
     click(browser, "_save")

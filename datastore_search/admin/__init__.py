@@ -1,9 +1,10 @@
 """
 The Django admin: describe resources, load files into them, watch their loads, issue tokens.
 
-``resources`` and ``loads`` have the pages of each, ``drafting`` leads from an upload to a load;
-``forms``, made of ``inputs``, is what staff are asked, ``found`` what a preview shows, ``showing``
-how a load looks, ``access`` who may do what, ``refusals`` what the database does not let them.
+``resources``, ``loads`` and ``tokens`` are the model admins.  ``drafts`` has the pages between an
+upload and its load, with ``forms``, ``widgets`` and ``preview``; ``display`` shows the state of a
+load; ``permissions`` decides who may do what.  ``uploads`` limits what is received,
+``database_errors`` and ``lock_timeout`` answer when the database refuses.
 """
 
 from . import loads, resources, tokens

@@ -1,4 +1,4 @@
-"""What the database refuses, said on a page of the admin."""
+"""Database errors in the admin: a page for a database that is read-only or lacks privileges."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ logger = logging.getLogger(__name__)
 View = Callable[..., HttpResponse]
 
 
-class RefusalAwareAdmin(admin.ModelAdmin):
-    """An admin whose pages say that the database is read-only, in place of a server error."""
+class DatabaseErrorAdmin(admin.ModelAdmin):
+    """A ModelAdmin that answers a refusal of the database with 503 and a page, not with 500."""
 
     @property
     def urls(self) -> list[URLPattern]:
-        """Give every page of the model, its own and Django's."""
+        """Wrap the views of all pages of the model, Django's included."""
         patterns: list[URLPattern] = self.get_urls()
         for pattern in patterns:
-            pattern.callback = _answering_refusals(pattern.callback)
+            pattern.callback = _handle_refusals(pattern.callback)
         return patterns
 
 
-def _answering_refusals(view: View) -> View:
+def _handle_refusals(view: View) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
@@ -43,7 +43,7 @@ def _answering_refusals(view: View) -> View:
             if refusal is None:
                 raise
             logger.exception("The database refused a request.")
-            # No more than this is shown: what other pages need may not be readable now.
+            # The page reads nothing from the database, which may refuse that too.
             response = render(
                 request,
                 "datastore_search/admin/database_error.html",

@@ -1,4 +1,4 @@
-"""How a load looks: its state in colour, how far it is, how long it will take."""
+"""The state of a load as the admin shows it: a coloured badge, progress, remaining time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..conf import conf
 from ..loading.jobs.workers import worker_command
 from ..models import Load, LoadState, Resource
 
-#: A worker that is running and has nothing else to do takes a load within seconds.
-NOTICE_AFTER = timedelta(seconds=30)
+#: An idle worker takes a load within seconds.
+MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
 
-#: What a load knows and no list shows.
-UNSHOWN = ("notices", "options", "preview", "profiles", "value_counts")
+#: Large fields of a load that no page of the admin reads.
+UNLISTED_FIELDS = ("notices", "options", "preview", "profiles", "value_counts")
 
 _TONES = {
     LoadState.READY: "good",
@@ -32,108 +32,106 @@ _TONES = {
 }
 
 
-def badge(load: Load) -> SafeString:
-    """Show the state in its colour."""
+def render_badge(load: Load) -> SafeString:
+    """Render the state in its colour."""
     return format_html(
         '<span class="datastore-badge datastore-badge-{}" data-datastore-state>{}</span>',
-        _tone(load),
+        _get_tone(load),
         load.get_state_display(),
     )
 
 
-def live(load: Load) -> SafeString:
+def render_progress(load: Load) -> SafeString:
     """Show the state and, until the load is over, its progress; ``load_progress.js`` updates it."""
     if load.is_finished or load.state == LoadState.DRAFT:
-        return badge(load)
+        return render_badge(load)
     return format_html(
         '<span class="datastore-live" data-datastore-load="{}" data-datastore-progress="{}">'
         '{} <progress max="100" aria-label="{}"{}></progress>'
         " <span data-datastore-brief>{}</span></span>",
         load.pk,
         reverse("admin:datastore_search_load_progress"),
-        badge(load),
+        render_badge(load),
         gettext("Progress"),
         "" if load.percentage is None else format_html(' value="{}"', load.percentage),
-        brief(load),
+        format_remaining(load),
     )
 
 
-def progress_of(load: Load) -> dict[str, Any]:
-    """Say how far a load is, as what ``load_progress.js`` takes."""
+def describe_progress(load: Load) -> dict[str, Any]:
+    """Describe the progress of a load for ``load_progress.js``."""
     return {
         "state": load.state,
         "label": load.get_state_display(),
-        "tone": _tone(load),
+        "tone": _get_tone(load),
         "percentage": load.percentage,
-        "text": advance(load),
-        "brief": brief(load),
+        "text": format_progress(load),
+        "brief": format_remaining(load),
         "finished": load.is_finished or (load.state == LoadState.DRAFT and bool(load.preview)),
     }
 
 
-def untaken(load: Load) -> str:
-    """Say that no worker has taken what waits for one, and how to start one; nothing until then."""
-    waited = load.untaken_for
-    if waited is None or waited < NOTICE_AFTER or load.cancel_requested_at:
+def get_queue_notice(load: Load) -> str:
+    """Explain that no worker takes the load, and how to start one; empty while it is normal."""
+    waiting = load.untaken_for
+    if waiting is None or waiting < MIN_QUEUED_BEFORE_NOTICE or load.cancel_requested_at:
         return ""
-    said = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
+    notice = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
     if command := worker_command():
         hint = gettext("Start one: %(command)s") % {"command": command}
     else:
         hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}
-    return f"{said % {'time': roughly(waited)}} {hint}"
+    return f"{notice % {'time': format_rough_time(waiting)}} {hint}"
 
 
-def advance(load: Load) -> str:
-    """Say how many records are written, and how far the load is, as far as it is known."""
-    if waiting := untaken(load):
-        return waiting
+def format_progress(load: Load) -> str:
+    """Write the numbers of records, the percentage and the remaining time that are known."""
+    if notice := get_queue_notice(load):
+        return notice
     if not load.rows_total or load.state != LoadState.COPYING or load.cancel_requested_at:
-        return brief(load)
+        return format_remaining(load)
     written = gettext("%(done)s of %(total)s records") % {
-        "done": grouped(load.rows_written),
-        "total": grouped(load.rows_total),
+        "done": format_count(load.rows_written),
+        "total": format_count(load.rows_total),
     }
-    return " · ".join(filter(None, [written, brief(load)]))
+    return " · ".join(filter(None, [written, format_remaining(load)]))
 
 
-def brief(load: Load) -> str:
-    """Say how far a load is and how long the rest takes, as far as it is known."""
+def format_remaining(load: Load) -> str:
+    """Write the percentage and the remaining time, if they are known, or why the load waits."""
     if load.cancel_requested_at and not load.is_finished:
         return gettext("is being cancelled")
     if load.state == LoadState.QUEUED and load.started_at:
         return gettext("waits for another load of the resource")
-    if load.state == LoadState.QUEUED and untaken(load):
+    if load.state == LoadState.QUEUED and get_queue_notice(load):
         return gettext("waits for a worker")
-    said = []
+    parts = []
     if load.percentage is not None:
-        said.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
+        parts.append(gettext("%(percentage)s %%") % {"percentage": load.percentage})
     if load.remaining is not None:
-        said.append(gettext("%(time)s left") % {"time": roughly(load.remaining)})
-    return " · ".join(said)
+        parts.append(gettext("%(time)s left") % {"time": format_rough_time(load.remaining)})
+    return " · ".join(parts)
 
 
-def records_of(load: Load) -> str:
-    """Say how many records were loaded."""
-    return grouped(load.rows) if load.state == LoadState.READY else "–"
+def format_record_count(load: Load) -> str:
+    """Write the number of records that were loaded."""
+    return format_count(load.rows) if load.state == LoadState.READY else "–"
 
 
-def bad_rows_of(load: Load) -> str:
-    """Say how many rows could not be loaded."""
-    return grouped(load.row_error_count) if load.row_error_count else "–"
+def format_bad_row_count(load: Load) -> str:
+    """Write the number of rows that could not be loaded."""
+    return format_count(load.row_error_count) if load.row_error_count else "–"
 
 
-def took(load: Load) -> str:
-    """Say how long a load took, from when a process began with it."""
-    return (
-        roughly(load.finished_at - (load.started_at or load.created_at))
-        if load.finished_at
-        else "–"
-    )
+def format_duration(load: Load) -> str:
+    """Write how long a load took, from its start in a process."""
+    if not load.finished_at:
+        return "–"
+    return format_rough_time(load.finished_at - (load.started_at or load.created_at))
 
 
-def address_of(resource: Resource) -> str | None:
-    """Give the address of the data page, if there is something on it and the portal has it."""
+def get_page_address(resource: Resource) -> str | None:
+    """Give the address of the data page; None without records, or in a portal without the pages."""
     if not resource.current_load_id:
         return None
     try:
@@ -142,8 +140,8 @@ def address_of(resource: Resource) -> str | None:
         return None
 
 
-def roughly(time: timedelta) -> str:
-    """Say a time as people would, in one unit."""
+def format_rough_time(time: timedelta) -> str:
+    """Write a duration in its largest unit."""
     if time >= timedelta(minutes=1):
         now = timezone.now()
         return timesince(now - time, now, depth=1)
@@ -151,10 +149,10 @@ def roughly(time: timedelta) -> str:
     return ngettext("%(count)s second", "%(count)s seconds", seconds) % {"count": seconds}
 
 
-def grouped(number: int) -> str:
-    """Write a number as the reader's language does."""
+def format_count(number: int) -> str:
+    """Write a count with the separators of the user's language."""
     return str(number_format(number, force_grouping=True))
 
 
-def _tone(load: Load) -> str:
+def _get_tone(load: Load) -> str:
     return _TONES.get(LoadState(load.state), "busy")

@@ -1,4 +1,4 @@
-"""From an upload to a load: the form, the preview, and the word that it be loaded."""
+"""The pages of a draft: the upload, its options, and the preview from which it is loaded."""
 
 from __future__ import annotations
 
@@ -15,85 +15,91 @@ from django.utils.translation import gettext
 from ..exceptions.loads import LoadFailed
 from ..loading.jobs import LoadOptions, drafts, resolve_options
 from ..models import Load, Resource
-from .display import untaken
+from .display import get_queue_notice
 from .forms import LoadForm, PreviewForm
-from .preview import found_in
+from .preview import get_preview
 
 _PREVIEW = "admin:datastore_search_load_preview"
 
 
-def upload_page(request: HttpRequest, owner: ModelAdmin, resource: Resource) -> HttpResponse:
-    """Ask for a file and how it is read, and make a draft of them."""
+def handle_upload(request: HttpRequest, owner: ModelAdmin, resource: Resource) -> HttpResponse:
+    """Show the form for a file and its options, or make a draft of what was sent."""
     options = resolve_options(resource, LoadOptions())
     form = LoadForm(resource, options, request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        load = drafts.create_draft(resource, form.chosen(), **given)
+        load = drafts.create_draft(resource, form.build_options(), **given)
         return redirect(_PREVIEW, load.pk)
-    context = _context(owner, request, resource, gettext("Load a file"))
-    return _asking(request, owner, form, context)
+    context = _build_context(owner, request, resource, gettext("Load a file"))
+    return _render_form(request, owner, form, context)
 
 
-def options_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
-    """Let the options of a draft be changed, or its file."""
+def handle_options(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
+    """Show the form for the options of a draft and another file, or change the draft."""
     form = LoadForm(
         load.resource,
         LoadOptions.revived(load.options),
         request.POST or None,
         request.FILES or None,
-        stored=True,
+        has_file=True,
     )
     if request.method == "POST" and form.is_valid():
         given = {name: form.cleaned_data[name] for name in ("file", "url")}
-        drafts.update_draft(load, form.chosen(), **given)
+        drafts.update_draft(load, form.build_options(), **given)
         return redirect(_PREVIEW, load.pk)
-    context = _context(owner, request, load.resource, gettext("Change options"), load)
-    return _asking(request, owner, form, context)
+    context = _build_context(owner, request, load.resource, gettext("Change options"), load)
+    return _render_form(request, owner, form, context)
 
 
-def preview_page(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
-    """Show what a file holds, and do what is asked then."""
-    found = found_in(load)
+def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
+    """Show the preview of a draft, or load, change or discard the draft."""
+    preview = get_preview(load)
     options = LoadOptions.revived(load.options)
-    form = PreviewForm(options, found.names if found else (), request.POST or None)
+    form = PreviewForm(options, preview.field_names if preview else (), request.POST or None)
     if "cancel" in request.POST:
-        return _discarded(request, load)
-    if found is None and "again" in request.POST:  # whoever was to look may be gone
+        return _discard_draft(request, load)
+    if preview is None and "again" in request.POST:  # the worker that made it may be gone
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
-    if found and form.is_valid():
-        if form.cleaned_data["seen"] not in {"", found.mark}:
+    if preview and form.is_valid():
+        if form.cleaned_data["seen"] not in {"", preview.digest}:
             messages.warning(request, gettext("The draft has changed. Look at it once more."))
             return redirect(_PREVIEW, load.pk)
-        return _answered(request, load, form.chosen())
-    context = _context(owner, request, load.resource, gettext("Preview"), load)
-    context |= {"found": found, "form": form, "fields": found.fields(form) if found else ()}
-    context["untaken"] = untaken(load)
+        return _apply_choices(request, load, form.build_options())
+    context = _build_context(owner, request, load.resource, gettext("Preview"), load)
+    context |= {"preview": preview, "form": form}
+    context["fields"] = preview.build_fields(form) if preview else ()
+    context["queue_notice"] = get_queue_notice(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
 
-def _answered(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:
+def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:
     if "load" not in request.POST:
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
     try:
         drafts.submit_draft(load, options)
     except LoadFailed as error:
-        messages.error(
-            request,
-            gettext("The file was not loaded; the records are as they were. %(reason)s")
-            % {"reason": error},
-        )
+        add_failure_message(request, error)
     return redirect("admin:datastore_search_load_change", load.pk)
 
 
-def _discarded(request: HttpRequest, load: Load) -> HttpResponseRedirect:
+def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
+    """Tell the user why a load could not be queued, or failed at once."""
+    messages.error(
+        request,
+        gettext("The file was not loaded; the records are as they were. %(reason)s")
+        % {"reason": error},
+    )
+
+
+def _discard_draft(request: HttpRequest, load: Load) -> HttpResponseRedirect:
     drafts.delete_draft(load)
     messages.info(request, gettext("Nothing was loaded; the upload is deleted."))
     return redirect("admin:datastore_search_resource_change", load.resource_id)
 
 
-def _asking(
+def _render_form(
     request: HttpRequest, owner: ModelAdmin, form: LoadForm, context: dict[str, Any]
 ) -> HttpResponse:
     context |= {
@@ -105,14 +111,14 @@ def _asking(
     return TemplateResponse(request, "datastore_search/admin/upload.html", context)
 
 
-def _context(
+def _build_context(
     owner: ModelAdmin,
     request: HttpRequest,
     resource: Resource,
     title: str,
     load: Load | None = None,
 ) -> dict[str, Any]:
-    """Say what every page of a resource needs, or of a draft of one."""
+    """Build the context that every page of a resource or of its draft needs."""
     return {
         **owner.admin_site.each_context(request),
         "media": owner.media,

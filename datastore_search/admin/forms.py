@@ -1,4 +1,4 @@
-"""What staff are asked: which resource it is, which file is loaded, and how it is read."""
+"""The forms of the admin: a resource, its fields, a file to load, a preview."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
 from ..models import Field, IndexKind, Mode, Resource
-from .widgets import Lines, PlainSelect, Suggesting, types_to_choose
-
-_SCHEMA_BYTES_MOST = 2**20
+from .uploads import MAX_SCHEMA_BYTES
+from .widgets import DatalistInput, LinesField, PlainSelect, list_type_choices
 
 _Choices = list[tuple[str, str | Promise]]
 
@@ -40,7 +39,7 @@ _DELIMITERS: _Choices = [
     (" ", _("space")),
 ]
 
-#: Those that are met; any other that Python knows is taken, too.
+#: The suggested encodings; the field accepts any that Python knows.
 _ENCODINGS = (
     "utf-8", "utf-16", "windows-1252", "windows-1250", "windows-1251", "windows-1256",
     "windows-1258", "iso-8859-1", "iso-8859-15", "shift_jis", "gb18030", "big5", "euc-kr",
@@ -59,87 +58,89 @@ _DATE_ORDERS: _Choices = [
 
 
 class ResourceForm(forms.ModelForm):
-    """A resource."""
+    """The form of a resource."""
 
     class Meta:
         model = Resource
         fields = ("title", "name", "description", "private", "language", "indexes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the languages that PostgreSQL knows."""
+        """Offer the text search configurations of PostgreSQL as languages."""
         super().__init__(*args, **kwargs)
         if "language" in self.fields:
             languages = storage.search_languages(connections[router.db_for_write(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
         if "indexes" in self.fields:
-            asked = self.fields["indexes"]
+            declared = self.fields["indexes"]
             self.fields["indexes"] = forms.MultipleChoiceField(
-                label=asked.label,
-                help_text=asked.help_text,
+                label=declared.label,
+                help_text=declared.help_text,
                 required=False,
                 choices=IndexKind.choices,
                 widget=forms.CheckboxSelectMultiple,
             )
 
     def clean_indexes(self) -> list[str] | None:
-        """Take no choice for the portal's own."""
+        """Read no choice as the portal's own indexes."""
         return self.cleaned_data["indexes"] or None
 
 
 class FieldForm(forms.ModelForm):
-    """What people say of a field, and the type that it is to have."""
+    """The data dictionary of a field, and the type that the next load gives it."""
 
     class Meta:
         model = Field
         fields = ("chosen_type", "label", "notes")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the types that there are."""
+        """Offer all field types."""
         super().__init__(*args, **kwargs)
         if "chosen_type" in self.fields:
             self.fields["chosen_type"] = forms.ChoiceField(
                 label=self.fields["chosen_type"].label,
-                choices=types_to_choose(self.instance.chosen_type),
+                choices=list_type_choices(self.instance.chosen_type),
                 required=False,
                 widget=PlainSelect,
             )
 
 
 class PreviewForm(forms.Form):
-    """What is decided once a file has been looked at: types, bad rows, fields that may go."""
+    """The choices after a preview: types of fields, bad rows, fields that may disappear."""
 
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
     may_drop = forms.BooleanField(label=_("Fields may disappear"), required=False)
-    #: Which preview is being answered (``Found.mark``).
+    #: The preview that the form was sent from (``DraftPreview.digest``).
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
         self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any
     ) -> None:
-        """Ask for a type for each of the file's fields."""
+        """Add a choice of type for each field of the file."""
         super().__init__(*args, **kwargs)
         self.initial = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
         self.options, self.names = options, tuple(names)
-        for place, name in enumerate(self.names):
-            kept = options.types.get(name) or options.saved_types.get(name, "")
-            self.fields[f"type_{place}"] = forms.ChoiceField(
+        for position, name in enumerate(self.names):
+            selected = options.types.get(name) or options.saved_types.get(name, "")
+            self.fields[f"type_{position}"] = forms.ChoiceField(
                 label=name,
-                choices=types_to_choose(kept),
+                choices=list_type_choices(selected),
                 required=False,
-                initial=kept,
+                initial=selected,
                 widget=PlainSelect(attrs={"aria-label": name}),
             )
 
-    def chosen(self) -> LoadOptions:
-        """Give the options as they are now."""
-        said = {name: self.cleaned_data[f"type_{place}"] for place, name in enumerate(self.names)}
+    def build_options(self) -> LoadOptions:
+        """Build the options of the load from a valid form."""
+        types = {
+            name: self.cleaned_data[f"type_{position}"] for position, name in enumerate(self.names)
+        }
         return replace(
             self.options,
-            types={name: form for name, form in said.items() if form},
+            types={name: form for name, form in types.items() if form},
             saved_types={
-                name: form for name, form in self.options.saved_types.items() if name not in said
+                name: form for name, form in self.options.saved_types.items() if name not in types
             },
             bad_rows=self.cleaned_data["bad_rows"],
             may_drop=self.cleaned_data["may_drop"],
@@ -147,7 +148,7 @@ class PreviewForm(forms.Form):
 
 
 class LoadForm(forms.Form):
-    """A file or the address of one, and how it is read: everything that ``LoadOptions`` has."""
+    """A file or its address, and how it is read: every option of ``LoadOptions``."""
 
     file = forms.FileField(
         label=_("File"),
@@ -167,7 +168,7 @@ class LoadForm(forms.Form):
     mode = forms.ChoiceField(
         label=_("What becomes of the records"), choices=Mode.choices, widget=forms.RadioSelect
     )
-    key = Lines(
+    key = LinesField(
         label=_("Fields of the key"),
         help_text=_(
             "Names of fields that no two records share, one in each line. Updating needs them."
@@ -176,7 +177,7 @@ class LoadForm(forms.Form):
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
-    nulls = Lines(
+    nulls = LinesField(
         label=_("Texts that mean nothing"),
         help_text=_("Such as NA or -, one in each line. Empty cells always mean nothing."),
     )
@@ -187,7 +188,7 @@ class LoadForm(forms.Form):
         label=_("Character encoding"),
         required=False,
         help_text=_("Empty: it is recognised."),
-        widget=Suggesting(_ENCODINGS, attrs={"class": ""}),
+        widget=DatalistInput(_ENCODINGS, attrs={"class": ""}),
     )
     delimiter = forms.ChoiceField(
         label=_("What separates the cells"), choices=_DELIMITERS, required=False
@@ -228,33 +229,34 @@ class LoadForm(forms.Form):
         resource: Resource,
         options: LoadOptions,
         *args: Any,
-        stored: bool = False,
+        has_file: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Begin with the options there are; with a ``stored`` file none need be given."""
-        self.options, self.stored = options, stored
+        """Begin with the given options; a draft that ``has_file`` needs no other."""
+        self.options, self.has_file = options, has_file
         super().__init__(*args, **kwargs)
-        self.initial = {name: getattr(options, name) for name in _NAMES - {"schema"}}
+        self.initial = {name: getattr(options, name) for name in _OPTION_NAMES - {"schema"}}
         if options.key is None:
             self.initial["key"] = resource.primary_key
-        self._offer("delimiter", options.delimiter)
+        self._add_choice("delimiter", options.delimiter)
         if not options.schema:
             del self.fields["no_schema"]
 
     @property
     def fieldsets(self) -> list[tuple[Any, dict[str, Any]]]:
-        """Say how the admin groups the fields; the options are open where some are chosen."""
+        """The groups of fields; the options are collapsed while none is chosen or wrong."""
         about = ["file", "url", "mode", "key"]
         options = [name for name in self.fields if name not in about]
         plain = LoadOptions()
         chosen = any(
-            getattr(self.options, name, None) != getattr(plain, name) for name in _NAMES - {"mode"}
+            getattr(self.options, name, None) != getattr(plain, name)
+            for name in _OPTION_NAMES - {"mode"}
         )
         closed = [] if chosen or self.errors else ["collapse"]
         return [(None, {"fields": about}), (_("Options"), {"fields": options, "classes": closed})]
 
     def clean_file(self) -> UploadedFile | None:
-        """Refuse a file that is too large."""
+        """Refuse a file above ``UPLOAD_MAX_BYTES``."""
         file: UploadedFile | None = self.cleaned_data["file"]
         if file and file.size and file.size > conf.UPLOAD_MAX_BYTES:
             most = filesizeformat(conf.UPLOAD_MAX_BYTES)
@@ -262,7 +264,7 @@ class LoadForm(forms.Form):
         return file
 
     def clean_encoding(self) -> str:
-        """Refuse what Python does not know."""
+        """Refuse an encoding that Python does not know."""
         encoding: str = self.cleaned_data["encoding"]
         try:
             "".encode(encoding or "utf-8")
@@ -273,12 +275,12 @@ class LoadForm(forms.Form):
         return encoding
 
     def clean_schema(self) -> Mapping[str, Any] | None:
-        """Read the Table Schema."""
+        """Read and check the Table Schema."""
         file: UploadedFile | None = self.cleaned_data["schema"]
         if not file:
             return self.options.schema
         try:
-            schema = json.loads(file.read(_SCHEMA_BYTES_MOST + 1)[:_SCHEMA_BYTES_MOST])
+            schema = json.loads(file.read(MAX_SCHEMA_BYTES + 1)[:MAX_SCHEMA_BYTES])
         except ValueError as error:
             raise ValidationError(gettext("The Table Schema is not JSON.")) from error
         try:
@@ -288,7 +290,7 @@ class LoadForm(forms.Form):
         return cast(Mapping[str, Any], schema)
 
     def clean_url(self) -> str:
-        """See that it is an address that may be kept."""
+        """Refuse an address that may not be fetched."""
         url: str = self.cleaned_data["url"]
         if url:
             try:
@@ -298,26 +300,26 @@ class LoadForm(forms.Form):
         return url
 
     def clean(self) -> dict[str, Any]:
-        """See that there is one file."""
-        found: dict[str, Any] = super().clean() or self.cleaned_data
-        given = [found.get("file"), found.get("url")]
+        """Require either a file or an address."""
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        given = [data.get("file"), data.get("url")]
         if all(given):
             raise ValidationError(gettext("Give a file or an address, not both."))
-        if not any(given) and not self.stored and not {"file", "url"} & self.errors.keys():
+        if not any(given) and not self.has_file and not {"file", "url"} & self.errors.keys():
             raise ValidationError(gettext("Give a file, or the address of one."))
-        return found
+        return data
 
-    def chosen(self) -> LoadOptions:
-        """Give the options as they are now: all of them, so that nothing else is asked for any."""
-        said = {name: value for name, value in self.cleaned_data.items() if name in _NAMES}
+    def build_options(self) -> LoadOptions:
+        """Build the options from a valid form; they replace the stored options of the resource."""
+        values = {name: value for name, value in self.cleaned_data.items() if name in _OPTION_NAMES}
         if "key" not in self.changed_data:
-            said["key"] = self.options.key
+            values["key"] = self.options.key
         if self.cleaned_data.get("no_schema"):
-            said["schema"] = None
-        return replace(self.options, **said, anew=True)
+            values["schema"] = None
+        return replace(self.options, **values, anew=True)
 
-    def _offer(self, name: str, value: str) -> None:
-        """Offer a kept value that is not among the usual ones."""
+    def _add_choice(self, name: str, value: str) -> None:
+        """Add a current value that is not among the usual choices."""
         field = cast("forms.ChoiceField", self.fields[name])
         usual = list(cast("Iterable[tuple[str, Any]]", field.choices))
         if value and value not in dict(usual):
@@ -325,4 +327,4 @@ class LoadForm(forms.Form):
 
 
 #: The fields of the form that are options of a load.
-_NAMES = {*LoadForm.base_fields} - {"file", "url", "no_schema"}
+_OPTION_NAMES = {*LoadForm.base_fields} - {"file", "url", "no_schema"}

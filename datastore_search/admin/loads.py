@@ -1,4 +1,4 @@
-"""Loads in the admin: how far they are, how they ended, and what can be done about it."""
+"""Loads in the admin: their progress and outcome; cancelling, retrying, changing options."""
 
 from __future__ import annotations
 
@@ -26,37 +26,43 @@ from ..exceptions.loads import LoadFailed
 from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted_loads, retry
 from ..loading.publishing.row_errors import write_row_error_report
 from ..models import Load, LoadState, Resource
-from .database_errors import RefusalAwareAdmin
+from .database_errors import DatabaseErrorAdmin
 from .display import (
-    UNSHOWN,
-    address_of,
-    advance,
-    bad_rows_of,
-    badge,
-    grouped,
-    live,
-    progress_of,
-    records_of,
-    took,
+    UNLISTED_FIELDS,
+    describe_progress,
+    format_bad_row_count,
+    format_count,
+    format_duration,
+    format_progress,
+    format_record_count,
+    get_page_address,
+    render_badge,
+    render_progress,
 )
-from .drafts import options_page, preview_page
-from .permissions import has_any_at_once, may, refuse_long_id, require, viewable
-from .uploads import receives_files
+from .drafts import add_failure_message, handle_options, handle_preview
+from .permissions import (
+    can_view_any,
+    check_id_length,
+    check_permission,
+    get_viewable_resources,
+    has_permission,
+)
+from .uploads import accept_uploads
 
-_BAD_ROWS_A_PAGE = 100
-#: Loads that one question after their progress may name.
-_ASKED_MOST = 200
+BAD_ROWS_PER_PAGE = 100
+#: Of one request for the progress of loads.
+MAX_LOADS_PER_REQUEST = 200
 _CHANGE = "admin:datastore_search_load_change"
 
-#: What can be allowed when a load is begun again, and the choice of ``LoadOptions`` that does it.
-_ALLOWED: dict[str, dict[str, Any]] = {
+#: The buttons that retry a load with other options, and these ``LoadOptions``.
+_RETRY_OPTIONS: dict[str, dict[str, Any]] = {
     "skip": {"bad_rows": BadRowsChoice.SKIP.value},
     "drop": {"may_drop": True},
     "force": {"force": True},
 }
 
-#: The states of a load that goes well, in order.
-_WAY = (
+#: The states of a successful load, in order.
+_STEPS = (
     LoadState.QUEUED,
     LoadState.READING,
     LoadState.COPYING,
@@ -66,17 +72,17 @@ _WAY = (
 
 
 @admin.register(Load)
-class LoadAdmin(RefusalAwareAdmin):
-    """Loads: nobody writes them, but they can be watched, ended and begun again."""
+class LoadAdmin(DatabaseErrorAdmin):
+    """Loads: read-only, but they can be cancelled and retried."""
 
     list_display = (
         "source",
         "resource",
-        "shown_state",
+        "state_display",
         "records",
-        "bad",
+        "bad_rows",
         "created_at",
-        "took",
+        "duration",
         "mode",
     )
     list_filter = ("state", "mode", "origin")
@@ -91,90 +97,93 @@ class LoadAdmin(RefusalAwareAdmin):
         js = ("datastore_search/load_progress.js",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show the app to whoever may view any resource."""
-        return super().has_module_permission(request) or has_any_at_once(request)
+        """Show the app to a user who may view some resource."""
+        return super().has_module_permission(request) or can_view_any(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Let only loading make loads."""
+        """Refuse: a load is made from the page of its resource."""
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Ask for the resource."""
-        return may(request, "view", obj.resource if obj else None)
+        """Use the permission of the resource."""
+        return has_permission(request, "view", obj.resource if obj else None)
 
     def has_change_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Nothing in a load can be edited."""
+        """Refuse: a load cannot be edited."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Load | None = None) -> bool:
-        """Let loads go only with their resource."""
+        """Refuse: loads are deleted with their resource."""
         return False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Load]:
-        """List the loads of what the user may view; leave out what no list shows."""
-        loads = super().get_queryset(request).defer(*UNSHOWN)
-        found = viewable(request)
-        if found.is_everything:
+        """List the loads of the resources that the user may view, without large fields."""
+        loads = super().get_queryset(request).defer(*UNLISTED_FIELDS)
+        viewable = get_viewable_resources(request)
+        if viewable.is_everything:
             return loads
-        return loads.filter(resource__in=Resource.objects.filter(found.condition))
+        return loads.filter(resource__in=Resource.objects.filter(viewable.condition))
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Load | None:
         """
-        Find a load, listed or not: its page asks for the permission that it takes.
+        Find a load, listed or not: the view of its page checks the permission.
 
-        Raises: ``Http404`` for a part of the address that is too long: no message repeats it.
+        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
         """
-        refuse_long_id(object_id)
+        check_id_length(object_id)
         if not object_id.isdecimal():
             return None
-        return Load.objects.defer(*UNSHOWN).select_related("resource").filter(pk=object_id).first()
+        return (
+            Load.objects.defer(*UNLISTED_FIELDS)
+            .select_related("resource")
+            .filter(pk=object_id)
+            .first()
+        )
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the pages of a load, and what can be done with it."""
+        """Add the pages and actions of a load."""
         view = self.admin_site.admin_view
         added = [path("progress/", view(self.progress_view), name="datastore_search_load_progress")]
-        for name, of_load in (
+        for name, load_view in (
             ("preview", view(self.preview_view)),
-            ("options", receives_files(self, self.options_view, self._changeable)),
+            ("options", accept_uploads(self, self.options_view, self._get_changeable)),
             ("cancel", view(self.cancel_view)),
             ("retry", view(self.retry_view)),
             ("bad-rows.csv", view(self.bad_rows_view)),
         ):
-            known = name.partition(".")[0].replace("-", "_")
             address = name if "." in name else f"{name}/"
-            added.append(
-                path(f"<int:load_id>/{address}", of_load, name=f"datastore_search_load_{known}")
-            )
+            url_name = f"datastore_search_load_{name.partition('.')[0].replace('-', '_')}"
+            added.append(path(f"<int:load_id>/{address}", load_view, name=url_name))
         return [*added, *super().get_urls()]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Find the loads first whose process is gone."""
+        """Mark interrupted loads before the list is read."""
         mark_interrupted_loads(Load.objects.all())
         return super().get_changelist_instance(request)
 
     # Columns ------------------------------------------------------------------------------------
 
     @admin.display(description=_("state"), ordering="state")
-    def shown_state(self, load: Load) -> str:
-        """Show the state, and how far it is."""
-        return live(load)
+    def state_display(self, load: Load) -> str:
+        """Show the state and the progress."""
+        return render_progress(load)
 
     @admin.display(description=_("records"), ordering="rows")
     def records(self, load: Load) -> str:
-        """Show how many records were loaded."""
-        return records_of(load)
+        """Show the number of records that were loaded."""
+        return format_record_count(load)
 
     @admin.display(description=_("bad rows"), ordering="row_error_count")
-    def bad(self, load: Load) -> str:
-        """Show how many rows could not be loaded."""
-        return bad_rows_of(load)
+    def bad_rows(self, load: Load) -> str:
+        """Show the number of rows that could not be loaded."""
+        return format_bad_row_count(load)
 
     @admin.display(description=_("took"))
-    def took(self, load: Load) -> str:
+    def duration(self, load: Load) -> str:
         """Show how long the load took."""
-        return took(load)
+        return format_duration(load)
 
     # Pages --------------------------------------------------------------------------------------
 
@@ -185,8 +194,8 @@ class LoadAdmin(RefusalAwareAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show how far a load is, or how it ended; a draft is seen as its preview."""
-        refuse_long_id(object_id)
+        """Show the progress or the outcome of a load; redirect a draft to its preview."""
+        check_id_length(object_id)
         if object_id.isdecimal():
             mark_interrupted_loads(Load.objects.filter(pk=object_id))
         load = self.get_object(request, object_id)
@@ -194,7 +203,7 @@ class LoadAdmin(RefusalAwareAdmin):
             return super().change_view(request, object_id, form_url, extra_context)
         if load.state == LoadState.DRAFT:
             return redirect("admin:datastore_search_load_preview", load.pk)
-        page = Paginator(load.row_errors.all(), _BAD_ROWS_A_PAGE).get_page(request.GET.get("page"))
+        page = Paginator(load.row_errors.all(), BAD_ROWS_PER_PAGE).get_page(request.GET.get("page"))
         return super().change_view(
             request,
             object_id,
@@ -205,42 +214,51 @@ class LoadAdmin(RefusalAwareAdmin):
                 "subtitle": load.source,
                 "load": load,
                 "resource": load.resource,
-                "way": _way(load),
-                "advance": advance(load),
-                "took": took(load),
+                "steps": _list_steps(load),
+                "progress": format_progress(load),
+                "duration": format_duration(load),
                 "page": page,
-                "may_change": may(request, "change", load.resource),
-                "records": grouped(load.rows),
-                "faults": grouped(load.row_error_count),
-                "badge": badge(load),
-                "address": address_of(load.resource),
+                "can_change": has_permission(request, "change", load.resource),
+                "record_count": format_count(load.rows),
+                "bad_row_count": format_count(load.row_error_count),
+                "badge": render_badge(load),
+                "address": get_page_address(load.resource),
                 "failure": (load.failure or {}).get("code"),
             },
         )
 
     def progress_view(self, request: HttpRequest) -> JsonResponse:
-        """Say how far some loads are (``?load=1&load=2``), those that may be seen."""
-        asked = [each for each in request.GET.getlist("load")[:_ASKED_MOST] if each.isdecimal()]
-        loads = Load.objects.filter(pk__in=asked).select_related("resource")
+        """Describe the progress of loads (``?load=1&load=2``), of those that the user may view."""
+        ids = filter(str.isdecimal, request.GET.getlist("load")[:MAX_LOADS_PER_REQUEST])
+        loads = Load.objects.filter(pk__in=list(ids)).select_related("resource")
         mark_interrupted_loads(loads)
-        seen = [load for load in loads if may(request, "view", load.resource)]
-        return JsonResponse({"loads": {str(load.pk): progress_of(load) for load in seen}})
+        viewable = [load for load in loads if has_permission(request, "view", load.resource)]
+        return JsonResponse({"loads": {str(load.pk): describe_progress(load) for load in viewable}})
 
     def preview_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """Show what a draft's file holds."""
-        load = self._changeable(request, load_id)
-        return preview_page(request, self, load) if _is_draft(load) else redirect(_CHANGE, load_id)
+        """Show the preview of a draft."""
+        load = self._get_changeable(request, load_id)
+        if load.state != LoadState.DRAFT:
+            return redirect(_CHANGE, load_id)
+        return handle_preview(request, self, load)
 
     def options_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """Change how a file is read: that of a draft, or of a load that has failed."""
-        load = self._changeable(request, load_id)
-        if not _is_draft(load) and load.is_finished and request.method == "POST":
-            return self._drafted_again(request, load)
-        return options_page(request, self, load) if _is_draft(load) else redirect(_CHANGE, load_id)
+        """Change the options of a draft; a POST makes a new draft of a finished load."""
+        load = self._get_changeable(request, load_id)
+        if load.state == LoadState.DRAFT:
+            return handle_options(request, self, load)
+        if not load.is_finished or request.method != "POST":
+            return redirect(_CHANGE, load_id)
+        try:
+            draft = drafts.create_draft_from(load, LoadOptions.revived(load.options))
+        except LoadFailed as error:
+            messages.error(request, str(error))
+            return redirect(_CHANGE, load_id)
+        return redirect("admin:datastore_search_load_options", draft.pk)
 
     def cancel_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """End a load."""
-        load = self._changeable(request, load_id)
+        """Cancel a load."""
+        load = self._get_changeable(request, load_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         if cancel(load):
@@ -250,57 +268,41 @@ class LoadAdmin(RefusalAwareAdmin):
         return redirect(_CHANGE, load_id)
 
     def retry_view(self, request: HttpRequest, load_id: int) -> HttpResponse:
-        """Begin a load again, as it was or with what ended it allowed."""
-        load = self._changeable(request, load_id)
+        """Retry a load, with its options or with one that allows what made it fail."""
+        load = self._get_changeable(request, load_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        changes = [choice for name, choice in _ALLOWED.items() if name in request.POST]
+        changes = [choice for name, choice in _RETRY_OPTIONS.items() if name in request.POST]
         try:
-            load = _begun_again(load, changes)
+            load = _retry_with_options(load, changes)
         except LoadFailed as error:
-            messages.error(
-                request,
-                gettext("The file was not loaded; the records are as they were. %(reason)s")
-                % {"reason": error},
-            )
+            add_failure_message(request, error)
         return redirect(_CHANGE, load.pk)
 
     def bad_rows_view(self, request: HttpRequest, load_id: int) -> StreamingHttpResponse:
-        """Download the rows that could not be loaded, as CSV."""
+        """Download the rows that could not be loaded as CSV."""
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
-        require(request, "view", load.resource)
+        check_permission(request, "view", load.resource)
         return StreamingHttpResponse(
             write_row_error_report(load, get_language() or settings.LANGUAGE_CODE),
             content_type="text/csv; charset=utf-8",
             headers={"Content-Disposition": f'attachment; filename="bad_rows_{load.pk}.csv"'},
         )
 
-    def _drafted_again(self, request: HttpRequest, load: Load) -> HttpResponse:
-        try:
-            load = drafts.create_draft_from(load, LoadOptions.revived(load.options))
-        except LoadFailed as error:
-            messages.error(request, str(error))
-            return redirect(_CHANGE, load.pk)
-        return redirect("admin:datastore_search_load_options", load.pk)
-
-    def _changeable(self, request: HttpRequest, load_id: int) -> Load:
+    def _get_changeable(self, request: HttpRequest, load_id: int) -> Load:
         """
         Find a load of a resource that the user may change.
 
         Raises: ``Http404``, ``PermissionDenied``.
         """
         load = get_object_or_404(Load.objects.select_related("resource"), pk=load_id)
-        require(request, "change", load.resource)
+        check_permission(request, "change", load.resource)
         return load
 
 
-def _is_draft(load: Load) -> bool:
-    return load.state == LoadState.DRAFT
-
-
-def _begun_again(load: Load, changes: list[dict[str, Any]]) -> Load:
+def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
     """
-    Queue a load once more, with other choices if there are any.
+    Queue a load again, with changes of its options if there are any.
 
     Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
@@ -309,17 +311,22 @@ def _begun_again(load: Load, changes: list[dict[str, Any]]) -> Load:
     options = LoadOptions.revived(load.options)
     for change in changes:
         options = replace(options, **change)
-    new = drafts.create_draft_from(load, options)
-    drafts.submit_draft(new, options)
-    return new
+    draft = drafts.create_draft_from(load, options)
+    drafts.submit_draft(draft, options)
+    return draft
 
 
-def _way(load: Load) -> list[dict[str, Any]]:
-    """Say which states are over, which one is, and which are to come."""
-    if load.state not in _WAY:
+def _list_steps(load: Load) -> list[dict[str, Any]]:
+    """List the steps of a load: which are over, and which is the current one."""
+    if load.state not in _STEPS:
         return []
-    at = _WAY.index(LoadState(load.state))
+    current = _STEPS.index(LoadState(load.state))
     return [
-        {"label": state.label, "over": place < at, "current": place == at, "state": state.value}
-        for place, state in enumerate(_WAY)
+        {
+            "label": state.label,
+            "state": state.value,
+            "is_over": position < current,
+            "is_current": position == current,
+        }
+        for position, state in enumerate(_STEPS)
     ]

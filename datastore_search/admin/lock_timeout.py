@@ -1,4 +1,4 @@
-"""Changes by staff wait for a lock only so long."""
+"""Changes in the admin wait at most ``LOCK_TIMEOUT`` for a lock."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from ..conf import conf
 from ..exceptions import WriteBlocked
 
 
-class LimitedWaits(admin.ModelAdmin):
+class LockTimeoutAdmin(admin.ModelAdmin):
     """
-    An admin whose saves and deletions end when another change does not.
+    A ModelAdmin whose changes fail when another transaction holds a lock for too long.
 
-    Nothing is saved then, and a message says why.
+    Nothing is changed then, and a message gives the reason.
     """
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Add or change."""
-        return self._within_limit(super().changeform_view, request, *args, **kwargs)
+        """Show the form, or add or change an object."""
+        return self._run_with_lock_timeout(super().changeform_view, request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Delete one."""
-        return self._within_limit(super().delete_view, request, *args, **kwargs)
+        """Ask for confirmation, or delete an object."""
+        return self._run_with_lock_timeout(super().delete_view, request, *args, **kwargs)
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Delete several."""
-        return self._within_limit(super().changelist_view, request, *args, **kwargs)
+        """Show the list, or run an action on several objects."""
+        return self._run_with_lock_timeout(super().changelist_view, request, *args, **kwargs)
 
-    def _within_limit(
+    def _run_with_lock_timeout(
         self, view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
     ) -> Any:
         if request.method != "POST":

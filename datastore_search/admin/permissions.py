@@ -1,4 +1,4 @@
-"""Who may do what: loads, fields and aliases are as their resource is."""
+"""Permissions: those of a load, a field or an alias are the permissions of its resource."""
 
 from __future__ import annotations
 
@@ -11,59 +11,62 @@ from django.http import Http404, HttpRequest
 from ..models import MAX_ALIAS_LENGTH, Resource
 from ..object_permissions import Permitted
 
-#: Changing is seeing.
-_SEEING = ("view", "change")
+#: A user who may change a resource may view it.
+_VIEW_VERBS = ("view", "change")
 
-_KEPT = "_datastore_viewable"
+_CACHE_ATTRIBUTE = "_datastore_viewable_resources"
 
 
-def may(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
+def has_permission(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
     """
-    Ask for a permission (view, change) for this resource, or in general; changing is seeing.
+    Tell whether the user may view, change or delete this resource, or without one any resource.
 
-    Whoever may view any resource may look at the lists, which ``viewable`` keeps to those.
+    A user who may view some resources may open the lists, which show only those
+    (``get_viewable_resources``).
     """
     user = request.user
-    verbs = _SEEING if verb == "view" else (verb,)
+    verbs = _VIEW_VERBS if verb == "view" else (verb,)
     if resource is not None:
         return any(resource.permits(user, each) for each in verbs)
     if any(user.has_perm(f"datastore_search.{each}_resource") for each in verbs):
         return True
-    return verb == "view" and Resource.objects.filter(viewable(request).condition).exists()
+    return (
+        verb == "view"
+        and Resource.objects.filter(get_viewable_resources(request).condition).exists()
+    )
 
 
-def viewable(request: HttpRequest) -> Permitted:
-    """Find the resources that the user may view, once for each request."""
-    kept = vars(request)
-    if _KEPT not in kept:
-        kept[_KEPT] = Resource.objects.permitted_to(request.user, *_SEEING)
-    return cast("Permitted", kept[_KEPT])
+def get_viewable_resources(request: HttpRequest) -> Permitted:
+    """Find the resources that the user may view; the result is stored in the request."""
+    attributes = vars(request)
+    if _CACHE_ATTRIBUTE not in attributes:
+        attributes[_CACHE_ATTRIBUTE] = Resource.objects.permitted_to(request.user, *_VIEW_VERBS)
+    return cast("Permitted", attributes[_CACHE_ATTRIBUTE])
 
 
-def has_any_at_once(request: HttpRequest) -> bool:
+def can_view_any(request: HttpRequest) -> bool:
     """
-    Tell whether the user may view any resource, as far as a query can say.
+    Tell whether the user may view some resource, as far as one query can tell.
 
-    Every page of the admin asks this for its menu, so backends are not asked about one resource
-    after the other.
+    Every page of the admin needs this for its menu, so no backend is asked about single resources.
     """
-    found = Resource.objects.permitted_to(request.user, *_SEEING, max_asked=0)
-    return Resource.objects.filter(found.condition).exists()
+    viewable = Resource.objects.permitted_to(request.user, *_VIEW_VERBS, max_asked=0)
+    return Resource.objects.filter(viewable.condition).exists()
 
 
-def require(request: HttpRequest, verb: str, resource: Resource) -> None:
+def check_permission(request: HttpRequest, verb: str, resource: Resource) -> None:
     """
-    Ask for a permission.
+    Require a permission for a resource.
 
     Raises: ``PermissionDenied``.
     """
-    if not may(request, verb, resource):
+    if not has_permission(request, verb, resource):
         raise PermissionDenied
 
 
-def refuse_long_id(object_id: str) -> None:
+def check_id_length(object_id: str) -> None:
     """
-    Refuse a part of an address that is too long to name anything.
+    Refuse an id from an address that is longer than any name.
 
     Raises: ``Http404``.
     """
@@ -71,15 +74,15 @@ def refuse_long_id(object_id: str) -> None:
         raise Http404
 
 
-class OfResource(admin.TabularInline):
-    """What belongs to a resource, and is seen and changed by whoever sees and changes that."""
+class ResourceInline(admin.TabularInline):
+    """An inline with the permissions of its resource."""
 
     extra = 0
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask for the resource."""
-        return may(request, "view", obj)
+        """Use the permission of the resource."""
+        return has_permission(request, "view", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask for the resource."""
-        return may(request, "change", obj)
+        """Use the permission of the resource."""
+        return has_permission(request, "change", obj)

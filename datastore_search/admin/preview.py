@@ -1,4 +1,4 @@
-"""What was found in the file of a draft, as the preview shows it: in the reader's language."""
+"""The stored preview of a draft, rendered in the user's language."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..exceptions.loads import LoadFailed
 from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
 from ..models import Load, Mode
-from .display import grouped
+from .display import format_count
 
 
 @dataclass(frozen=True, slots=True)
-class FoundField:
-    """A field of the file; ``input`` asks for another type, ``before`` is what it was so far."""
+class PreviewField:
+    """A field of the file; ``input`` selects another type, ``before`` is the type so far."""
 
     name: str
     label: str
@@ -33,7 +33,7 @@ class FoundField:
 
 
 @dataclass(frozen=True, slots=True)
-class BadRowFound:
+class PreviewBadRow:
     """A value that cannot be loaded, or a row."""
 
     line: str
@@ -43,107 +43,107 @@ class BadRowFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """All of it; ``kept`` is what ``loading.drafts`` has kept."""
+class DraftPreview:
+    """The preview of a draft; ``stored`` is the JSON that ``loading.jobs.drafts`` stores."""
 
     load: Load
-    kept: Mapping[str, Any]
+    stored: Mapping[str, Any]
 
     @property
     def failure(self) -> str:
-        """Say why the file cannot be loaded at all."""
-        kept = self.kept.get("failure")
-        return str(LoadFailed.from_json(kept)) if kept else ""
+        """Why the file cannot be loaded; empty if it can."""
+        stored = self.stored.get("failure")
+        return str(LoadFailed.from_json(stored)) if stored else ""
 
     @property
-    def mark(self) -> str:
-        """Tell this preview from others of the draft."""
-        return hashlib.sha256(json.dumps(self.kept, sort_keys=True).encode()).hexdigest()
+    def digest(self) -> str:
+        """A digest that tells this preview from others of the draft."""
+        return hashlib.sha256(json.dumps(self.stored, sort_keys=True).encode()).hexdigest()
 
     @property
-    def names(self) -> list[str]:
-        """Name the fields of the file."""
-        return [field["name"] for field in self.kept.get("fields", ())]
+    def field_names(self) -> list[str]:
+        """The names of the file's fields."""
+        return [field["name"] for field in self.stored.get("fields", ())]
 
     @property
-    def count(self) -> str:
-        """Count the rows."""
-        return grouped(self.kept.get("total", 0))
+    def row_count(self) -> str:
+        """The number of rows."""
+        return format_count(self.stored.get("total", 0))
 
     @property
-    def faults(self) -> int:
-        """Count the rows that cannot be loaded."""
-        return int(self.kept.get("faulty", 0))
+    def bad_row_count(self) -> int:
+        """The number of rows that cannot be loaded."""
+        return int(self.stored.get("faulty", 0))
 
     @property
     def notices(self) -> list[str]:
-        """Say what a person should know of how the file was understood."""
-        notices = (Notice.from_json(stored) for stored in self.kept.get("notices", ()))
+        """Notices on how the file was read."""
+        notices = (Notice.from_json(stored) for stored in self.stored.get("notices", ()))
         return [str(notice) for notice in notices if notice]
 
     @property
-    def missing(self) -> Sequence[str]:
-        """Name the resource's fields that the file lacks."""
-        return list(self.kept.get("missing", ()))
+    def missing_fields(self) -> Sequence[str]:
+        """The names of the resource's fields that the file lacks."""
+        return list(self.stored.get("missing", ()))
 
     @property
-    def replaces(self) -> bool:
-        """Tell whether the fields would go with the records."""
+    def is_replacing(self) -> bool:
+        """Whether the load would remove those fields with the old records."""
         return self.load.mode == Mode.REPLACE
 
     @property
-    def rows(self) -> Sequence[Sequence[str | None]]:
-        """Give the first rows."""
-        return list(self.kept.get("rows", ()))
+    def first_rows(self) -> Sequence[Sequence[str | None]]:
+        """The first rows."""
+        return list(self.stored.get("rows", ()))
 
     @property
-    def bad(self) -> list[BadRowFound]:
-        """List the first values that cannot be loaded."""
+    def bad_rows(self) -> list[PreviewBadRow]:
+        """The first values that cannot be loaded."""
         return [
-            BadRowFound(
-                line=grouped(row["line"]),
+            PreviewBadRow(
+                line=format_count(row["line"]),
                 field=row["field"],
                 value=row["value"],
-                reason=_render(row["reason"]),
+                reason=_render_message(row["reason"]),
             )
-            for row in self.kept.get("faults", ())
+            for row in self.stored.get("faults", ())
         ]
 
     @property
-    def bad_caption(self) -> str:
-        """Say that not all are listed, if so."""
-        listed = self.kept.get("faults", ())
-        if len({row["line"] for row in listed}) >= self.faults:
+    def bad_rows_caption(self) -> str:
+        """A note that not all bad rows are listed; empty if all are."""
+        listed = self.stored.get("faults", ())
+        if len({row["line"] for row in listed}) >= self.bad_row_count:
             return ""
         return gettext(
             "These are the first; the report of the load lists more of the %(count)s bad rows."
-        ) % {"count": grouped(self.faults)}
+        ) % {"count": format_count(self.bad_row_count)}
 
-    def fields(self, form: forms.Form) -> list[FoundField]:
-        """List the fields, with what the form asks of each."""
+    def build_fields(self, form: forms.Form) -> list[PreviewField]:
+        """List the fields with the form's input of each."""
         return [
-            FoundField(
+            PreviewField(
                 name=field["name"],
                 label=field["label"] if field["label"] != field["name"] else "",
-                type=_title(field["form"]),
-                reason=_render(field["reason"]),
+                type=_get_type_title(field["form"]),
+                reason=_render_message(field["reason"]),
                 values=field["values"],
                 before=field["before"],
                 is_new=field["is_new"],
-                input=form[f"type_{place}"],
+                input=form[f"type_{position}"],
             )
-            for place, field in enumerate(self.kept.get("fields", ()))
+            for position, field in enumerate(self.stored.get("fields", ()))
         ]
 
 
-def found_in(load: Load) -> Found | None:
-    """Give what was found in the file of a draft; None while nobody has looked."""
-    return None if load.preview is None else Found(load, load.preview)
+def get_preview(load: Load) -> DraftPreview | None:
+    """Give the preview of a draft; None until a worker has made it."""
+    return None if load.preview is None else DraftPreview(load, load.preview)
 
 
-def _title(name: str) -> str:
+def _get_type_title(name: str) -> str:
     return str(types[name].title) if name in types else name
 
 
-def _render(stored: dict[str, Any] | None) -> str:
+def _render_message(stored: dict[str, Any] | None) -> str:
     return str(Message.from_json(stored) or "") if stored else ""

@@ -22,22 +22,37 @@ from django.utils.translation import gettext_lazy as _
 from .. import storage
 from ..loading.jobs import mark_interrupted_loads
 from ..models import Alias, Field, Load, Resource
-from .database_errors import RefusalAwareAdmin
-from .display import UNSHOWN, address_of, bad_rows_of, grouped, live, records_of, took
-from .drafts import upload_page
+from .database_errors import DatabaseErrorAdmin
+from .display import (
+    UNLISTED_FIELDS,
+    format_bad_row_count,
+    format_count,
+    format_duration,
+    format_record_count,
+    get_page_address,
+    render_progress,
+)
+from .drafts import handle_upload
 from .forms import FieldForm, ResourceForm
-from .lock_timeout import LimitedWaits
-from .permissions import OfResource, has_any_at_once, may, refuse_long_id, require, viewable
-from .uploads import receives_files
+from .lock_timeout import LockTimeoutAdmin
+from .permissions import (
+    ResourceInline,
+    can_view_any,
+    check_id_length,
+    check_permission,
+    get_viewable_resources,
+    has_permission,
+)
+from .uploads import accept_uploads
 
-#: Loads that the page of a resource lists; the list of loads has all.
-_LOADS_SHOWN = 20
+#: On the page of a resource; the list of loads has all.
+MAX_LISTED_LOADS = 20
 
-_NEWEST = Load.objects.defer(*UNSHOWN).order_by("resource_id", "-created_at", "-pk")
+_NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 
 
-class FieldInline(OfResource):
-    """The data dictionary: what each field is called and means, and its type for the next load."""
+class FieldInline(ResourceInline):
+    """The data dictionary: labels and notes of the fields, and their types for the next load."""
 
     model = Field
     form = FieldForm
@@ -47,44 +62,44 @@ class FieldInline(OfResource):
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Let only a load make fields."""
+        """Refuse: loads make the fields."""
         return False
 
 
-class AliasInline(OfResource):
+class AliasInline(ResourceInline):
     """Other names of the resource."""
 
     model = Alias
     fields = ("name",)
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask for the resource; whoever makes one may name it."""
-        return may(request, "change" if obj else "add", obj)
+        """Use the permission of the resource; a user who adds one may add aliases too."""
+        return has_permission(request, "change" if obj else "add", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask for the resource."""
-        return may(request, "change", obj)
+        """Use the permission of the resource."""
+        return has_permission(request, "change", obj)
 
 
 @admin.register(Resource)
-class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
+class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
     """Resources."""
 
     form = ResourceForm
     list_display = (
-        "shown_title",
+        "title_display",
         "name",
         "private",
         "records",
         "size",
-        "shown_state",
+        "state_display",
         "last_load",
     )
     list_filter = ("private", "language", "current_load__state")
     list_select_related = ("current_load",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
-    readonly_fields = ("id", "api_address", "shown_key", "created_at", "modified_at")
+    readonly_fields = ("id", "api_address", "primary_key_display", "created_at", "modified_at")
     save_on_top = True
 
     class Media:
@@ -92,81 +107,81 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         js = ("datastore_search/load_progress.js",)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show the app to whoever may view any resource."""
-        return super().has_module_permission(request) or has_any_at_once(request)
+        """Show the app to a user who may view some resource."""
+        return super().has_module_permission(request) or can_view_any(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask in general, then for this resource."""
-        return may(request, "view", obj)
+        """Use the permission in general or for this resource."""
+        return has_permission(request, "view", obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask in general, then for this resource."""
-        return may(request, "change", obj)
+        """Use the permission in general or for this resource."""
+        return has_permission(request, "change", obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
-        """Ask in general, then for this resource."""
-        return may(request, "delete", obj)
+        """Use the permission in general or for this resource."""
+        return has_permission(request, "delete", obj)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page on which a file is given."""
-        view = receives_files(self, self.load_view, self._changeable)
+        """Add the page that receives a file."""
+        view = accept_uploads(self, self.load_view, self._get_changeable)
         added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
         return [added, *super().get_urls()]
 
     def load_view(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
-        """Take a file to load."""
-        return upload_page(request, self, self._changeable(request, resource_id))
+        """Receive a file to load."""
+        return handle_upload(request, self, self._get_changeable(request, resource_id))
 
-    def _changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
+    def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
         """
         Find a resource that the user may change.
 
         Raises: ``Http404``, ``PermissionDenied``.
         """
         resource = get_object_or_404(Resource, pk=resource_id)
-        require(request, "change", resource)
+        check_permission(request, "change", resource)
         return resource
 
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
-        """Show what a resource has only once it exists."""
+        """Show the addresses and the key of a resource only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
             _("Address"),
-            {"fields": ["id", "api_address", "shown_key", "created_at", "modified_at"]},
+            {"fields": ["id", "api_address", "primary_key_display", "created_at", "modified_at"]},
         )
         return [about, indexes, known] if obj else [about, indexes]
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None
     ) -> list[type[admin.options.InlineModelAdmin]]:
-        """Show fields only once there can be some."""
+        """Show fields only of a resource that exists."""
         return [AliasInline, FieldInline] if obj else [AliasInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Resource]:
-        """List what the user may view, with the newest loads of all shown resources at once."""
-        newest = Prefetch("loads", _NEWEST.distinct("resource_id"), to_attr="newest")
-        resources = super().get_queryset(request).filter(viewable(request).condition)
+        """List the resources that the user may view; their newest loads take one query."""
+        newest = Prefetch("loads", _NEWEST_LOADS.distinct("resource_id"), to_attr="newest")
+        resources = super().get_queryset(request).filter(get_viewable_resources(request).condition)
         return resources.prefetch_related(newest)
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Resource | None:
         """
-        Find a resource, listed or not: its page asks for the permission that it takes.
+        Find a resource, listed or not: the view of its page checks the permission.
 
-        Raises: ``Http404`` for a part of the address that is too long: no message repeats it.
+        Raises: ``Http404`` for an id that is too long, so that no message repeats it.
         """
-        refuse_long_id(object_id)
+        check_id_length(object_id)
         try:
             return Resource.objects.filter(pk=object_id).first()
         except ValidationError:  # no id
             return None
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Measure the tables of all shown resources in one query; find interrupted loads first."""
+        """Mark interrupted loads, and measure the tables of all listed resources in one query."""
         mark_interrupted_loads(Load.objects.all())
-        if not viewable(request).is_complete:
+        if not get_viewable_resources(request).is_complete:
             messages.warning(
                 request,
                 gettext(
@@ -183,15 +198,15 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         return changelist
 
     @admin.display(description=_("title"), ordering="title")
-    def shown_title(self, resource: Resource) -> str:
+    def title_display(self, resource: Resource) -> str:
         """Show the title, or the name."""
         return str(resource)
 
     @admin.display(description=_("records"), ordering="current_load__rows")
     def records(self, resource: Resource) -> str:
-        """Show how many records are served."""
+        """Show the number of records."""
         load = resource.current_load
-        return grouped(load.rows) if load else "–"
+        return format_count(load.rows) if load else "–"
 
     @admin.display(description=_("size"))
     def size(self, resource: Resource) -> str:
@@ -200,20 +215,20 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         return filesizeformat(table_bytes) if table_bytes else "–"
 
     @admin.display(description=_("state"))
-    def shown_state(self, resource: Resource) -> str:
-        """Show the state of the last load, and how far it is."""
-        newest = _newest(resource)
-        return live(newest) if newest else gettext("not loaded yet")
+    def state_display(self, resource: Resource) -> str:
+        """Show the state and the progress of the last load."""
+        newest = _get_newest_load(resource)
+        return render_progress(newest) if newest else gettext("not loaded yet")
 
     @admin.display(description=_("last load"))
     def last_load(self, resource: Resource) -> Any:
         """Show when the last load began."""
-        newest = _newest(resource)
+        newest = _get_newest_load(resource)
         return newest.created_at if newest else None
 
     @admin.display(description=_("API"))
     def api_address(self, resource: Resource) -> str:
-        """Show the address to ask, ready to be followed."""
+        """Link to the first records in the API."""
         try:
             path = reverse("datastore_search:action", args=["datastore_search"])
         except NoReverseMatch:
@@ -222,18 +237,18 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         return format_html('<a href="{0}" dir="ltr">{0}</a>', address)
 
     @admin.display(description=_("primary key"))
-    def shown_key(self, resource: Resource) -> str:
-        """Show the fields that tell the records apart, if there are any."""
+    def primary_key_display(self, resource: Resource) -> str:
+        """Show the fields of the primary key."""
         return ", ".join(resource.primary_key) or "–"
 
     def view_on_site(self, resource: Resource) -> str | None:
-        """Lead to the data page, once there is something on it and if the portal has the pages."""
-        return address_of(resource)
+        """Link to the data page, if the resource has records and the portal the pages."""
+        return get_page_address(resource)
 
     def response_add(
         self, request: HttpRequest, obj: Resource, post_url_continue: str | None = None
     ) -> HttpResponse:
-        """Go on to loading, if that was asked for."""
+        """Redirect to the upload if its button was pressed."""
         if "_load" in request.POST:
             return redirect("admin:datastore_search_resource_load", obj.pk)
         return super().response_add(request, obj, post_url_continue)
@@ -241,7 +256,7 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
     def get_deleted_objects(
         self, objs: Iterable[Resource], request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Name the resources alone: fields, loads and bad rows may be a hundred thousand."""
+        """List only the resources: their fields, loads and bad rows may be 100,000."""
         named = [str(resource) for resource in objs]
         return named, {str(self.opts.verbose_name_plural): len(named)}, set(), []
 
@@ -252,9 +267,9 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show the last loads, too."""
+        """Show the page of a resource with its last loads."""
         resource = self.get_object(request, object_id)
-        loads = Load.objects.defer(*UNSHOWN).filter(resource=resource)
+        loads = Load.objects.defer(*UNLISTED_FIELDS).filter(resource=resource)
         mark_interrupted_loads(loads)
         return super().change_view(
             request,
@@ -262,27 +277,27 @@ class ResourceAdmin(LimitedWaits, RefusalAwareAdmin):
             form_url,
             {
                 **(extra_context or {}),
-                "loads": [_in_list(load) for load in loads[:_LOADS_SHOWN]],
-                "more_loads": loads.count() > _LOADS_SHOWN,
+                "loads": [_describe_load(load) for load in loads[:MAX_LISTED_LOADS]],
+                "more_loads": loads.count() > MAX_LISTED_LOADS,
             },
         )
 
 
-def _newest(resource: Resource) -> Load | None:
-    found: list[Load] = getattr(resource, "newest", [])
-    return found[0] if found else None
+def _get_newest_load(resource: Resource) -> Load | None:
+    newest: list[Load] = getattr(resource, "newest", [])
+    return newest[0] if newest else None
 
 
-def _in_list(load: Load) -> dict[str, Any]:
-    """Say what the list of loads shows of one."""
+def _describe_load(load: Load) -> dict[str, Any]:
+    """Build a row of the list of loads."""
     return {
         "pk": load.pk,
-        "started": load.created_at,
+        "created_at": load.created_at,
         "source": load.url or load.source,
         "mode": load.get_mode_display(),
-        "state": live(load),
-        "records": records_of(load),
-        "bad": bad_rows_of(load),
-        "took": took(load),
+        "state": render_progress(load),
+        "records": format_record_count(load),
+        "bad_rows": format_bad_row_count(load),
+        "duration": format_duration(load),
         "error": load.error,
     }

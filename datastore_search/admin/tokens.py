@@ -1,8 +1,8 @@
 """
-API tokens: issued here, shown once, deleted to revoke them.
+API tokens: they are issued here, shown once, and deleted to revoke them.
 
-A token can do what its user can.  So the permission to add tokens is one to add tokens of one's
-own: only superusers see, issue and revoke the tokens of others.
+A token has the permissions of its user.  So staff with the permission to add tokens can add only
+their own: only superusers see, issue and revoke the tokens of other users.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from knox.crypto import hash_token
 from knox.models import get_token_model
 
 from ..tokens import issue_token
-from .database_errors import RefusalAwareAdmin
+from .database_errors import DatabaseErrorAdmin
 
 AuthToken = get_token_model()
 
@@ -31,7 +31,7 @@ admin.site.unregister(AuthToken)
 
 
 class TokenForm(forms.ModelForm):
-    """Whose the new token is, and until when."""
+    """The user and the expiry of a new token."""
 
     class Meta:
         model = AuthToken
@@ -39,7 +39,7 @@ class TokenForm(forms.ModelForm):
 
 
 class OwnTokenForm(forms.ModelForm):
-    """Until when one's own new token is valid."""
+    """The expiry of a new token for oneself."""
 
     class Meta:
         model = AuthToken
@@ -47,13 +47,13 @@ class OwnTokenForm(forms.ModelForm):
 
 
 @admin.register(AuthToken)
-class TokenAdmin(RefusalAwareAdmin):
-    """API tokens: issued here, shown once, deleted to revoke them."""
+class TokenAdmin(DatabaseErrorAdmin):
+    """The API tokens that the user may manage."""
 
     form = TokenForm
     list_display = ("token_key", "user", "created", "expiry")
     list_select_related = ("user",)
-    raw_id_fields = ("user",)  # where users cannot be looked up by what is typed
+    raw_id_fields = ("user",)  # for an admin in which users cannot be searched
     date_hierarchy = "created"
     search_fields = ("token_key",)
 
@@ -61,31 +61,31 @@ class TokenAdmin(RefusalAwareAdmin):
         css = {"all": ("datastore_search/admin.css",)}
 
     def get_autocomplete_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Look users up where the portal's admin can: it has a page for them that searches."""
+        """Complete user names, if the portal's admin of users has a search."""
         users = self.admin_site._registry.get(get_user_model())  # noqa: SLF001 - Django's own checks read it so
         return ("user",) if users and users.get_search_fields(request) else ()
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask for the permission, and for the tokens of others for a superuser."""
-        return super().has_view_permission(request, obj) and _may_handle(request, obj)
+        """Require the permission, and to be a superuser for tokens of other users."""
+        return super().has_view_permission(request, obj) and _can_manage(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Tokens are issued and revoked, never changed."""
+        """Refuse: tokens are issued and revoked, never changed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask for the permission, and for the tokens of others for a superuser."""
-        return super().has_delete_permission(request, obj) and _may_handle(request, obj)
+        """Require the permission, and to be a superuser for tokens of other users."""
+        return super().has_delete_permission(request, obj) and _can_manage(request, obj)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """List one's own tokens, and to superusers those of everybody, where they are issued."""
+        """List the user's own tokens, or for superusers all, from the database that issues them."""
         tokens = super().get_queryset(request).using(router.db_for_write(AuthToken))
         return tokens if _is_superuser(request) else tokens.filter(user=request.user)
 
     def get_form(
         self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
     ) -> type[forms.ModelForm]:
-        """Ask superusers alone whose the token is to be."""
+        """Offer a choice of user to superusers only."""
         form = TokenForm if _is_superuser(request) else OwnTokenForm
         return super().get_form(request, obj, change=change, **{"form": form, **kwargs})
 
@@ -95,10 +95,10 @@ class TokenAdmin(RefusalAwareAdmin):
         """
         Issue a token.
 
-        Raises: ``PermissionDenied`` when somebody else's is asked for by who is no superuser.
+        Raises: ``PermissionDenied`` for another user's token, unless the user is a superuser.
         """
-        asked = request.POST.get("user", str(request.user.pk))
-        if asked != str(request.user.pk) and not _is_superuser(request):
+        user_id = request.POST.get("user", str(request.user.pk))
+        if user_id != str(request.user.pk) and not _is_superuser(request):
             raise PermissionDenied
         return super().add_view(request, form_url, extra_context)
 
@@ -118,7 +118,7 @@ class TokenAdmin(RefusalAwareAdmin):
         )
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> Any:
-        """Go back to the list; that the token was issued has been said."""
+        """Go back to the list; ``save_model`` has shown the token."""
         return self.response_post_save_add(request, obj)
 
 
@@ -126,6 +126,6 @@ def _is_superuser(request: HttpRequest) -> bool:
     return bool(getattr(request.user, "is_superuser", False))
 
 
-def _may_handle(request: HttpRequest, token: Any) -> bool:
-    """Tell whether somebody may see and revoke a token; without one, whether any at all."""
+def _can_manage(request: HttpRequest, token: Any) -> bool:
+    """Tell whether the user may see and revoke a token, or without one any token."""
     return token is None or token.user_id == request.user.pk or _is_superuser(request)

@@ -1,8 +1,7 @@
 """
-Receiving files: what may not be uploaded, or is too large, is refused before it is received.
+Uploads: permission and size are checked before a file is received.
 
-Django's protection against forged forms reads the whole form, files and all, before any view of the
-admin is asked.
+Django's CSRF protection reads the whole form, files included, before the admin calls a view.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ from ..conf import conf
 from ..exceptions import InvalidContentLength, UploadTooLarge
 from ..request_limits import body_bytes
 
-_View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponse]
 
-#: What a form has besides its file: a Table Schema, and options.
-_MAX_SCHEMA_BYTES = 2**20
-_MAX_OPTIONS_BYTES = 3 * 2**20
+#: The parts of the form beside the file.
+MAX_SCHEMA_BYTES = 2**20
+MAX_OPTIONS_BYTES = 3 * 2**20
 
 
-class LimitedUpload(FileUploadHandler):
-    """Stop at the first byte that is too many, of all files of a form together."""
+class LimitedUploadHandler(FileUploadHandler):
+    """Stop an upload once all files of the form together exceed ``max_bytes``."""
 
     def __init__(self, request: HttpRequest, max_bytes: int) -> None:
-        """Begin with nothing received."""
+        """Begin with no byte received."""
         super().__init__(request)
-        self._left = max_bytes
+        self._bytes_left = max_bytes
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
         """
-        Count what is received, and leave it to the next handler.
+        Count the bytes, and pass them to the next handler.
 
         Raises: ``UploadTooLarge``.
         """
-        self._left -= len(raw_data)
-        if self._left < 0:
+        self._bytes_left -= len(raw_data)
+        if self._bytes_left < 0:
             raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
         return raw_data
 
@@ -52,17 +51,17 @@ class LimitedUpload(FileUploadHandler):
         """Leave the file to the next handler."""
 
 
-def receives_files(owner: ModelAdmin, view: _View, check: Callable[..., object]) -> _View:
+def accept_uploads(owner: ModelAdmin, view: View, check: Callable[..., object]) -> View:
     """
-    Make a view of the admin of one that takes files.
+    Make an admin view of a view that receives files.
 
-    ``check`` takes what the view takes, and raises what that raises for who may not upload.  It is
-    called before the form is read, and so is the size of the request looked at.
+    Before the form is read, ``check`` is called with the arguments of the view, and raises if the
+    user may not upload; then the size of the request is checked.
     """
     protected = owner.admin_site.admin_view(view)
     signing_in = owner.admin_site.admin_view(csrf_exempt(view))
 
-    @csrf_exempt  # until the form may be read; then it is looked at as usual
+    @csrf_exempt  # the inner view checks the token, once the form may be read
     @wraps(view)
     def receive(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if request.method != "POST":
@@ -72,19 +71,19 @@ def receives_files(owner: ModelAdmin, view: _View, check: Callable[..., object])
         try:
             check(request, *args, **kwargs)
         except Exception:
-            # The page that says so would read the form, in search of its token.
+            # The error page would read the form to find its token.
             request.csrf_processing_done = True  # type: ignore[attr-defined] # Django's mark
             raise
         try:
-            _limit_files(request)
+            _limit_upload_size(request)
             return protected(request, *args, **kwargs)
         except InvalidContentLength as error:
             return HttpResponseBadRequest(str(error))
         except UploadTooLarge as error:
             for handler in request.upload_handlers:
-                handler.upload_interrupted()  # lets go of what it has written
+                handler.upload_interrupted()  # deletes what it has written
             messages.error(request, str(error))
-            request.method = "GET"  # the form again, of which nothing more is read
+            request.method = "GET"  # show the form again, without reading the rest
             response = protected(request, *args, **kwargs)
             response.status_code = 413
             return response
@@ -92,13 +91,13 @@ def receives_files(owner: ModelAdmin, view: _View, check: Callable[..., object])
     return receive
 
 
-def _limit_files(request: HttpRequest) -> None:
+def _limit_upload_size(request: HttpRequest) -> None:
     """
-    Let a form be received as far as its files are not too large.
+    Limit the size of the files in a form.
 
-    Raises: ``UploadTooLarge`` when it is too large as a whole.
+    Raises: ``UploadTooLarge`` if the whole form is too large.
     """
-    max_bytes = conf.UPLOAD_MAX_BYTES + _MAX_SCHEMA_BYTES
-    if body_bytes(request) > max_bytes + _MAX_OPTIONS_BYTES:
+    max_bytes = conf.UPLOAD_MAX_BYTES + MAX_SCHEMA_BYTES
+    if body_bytes(request) > max_bytes + MAX_OPTIONS_BYTES:
         raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
-    request.upload_handlers.insert(0, LimitedUpload(request, max_bytes))
+    request.upload_handlers.insert(0, LimitedUploadHandler(request, max_bytes))

@@ -1,4 +1,4 @@
-"""Inputs of the forms: types to choose from, suggestions, texts in lines."""
+"""The widgets and choices of the forms: field types, suggestions, texts in lines."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from django.utils.translation import get_language, gettext
 from ..loading.typing.field_formats import field_formats as types
 
 
-def types_to_choose(kept: str = "") -> list[tuple[str, str]]:
-    """List the types and their notations, as people choose them, after the choice of none."""
-    known = _types_in(get_language())
-    return known if kept in dict(known) else [*known, (kept, kept)]
+def list_type_choices(selected: str = "") -> list[tuple[str, str]]:
+    """List the field types after the choice of none, with the selected one if it is unknown."""
+    known = _list_type_choices_in(get_language())
+    return known if selected in dict(known) else [*known, (selected, selected)]
 
 
 @cache
-def _types_in(language: str | None) -> list[tuple[str, str]]:
-    """List the types in a language, the active one, once: a page may have 1,600 such lists."""
+def _list_type_choices_in(language: str | None) -> list[tuple[str, str]]:
+    """List the field types in the active language; cached, since a page has up to 1,600 lists."""
     return [
         ("", gettext("as the file shows")),
         *((name, str(form.title)) for name, form in types.items()),
@@ -32,12 +32,12 @@ def _types_in(language: str | None) -> list[tuple[str, str]]:
 
 
 class PlainSelect(forms.Select):
-    """A select that is written without a template: a preview has one for each of 1,600 fields."""
+    """A select without a template, which is faster: a preview has up to 1,600."""
 
     def render(
         self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None
     ) -> SafeString:
-        """Write the select."""
+        """Render the select."""
         options = format_html_join(
             "",
             '<option value="{}"{}>{}</option>',
@@ -50,41 +50,41 @@ class PlainSelect(forms.Select):
         return format_html("<select{}>{}</select>", attributes, options)
 
 
-class Suggesting(AdminTextInputWidget):
-    """A line of text for which the browser suggests some."""
+class DatalistInput(AdminTextInputWidget):
+    """A text input with suggestions of the browser."""
 
-    template_name = "datastore_search/admin/_suggest_input.html"
+    template_name = "datastore_search/admin/datalist_input.html"
 
-    def __init__(self, suggested: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
-        """Take the texts to suggest."""
+    def __init__(self, suggestions: Iterable[str], attrs: dict[str, Any] | None = None) -> None:
+        """Store the suggestions."""
         super().__init__(attrs)
-        self.suggested = tuple(suggested)
+        self.suggestions = tuple(suggestions)
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
-        """Add the list of suggestions, to which the input points."""
+        """Add the suggestions, and their id to the attributes of the input."""
         context = super().get_context(name, value, attrs)
-        listed = f"{context['widget']['attrs'].get('id', name)}_suggested"
-        context["widget"]["attrs"]["list"] = listed
-        return {**context, "listed": listed, "suggested": self.suggested}
+        list_id = f"{context['widget']['attrs'].get('id', name)}_suggestions"
+        context["widget"]["attrs"]["list"] = list_id
+        return {**context, "list_id": list_id, "suggestions": self.suggestions}
 
 
-class Lines(forms.CharField):
-    """Texts, one in each line; what is a line's own is kept as it is."""
+class LinesField(forms.CharField):
+    """Texts, one in each line, with their blanks."""
 
     widget = AdminTextareaWidget(attrs={"rows": 3, "cols": 40})
 
     def __init__(self, **kwargs: Any) -> None:
-        """Need no text, and keep blanks."""
+        """Make the field optional, and do not strip blanks."""
         super().__init__(required=False, strip=False, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """Write the texts in lines."""
+        """Write each text on a line."""
         return "\n".join(value) if isinstance(value, list | tuple) else value
 
     def to_python(self, value: Any) -> Any:
-        """Read the lines that have any text."""
+        """Read the lines that are not empty."""
         return tuple(line for line in (value or "").splitlines() if line)
 
     def has_changed(self, initial: Any, data: Any) -> bool:
-        """Compare the texts, however they are kept."""
+        """Compare the texts, whether they are a list or lines."""
         return bool(tuple(initial or ()) != self.to_python(data))

@@ -22,7 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from datastore_search import storage
-from datastore_search.admin.display import untaken
+from datastore_search.admin.display import get_queue_notice
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_previews, drafts, queue
 from datastore_search.loading.sources.files import copy_source
@@ -612,7 +612,7 @@ def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource)
 def test_what_is_new_or_taken_waits_for_no_worker(
     empty: Resource, ago: timedelta, values: dict[str, Any]
 ) -> None:
-    assert not untaken(queued_load(empty, ago, **values))
+    assert not get_queue_notice(queued_load(empty, ago, **values))
 
 
 def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(

@@ -99,7 +99,7 @@ def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -
     place = resource.fields.get(name="code").position
     answers = form(**inlines(resource, title="The title"))
 
-    staff.post(f"{LIST}{resource.pk}/change/", {**answers, f"fields-{place}-chosen": "int4"})
+    staff.post(f"{LIST}{resource.pk}/change/", {**answers, f"fields-{place}-chosen_type": "int4"})
 
     assert Field.objects.get(name="title").label == "The title"
     assert Field.objects.get(name="code").chosen_type == "int4"
@@ -122,7 +122,7 @@ def test_fields_that_a_load_takes_away_meanwhile_do_not_break_the_page(staff: Cl
 
 def test_an_unknown_type_is_refused(staff: Client) -> None:
     resource = make_resource()
-    answers = {**form(**inlines(resource)), "fields-0-chosen": "colour"}
+    answers = {**form(**inlines(resource)), "fields-0-chosen_type": "colour"}
 
     response = staff.post(f"{LIST}{resource.pk}/change/", answers)
 
