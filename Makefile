@@ -43,10 +43,10 @@ lint: setup ## Check style, types, layers, migrations
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
 
-bench: setup ## Time each kind of request beside PostgreSQL's own floor (BENCH_ROWS, BENCH_ARGS)
+bench: setup ## Time each kind of request beside PostgreSQL itself (BENCH_ROWS, BENCH_ARGS)
 	$(PY) -m benchmarks $(BENCH_ARGS)
 
-abuse: setup ## Ask the worst questions all at once, and see who else is answered (ABUSE_ROWS, ABUSE_ARGS)
+abuse: setup ## Attack the portal in many ways at once (ABUSE_ROWS, ABUSE_ARGS)
 	$(PY) -m benchmarks.abuse $(ABUSE_ARGS)
 
 docs: setup ## Build the documentation

@@ -1,1 +1,1 @@
-"""How fast the portal answers, beside PostgreSQL's own floor and CKAN: ``make bench``."""
+"""Times of the portal, next to those of PostgreSQL alone and of CKAN: ``make bench``."""

@@ -1,4 +1,4 @@
-"""Who asks, and whether the resource is private meanwhile."""
+"""The user of the requests, and the privacy of the resource."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _USER = "benchmark"
 
 @contextmanager
 def reading_token() -> Iterator[str]:
-    """Issue a token of a user who may read every resource, and take it back at the end."""
+    """Issue a token of a user who may read every resource, and delete it at the end."""
     user, _ = get_user_model().objects.get_or_create(username=_USER)
     user.user_permissions.set(
         Permission.objects.filter(
@@ -25,7 +25,7 @@ def reading_token() -> Iterator[str]:
         )
     )
     tokens = get_token_model().objects.filter(user=user)
-    tokens.delete()  # those of runs that were cut off
+    tokens.delete()  # those of interrupted runs
     try:
         yield issue_token(user)
     finally:
@@ -34,7 +34,7 @@ def reading_token() -> Iterator[str]:
 
 @contextmanager
 def visible(resource: Resource, *, private: bool) -> Iterator[None]:
-    """Make a resource private or not; it is public at the end."""
+    """Make a resource private or public; it is public at the end."""
     set_private(resource, private)
     try:
         yield
@@ -43,7 +43,7 @@ def visible(resource: Resource, *, private: bool) -> Iterator[None]:
 
 
 def set_private(resource: Resource, private: bool) -> None:
-    """Say whether a resource is private, if that is not so yet."""
+    """Set the privacy of a resource, unless it is set already."""
     if resource.private != private:
         resource.private = private
         resource.save(update_fields=["private", "modified_at"])

@@ -1,4 +1,4 @@
-"""Where the requests are sent: the portal, and CKAN beside it."""
+"""The targets of the requests: the portal, and CKAN beside it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """The portal, asked with a valid token."""
+    """The portal, with a valid token."""
 
     server: str
     token: str
 
     def call(self, request: Request, resource_id: str) -> Call:
-        """Make the call of a request, as it is sent the first time."""
+        """Make the call of a request, in its first form."""
         headers = {"Authorization": self.token, **request.headers}
         if request.dump:
             return Call(self.server, "GET", f"/en/datastore/dump/{resource_id}", headers)
@@ -37,15 +37,15 @@ class Ckan:
 
     def records(self) -> int:
         """
-        Ask how many records the resource has.
+        Request the number of records of the resource.
 
-        Raises: ``BenchmarkError`` when CKAN does not answer that.
+        Raises: ``BenchmarkError`` when CKAN does not answer.
         """
         answer = ask(self._search(Request("records", {"limit": 0})))
         return int(json.loads(answer.begin)["result"]["total"])
 
     def call(self, request: Request) -> Call | None:
-        """Make the call of a request; None for what only the portal is asked."""
+        """Make the call of a request; None for a request to the portal only."""
         return None if request.dump or request.private else self._search(request)
 
     def _search(self, request: Request) -> Call:

@@ -23,9 +23,9 @@ from .statements import Stopwatch, timed, timing_statements
 from .subject import Pace, Subject
 from .timing import LEAST
 
-#: The API's version, which asks no database.
+#: The version of the API: an answer without a database query.
 _FRAMEWORK_PATH = "/en/api/3"
-#: So many answers are enough.
+#: Maximum answers of one measurement.
 _MOST = 2_000
 
 REQUESTS = (
@@ -41,9 +41,9 @@ class Shares:
     """
     The milliseconds of an answer, and where they go.
 
-    ``total_ms`` is what a client waits.  The others sum up to it: the HTTP server and its socket;
-    Django, its middleware and the REST framework; knox and Django's permissions, which say who asks
-    and what they may; psycopg and PostgreSQL; our own code.
+    ``total_ms`` is the waiting time of a client.  The others sum up to it: the HTTP server and its
+    socket; Django, its middleware and the REST framework; the user and the permissions (knox and
+    Django); psycopg and PostgreSQL; the app's own code.
     """
 
     total_ms: float
@@ -99,7 +99,7 @@ class _Here:
 
 
 def _repeated(call: Call, seconds: float) -> tuple[float, float, float]:
-    """Give the medians of an answer, of finding out who asks, and of the database's part, in ms."""
+    """Return the medians of an answer, of its user and permissions, and of the database, in ms."""
     taken: list[_Here] = []
     end = time.perf_counter() + seconds
     while len(taken) < LEAST or (time.perf_counter() < end and len(taken) < _MOST):
@@ -112,7 +112,7 @@ def _repeated(call: Call, seconds: float) -> tuple[float, float, float]:
 
 
 def _here(call: Call) -> _Here:
-    """Call the WSGI application as a server does, to the last block of the answer."""
+    """Call the WSGI application like a server, up to the last block of the answer."""
     environ = _environ(call)
     with timing_statements() as watch, _timing_access(watch) as access:
         begin = time.perf_counter()
@@ -126,7 +126,7 @@ def _here(call: Call) -> _Here:
 
 @contextmanager
 def _timing_access(database: Stopwatch) -> Iterator[Stopwatch]:
-    """Time how this process finds out who asks and what they may, but for its statements."""
+    """Time the check of user and permissions in this process, without its statements."""
     access = Stopwatch()
     with ExitStack() as stack:
         for owner, name in ((BareTokenAuthentication, "authenticate"), (Resource, "permits")):

@@ -19,9 +19,9 @@ _SAID_LETTERS = 2_000
 @dataclass(frozen=True, slots=True)
 class Call:
     """
-    What is sent to ``server`` (host and port), and the status that the answer must have.
+    A request to ``server`` (host and port), and the expected status of the answer.
 
-    A server that is not ``lasting`` may hang up after each answer, without saying so.
+    A server that is not ``lasting`` may close the connection after each answer.
     """
 
     server: str
@@ -34,9 +34,9 @@ class Call:
 
     def check(self, status: int, body: bytes) -> None:
         """
-        Look at an answer's status.
+        Check the status of an answer.
 
-        Raises: ``BenchmarkError``, with what the server said, when it is not the expected one.
+        Raises: ``BenchmarkError``, with the server's answer, when it is not the expected one.
         """
         if status != self.expects:
             raise BenchmarkError(
@@ -47,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back; of the body only its beginning."""
+    """An answer; of the body only its beginning."""
 
     etag: str | None
     begin: bytes
@@ -56,7 +56,7 @@ class Answer:
 
 
 class Caller:
-    """A connection that is kept open from call to call."""
+    """A connection that stays open between calls."""
 
     def __init__(self, server: str) -> None:
         """Connect with the first call."""
@@ -65,9 +65,9 @@ class Caller:
 
     def ask(self, call: Call) -> Answer:
         """
-        Send a call, read the answer and throw all but its beginning away.
+        Send a call, read the answer and keep only its beginning.
 
-        Raises: ``BenchmarkError``, with what the server said, when it is not the expected one.
+        Raises: ``BenchmarkError``, with the server's answer, when it is not the expected one.
         """
         begin = time.perf_counter()
         try:
@@ -86,13 +86,13 @@ class Caller:
         return Answer(response.getheader("ETag"), first, size, seconds)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._connection.close()
 
 
 def ask(call: Call) -> Answer:
     """
-    Send a call over a connection of its own.
+    Send a call over a new connection.
 
     Raises: as ``Caller.ask``.
     """
@@ -105,7 +105,7 @@ def ask(call: Call) -> Answer:
 
 def again(call: Call) -> Call | None:
     """
-    Send a call, and make the one that asks whether its answer is still right; None without ETag.
+    Send a call, and make the conditional call that repeats it; None without ETag.
 
     Raises: as ``Caller.ask``.
     """

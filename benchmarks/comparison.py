@@ -23,10 +23,10 @@ from .timing import Timing
 @dataclass(frozen=True, slots=True)
 class Figures:
     """
-    What one request took.
+    The times of one request.
 
-    ``floor`` and ``postgresql_ms`` are None where the portal sent no statement, ``ckan`` where
-    CKAN was not asked.
+    ``floor`` and ``postgresql_ms`` are None if the portal sent no statement, ``ckan`` if CKAN was
+    not measured.
     """
 
     answer_bytes: int
@@ -39,7 +39,7 @@ class Figures:
 
 @contextmanager
 def asking(portal: Portal, request: Request, target: Loaded) -> Iterator[Subject | None]:
-    """Prepare a request to the portal; None for a repeated one when the portal sends no ETag."""
+    """Prepare a request to the portal; None for a repeated one if the portal sends no ETag."""
     with visible(target.resource, private=request.private):
         call = portal.call(request, target.id)
         sent = again(call) if request.repeated else call
@@ -48,7 +48,7 @@ def asking(portal: Portal, request: Request, target: Loaded) -> Iterator[Subject
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Who is timed in turn, and at what pace."""
+    """The servers that are timed in turn, and the pace."""
 
     pace: Pace
     portal: Portal
@@ -57,7 +57,7 @@ class Comparison:
 
     def figures(self, request: Request, target: Loaded) -> Figures | None:
         """
-        Time a request to each of them, round by round; None for one that cannot be made.
+        Time a request to each of them, round by round; None for one that is not possible.
 
         Raises: ``BenchmarkError`` when an answer is not the expected one.
         """

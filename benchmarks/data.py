@@ -1,4 +1,4 @@
-"""Tables of any length: the packages over and over, no two rows the same."""
+"""Tables of any length: the packages repeated, with different rows."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ Row = Sequence[str]
 _BEGIN = datetime(2004, 1, 1)  # noqa: DTZ001 - the field has no time zone
 _SECONDS = 22 * 365 * 86_400
 _INT4_MOST = 2**31 - 1
-#: One cell in so many is empty.
+#: One cell in this number is empty.
 _EMPTY_EVERY = 128
 
 
 class Source:
     """
-    Where the rows come from: a file with the columns of ``HEADER``, or the packages.
+    The source of the rows: a file with the columns of ``HEADER``, or the packages.
 
-    The tables that are made of them lie in ``folder``.
+    The generated tables are in ``folder``.
     """
 
     def __init__(self, folder: Path, file: Path | None = None) -> None:
-        """Take the rows of a file, if one is given."""
+        """Read the rows of a file, if one is given."""
         self._folder, self._file = folder, file
 
     def available(self, rows: int) -> int:
-        """Tell how many rows a table can have, ``rows`` at most."""
+        """Return the number of rows that a table can have, at most ``rows``."""
         if self._file is None:
             return rows
         return sum(1 for _ in islice(_read(self._file), rows))
 
     def rows(self) -> Iterator[Row]:
-        """Give rows without end."""
+        """Yield rows without end."""
         if self._file is None:
             return varied(self._packages)
         return (row for _ in count() for row in _read(self._file))
 
     def table(self, rows: int) -> Path:
-        """Give a file of the first so many rows; one that was made before is taken again."""
+        """Return a file of the first ``rows`` rows; an existing one is reused."""
         if self._file is not None and self.available(rows + 1) == rows:
             return self._file
         path = self._folder / f"packages-{rows}.csv"
@@ -92,10 +92,10 @@ def _read(path: Path) -> Iterator[Row]:
 
 def varied(base: Sequence[Package]) -> Iterator[Row]:
     """
-    Give the packages over and over, without end.
+    Yield the packages repeatedly, without end.
 
-    From the second round on their versions have a suffix and their numbers differ.  All that is no
-    package's own comes from a hash, so that the same packages make the same rows everywhere.
+    From the second round on, versions have a suffix and numbers differ.  The changes come from a
+    hash, so that the same packages make the same rows everywhere.
     """
     return (_row(package, turn) for turn in count() for package in base)
 

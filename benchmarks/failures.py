@@ -1,7 +1,7 @@
-"""What ends a run."""
+"""Failures that end a run."""
 
 from __future__ import annotations
 
 
 class BenchmarkError(Exception):
-    """Something cannot be measured; the message says what."""
+    """A measurement is not possible; the message has the reason."""

@@ -1,8 +1,8 @@
 """
-The floor: the very statements that the portal sent, by psycopg alone.
+The floor: exactly the statements that the portal sent, by psycopg alone.
 
-They go over a connection of their own with the portal's settings, in transactions where the portal
-sent them so, and what comes back is fetched and thrown away.
+They are sent over a separate connection with the portal's settings, in the same transactions as the
+portal's.  Their results are fetched and discarded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from datastore_search.models import Load
 from .statements import Statement, reads, sets
 from .timing import LEAST, Timing, typical
 
-#: So many answers of a round are enough.
+#: Maximum answers of a round.
 _MOST = 1_000
 _EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY) "
 _TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
@@ -31,7 +31,7 @@ _TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
 
 @contextmanager
 def floor_connection() -> Iterator[Connection[Any]]:
-    """Connect to the portal's database with the settings that the portal has."""
+    """Connect to the portal's database with the portal's settings."""
     wrapper = connections.create_connection(router.db_for_read(Load))
     wrapper.ensure_connection()
     try:
@@ -41,7 +41,7 @@ def floor_connection() -> Iterator[Connection[Any]]:
 
 
 class Floor:
-    """The statements of one request, timed again and again."""
+    """The statements of one request, timed repeatedly."""
 
     def __init__(self, connection: Connection[Any], statements: Sequence[Statement]) -> None:
         """Send nothing yet."""
@@ -51,7 +51,7 @@ class Floor:
         self._explained: list[float] = []
 
     def replay(self, seconds: float) -> None:
-        """Send them for some seconds, or until there are answers enough."""
+        """Send them for some seconds, or until there are enough answers."""
         if not self._transactions:
             return
         taken: list[float] = []
@@ -63,19 +63,19 @@ class Floor:
         self._timings.append(Timing.of(taken, now - begin))
 
     def explain(self) -> None:
-        """Let PostgreSQL say how long it plans and executes what they read."""
+        """Measure PostgreSQL's planning and execution of their queries."""
         if self._transactions:
             for _ in range(LEAST):
                 self._explained.append(sum(map(self._time_of, self._transactions)))
 
     @property
     def timing(self) -> Timing | None:
-        """What they took, over all rounds; None where there are none."""
+        """Their times, from all rounds; None without statements."""
         return typical(self._timings) if self._timings else None
 
     @property
     def postgresql_ms(self) -> float | None:
-        """What PostgreSQL says, over all rounds; None where there are none."""
+        """PostgreSQL's times, from all rounds; None without statements."""
         return statistics.median(self._explained) if self._explained else None
 
     def _send(self) -> None:
@@ -87,7 +87,7 @@ class Floor:
                         (_copy if statement.copies else _fetch)(cursor, statement.text)
 
     def _time_of(self, statements: Sequence[Statement]) -> float:
-        """Explain what a transaction reads, under the settings that it has made until then."""
+        """Explain the queries of a transaction, under its settings up to then."""
         taken = 0.0
         with self._connection.transaction(), ClientCursor(self._connection) as cursor:
             for command in chain.from_iterable(statement.commands for statement in statements):
@@ -99,7 +99,7 @@ class Floor:
 
 
 def _transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
-    """Part the statements into transactions; what was not in one is one by itself."""
+    """Split the statements into transactions; one outside of any is a transaction by itself."""
     parted: list[list[Statement]] = []
     for transacted, found in groupby(statements, key=lambda statement: statement.transacted):
         group = list(found)

@@ -17,7 +17,7 @@ def grow(
     pace: Pace, steps: Sequence[tuple[Request, Loaded]], portal: Portal
 ) -> list[Timing] | None:
     """
-    Time a request, in its form for each resource; None for one that cannot be made.
+    Time a request to each resource; None for one that is not possible.
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """

@@ -1,4 +1,4 @@
-"""nginx in front of the portal, with the configuration that the documentation has."""
+"""nginx in front of the portal, with the configuration of the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .server import free_port, wait_for
 #: The file that docs/how-to/deploy.md explains.
 CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "nginx.conf"
 
-#: What stands around it in a system's own ``nginx.conf``.
+#: The main configuration around it, as in a system's own ``nginx.conf``.
 _MAIN = """
 daemon off;
 worker_processes auto;
@@ -39,7 +39,7 @@ http {{
 @contextmanager
 def proxying(server: str) -> Iterator[str]:
     """
-    Run nginx before a server (host and port), on a free port of this machine; give its own.
+    Run nginx before a server (host and port), on a free port of this machine; yield its address.
 
     Raises: ``BenchmarkError`` when there is no nginx, or it does not start.
     """
@@ -51,7 +51,7 @@ def proxying(server: str) -> Iterator[str]:
         folder = Path(name)
         (folder / "static").mkdir()
         (folder / "portal.conf").write_text(_configured(server, address, folder), encoding="utf-8")
-        user = "user root;" if os.geteuid() == 0 else ""  # the temporary folder is nobody else's
+        user = "user root;" if os.geteuid() == 0 else ""  # only this user can read the folder
         main = folder / "nginx.conf"
         main.write_text(_MAIN.format(folder=folder, user=user), encoding="utf-8")
         with (folder / "started.log").open("wb") as log:
@@ -65,7 +65,7 @@ def proxying(server: str) -> Iterator[str]:
 
 
 def _configured(server: str, address: str, folder: Path) -> str:
-    """Change what the file says is to be changed."""
+    """Change the lines that the file marks with “change”."""
     return _replaced(
         CONFIGURATION.read_text(encoding="utf-8"),
         {

@@ -1,4 +1,4 @@
-"""What a run is told by its command line and its environment."""
+"""The options of a run, from the command line and the environment."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from example_project.management.commands.serve import THREADS
 
 _DESCRIPTION = (
-    "Time each kind of request to the portal and, in turn with it, the bare statements that it"
-    " needs. --growth, --resources, --breakdown, --loads and --small-loads measure something else"
-    " instead; name several parts, --requests among them, to have them all."
+    "Time each kind of request to the portal and, in turn with it, its statements alone."
+    " --growth, --resources, --breakdown, --loads and --small-loads measure other parts instead."
+    " To measure the requests too, add --requests."
 )
 
 
@@ -24,10 +24,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "perfor
 @dataclass(frozen=True, slots=True)
 class Options:
     """
-    What to measure, and how.
+    The parts to measure, and the method.
 
-    ``rows`` counts the records of the resource that is asked; ``seconds`` is how long each subject
-    is timed within a round.
+    ``rows`` is the number of records of the resource; ``seconds`` is the time of each subject
+    within a round.
     """
 
     rows: int
@@ -53,18 +53,18 @@ class Options:
 
     @property
     def is_asking(self) -> bool:
-        """Tell whether the portal is to be asked anything."""
+        """Return whether any part sends requests to the portal."""
         return self.requests or bool(self.growth or self.resources or self.breakdown)
 
     @property
     def sizes(self) -> list[int]:
-        """How many records each of the resources must have, the smallest first."""
+        """The number of records of each resource, the smallest first."""
         rows = {self.rows} if self.requests or self.breakdown else set()
         return sorted(rows | set(self.growth))
 
 
 def read_options(arguments: Sequence[str] | None = None) -> Options:
-    """Read the command line; without any part the requests are timed."""
+    """Read the command line; the default part is the requests."""
     parser = _parser()
     given = vars(parser.parse_args(arguments))
     if bool(given["ckan"]) != bool(given["ckan_resource"]):
@@ -91,9 +91,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_data(group: argparse._ArgumentGroup) -> None:
     rows = int(os.environ.get("BENCH_ROWS", "100000"))
     group.add_argument("--rows", type=_natural, default=rows, help="records (%(default)s)")
-    group.add_argument("--csv", type=Path, help="load this file, its first rows if it has more")
-    group.add_argument("--data", type=Path, help="keep the files that are made in this folder")
-    group.add_argument("--reload", action="store_true", help="load again what is loaded already")
+    group.add_argument("--csv", type=Path, help="load this file (its first rows, if it has more)")
+    group.add_argument("--data", type=Path, help="keep the generated files in this folder")
+    group.add_argument("--reload", action="store_true", help="load again what is already loaded")
 
 
 def _add_parts(group: argparse._ArgumentGroup) -> None:
@@ -109,7 +109,11 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
         "--loads", type=_natural, nargs="+", default=(), metavar="ROWS", help="loads, beside COPY"
     )
     group.add_argument(
-        "--small-loads", type=_natural, default=0, metavar="N", help="so many small files in a row"
+        "--small-loads",
+        type=_natural,
+        default=0,
+        metavar="N",
+        help="small files, one after the other",
     )
 
 
@@ -125,7 +129,7 @@ def _add_timing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--seconds", type=float, default=3.0, help="of each subject in a round (%(default)s)"
     )
-    group.add_argument("--only", nargs="+", default=(), metavar="NAME", help="these requests alone")
+    group.add_argument("--only", nargs="+", default=(), metavar="NAME", help="only these requests")
     group.add_argument("--ckan", default="", metavar="URL", help="time this CKAN in turn too")
     group.add_argument("--ckan-resource", default="", metavar="ID", help="its resource")
     group.add_argument(
@@ -144,7 +148,7 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=PAGE,
         metavar="PAGE.md",
-        help="write the tables into a page, docs/explanation/performance.md if none is named",
+        help="write the tables into a page (default: docs/explanation/performance.md)",
     )
 
 

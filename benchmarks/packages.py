@@ -1,4 +1,4 @@
-"""The packages that the tables are made of: those of this Debian, or made up where it is none."""
+"""The packages of the tables: those of this Debian, or generated ones on other systems."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 _HELPER = Path("/usr/lib/apt/apt-helper")
-#: How a paragraph of a description ends.
+#: The end of a paragraph of a description.
 _EMPTY_LINE = re.compile(r"^\.$", re.MULTILINE)
 _ENGLISH = ("-o", "Acquire::Languages=en")
 
 
 class Package(NamedTuple):
-    """One package, its fields in the words of Debian and all of them texts."""
+    """One package, with Debian's names of fields, all of them texts."""
 
     name: str
     version: str
@@ -33,7 +33,7 @@ class Package(NamedTuple):
 
 
 def packages() -> list[Package]:
-    """List the packages of this Debian release; on another system, made-up ones."""
+    """List the packages of this Debian release; on another system, generated ones."""
     return _of_debian() if shutil.which("apt-cache") else made_up()
 
 
@@ -45,7 +45,7 @@ def _of_debian() -> list[Package]:
     found = {
         _package(stanza, long)
         for stanza in _stanzas(_lines("apt-cache", "dumpavail"))
-        if "Filename" in stanza  # what was installed by hand differs from machine to machine
+        if "Filename" in stanza  # packages installed by hand differ between machines
     }
     return sorted(found) or made_up()
 
@@ -81,7 +81,7 @@ def _long_descriptions() -> dict[str, str]:
 
 
 def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Read paragraphs of ``Name: value``, where a line that begins with a blank goes on."""
+    """Read paragraphs of ``Name: value``; a line that begins with a blank continues the value."""
     stanza: dict[str, str] = {}
     name = ""
     for line in lines:
@@ -105,21 +105,21 @@ def _lines(*command: str) -> Iterator[str]:
         yield from process.stdout or ()
 
 
-# Made up ------------------------------------------------------------------------------------------
+# Generated ----------------------------------------------------------------------------------------
 
 _MADE_UP = 20_000
 _SYLLABLES = (
     *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "za"),
     *("kre", "sto", "pli", "dra", "bel", "nor", "tam"),
 )
-#: As common as in Debian, as far as the requests of the benchmark ask for them.
+#: As common as in Debian, for those in the requests of the benchmark.
 _SECTIONS = {"libs": 18, "python": 14, "doc": 14, "perl": 13, "utils": 7, "net": 3, "admin": 2}
 _PRIORITIES = {"optional": 995, "extra": 4, "required": 1}
 _COMMON_SHARE, _RARE_EVERY, _HOMELESS_SHARE = 0.2, 7_000, 0.07
 
 
 def made_up() -> list[Package]:
-    """Make up packages, the same on every machine, with rare and common words and values."""
+    """Generate packages, the same on every machine, with rare and common words and values."""
     chance = random.Random(20261121)
     words = sorted({"".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)})
     made = [_made_up(chance, words, number) for number in range(_MADE_UP - 1)]

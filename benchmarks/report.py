@@ -41,7 +41,7 @@ def write_into(page: Path, tables: Mapping[str, Table]) -> None:
     """
     Write each table between the page's comments ``<!-- name -->`` and ``<!-- /name -->``.
 
-    Raises: ``BenchmarkError`` when the page lacks them; it is left as it was.
+    Raises: ``BenchmarkError`` when the page lacks them; it is not changed then.
     """
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
@@ -62,7 +62,7 @@ def _replaced(text: str, name: str, block: str) -> str:
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """Write a number with three digits that count, or a dash where there is none."""
+    """Format a number with three significant digits, or a dash for None."""
     if value is None:
         return "–"
     digits = next((digits for digits, most in ((2, 10), (1, 100)) if abs(value) < most), 0)
@@ -70,5 +70,5 @@ def number(value: float | None, unit: str = "") -> str:
 
 
 def ratio(above: float | None, below: float | None) -> str:
-    """Write how many times one number is another."""
+    """Format the ratio of two numbers."""
     return number(above / below, "×") if above is not None and below else "–"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: What is looked for by one value, and by one word: few of a million records have it.
+#: A rare value and a rare word: few of a million records have them.
 ONE_VALUE = {"filters": {"Package": "nginx"}}
 RARE_WORD = {"q": "chatroom", "limit": 100}
 
@@ -18,11 +18,10 @@ _RANGE = {"filters": {"Size": {"gte": 100_000, "lt": 110_000}}}
 @dataclass(frozen=True, slots=True)
 class Request:
     """
-    What is asked, of whatever server.
+    A request, independent of the server.
 
     ``repeated`` means: again, with the ETag of the first answer.  A ``private`` request is one to a
-    private resource; a ``dump`` is asked for at an address of its own.  ``get`` sends the
-    parameters in the address.
+    private resource; a ``dump`` has another address.  ``get`` sends the parameters in the address.
     """
 
     name: str
@@ -35,7 +34,7 @@ class Request:
 
 
 def requests_of(rows: int) -> list[Request]:
-    """List the requests to a resource of so many records."""
+    """List the requests to a resource with this number of records."""
     return [
         Request("a_limit5", {"limit": 5}),
         Request("b_limit100", {"limit": 100}),

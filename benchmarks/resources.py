@@ -1,4 +1,4 @@
-"""The resources that are asked: made once, then kept for the next run."""
+"""The resources of the requests: made once, then kept for the next run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .access import set_private
 from .data import FIELDS, Source, write_table
 from .failures import BenchmarkError
 
-#: How many records a small resource has, at least and at most.
+#: Minimum and maximum records of a small resource.
 _SMALL = (10, 2_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a load took, in time and in room."""
+    """The time and the space of a load."""
 
     rows: int
     seconds: float
@@ -36,14 +36,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A resource that is served, and what its load took."""
+    """A resource that is served, and the costs of its load."""
 
     resource: Resource
     cost: Cost
 
     @property
     def rows(self) -> int:
-        """How many records it has."""
+        """The number of its records."""
         return self.cost.rows
 
     @property
@@ -53,9 +53,9 @@ class Loaded:
 
 
 def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
-    """Load the first so many rows, unless they are served already."""
+    """Load the first ``rows`` rows, unless they are already served."""
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
-    set_private(resource, False)  # a run that was cut off may have left it so
+    set_private(resource, False)  # an interrupted run may have left it private
     if reload or resource.current_load_id is None:
         load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
@@ -73,7 +73,7 @@ def _measured(resource: Resource) -> Loaded:
 
 
 def small_resources(source: Source, number: int) -> list[Resource]:
-    """Load so many resources of mixed size, as far as they are not served already."""
+    """Load resources of mixed size, unless they are already served."""
     rows = source.rows()
     known = {found.name: found for found in Resource.objects.filter(name__startswith=_small(""))}
     made = []
@@ -94,7 +94,7 @@ def _small(place: object) -> str:
 
 
 def small_size(place: int) -> int:
-    """Choose a size by the place: small ones are more common than large ones."""
+    """Choose a size by the number: small ones are more common than large ones."""
     least, most = _SMALL
     chance = random.Random(place).random()
     return round(least * math.pow(most / least, chance))

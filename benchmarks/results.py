@@ -20,10 +20,10 @@ from .timing import Timing
 @dataclass(slots=True)
 class Results:
     """
-    All that was measured, part by part.
+    All measurements, part by part.
 
-    ``setting`` says on what, ``records`` how many the resource has that was asked.  A request that
-    could not be made has None in place of its figures.
+    ``setting`` describes the machine, ``records`` is the number of records of the resource.  A
+    request that was not possible has None in place of its figures.
     """
 
     setting: list[str]
@@ -44,7 +44,7 @@ class Results:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     def tables(self) -> dict[str, Table]:
-        """Make a table of each part that was measured, by the part's name."""
+        """Make a table of each measured part, by the part's name."""
         records = f"{self.records:,} records"
         ckan = [] if self.ckan_records is None else [f"CKAN: {self.ckan_records:,}"]
         number = f"{self.resources_number:,} resources"

@@ -1,4 +1,4 @@
-"""A run: load what is missing, serve it, time what was chosen."""
+"""A run: load missing resources, serve the portal, time the chosen parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .subject import Pace
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """What is loaded: resources by the number of records that was asked for, and small ones."""
+    """The loaded resources: by their number of records, and small ones."""
 
     by_rows: Mapping[int, Loaded]
     small: Sequence[Resource]
@@ -43,9 +43,9 @@ class Stock:
 
 def run(options: Options) -> None:
     """
-    Measure, print the tables, and keep them where the options say.
+    Measure, print the tables, and save them as the options say.
 
-    Raises: ``BenchmarkError`` when something cannot be measured.
+    Raises: ``BenchmarkError`` when a measurement is not possible.
     """
     check_names(options)
     call_command("migrate", verbosity=0)
@@ -58,7 +58,7 @@ def run(options: Options) -> None:
             with reading_token() as token, server as address:
                 _measure(options, stock, Portal(address, token), results)
         _loads(options, results)
-    finally:  # a run that is cut off leaves what it has
+    finally:  # an interrupted run saves its results so far
         _keep(options, results)
 
 
@@ -74,16 +74,16 @@ def _keep(options: Options, results: Results) -> None:
 
 def check_names(options: Options) -> None:
     """
-    Look for the requests that are named.
+    Check the names of requests.
 
-    Raises: ``BenchmarkError`` when there is none of a name.
+    Raises: ``BenchmarkError`` for an unknown name.
     """
     names = [request.name for request in requests_of(options.rows)]
     if unknown := set(options.only) - set(names):
         raise BenchmarkError(f"There is no {', '.join(unknown)}, only {', '.join(names)}.")
 
 
-# What is asked ------------------------------------------------------------------------------------
+# The requests -------------------------------------------------------------------------------------
 
 
 def _stock(options: Options) -> Stock:

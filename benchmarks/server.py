@@ -1,4 +1,4 @@
-"""The portal under granian, as ``make serve`` runs it, for as long as a block."""
+"""The portal under granian, as ``make serve`` runs it, during a block."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 60
 @contextmanager
 def serving(workers: int, threads: int) -> Iterator[str]:
     """
-    Serve on a free port of this machine, by so many threads of each worker; give host and port.
+    Serve on a free port of this machine; yield host and port.
 
     Raises: ``BenchmarkError`` when the server does not start.
     """
@@ -37,7 +37,7 @@ def serving(workers: int, threads: int) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """Give a port of this machine that nobody listens on."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -46,7 +46,7 @@ def free_port() -> int:
 
 def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
     """
-    Wait until a server takes connections.
+    Wait until a server accepts connections.
 
     Raises: ``BenchmarkError`` when it ends, or takes too long.
     """

@@ -1,4 +1,4 @@
-"""On what was measured."""
+"""The machine and the versions of a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests spread over many small resources, next to the same to one of them."""
+"""Requests spread over many small resources, and the same requests to one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .subject import TOGETHER, Pace, Served, Subject
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What a request took: to one resource, and spread over all."""
+    """Times of a request: to one resource, and spread over all."""
 
     one: Served
     all: Served
@@ -35,7 +35,7 @@ def spread(pace: Pace, resources: Sequence[Resource], portal: Portal) -> dict[st
 
 
 def _filter(portal: Portal, resource_id: str) -> dict[str, object]:
-    """Ask for a package that the resource has."""
+    """Request a package of the resource."""
     call = _search(portal, {"limit": 1, "fields": ["Package"]}, resource_id)
     (record,) = json.loads(ask(call).begin)["result"]["records"]
     return {"filters": record}

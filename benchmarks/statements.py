@@ -1,4 +1,4 @@
-"""What goes from this process to PostgreSQL: by psycopg, whether through Django or past it."""
+"""Statements from this process to PostgreSQL: by psycopg, with Django or without it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from datastore_search.storage.batches import BatchCursor
 
 from .calls import Call
 
-#: What runs statements, each in a way of its own.
+#: The classes that run statements.
 _CURSORS = (Cursor, BatchCursor)
 
-#: The pieces of a text: string literals and quoted names, which may hold anything, and the rest.
+#: The pieces of a text: string literals and quoted names with any content, and the rest.
 _PIECES = re.compile(r"""'[^']*'|"[^"]*"|;|[^;'"]+""")
 _READS = re.compile(r"(?:SELECT|WITH)\b", re.IGNORECASE)
 _SETS = re.compile(r"SET\b|SELECT\s+(?:pg_catalog\.)?set_config\s*\(", re.IGNORECASE)
@@ -32,8 +32,8 @@ class Statement:
     """
     A text that was sent, its parameters merged into it.
 
-    It ``copies`` where it began a COPY; it is ``transacted`` where it was a part of a transaction
-    and not one by itself.
+    It ``copies`` if it began a COPY; it is ``transacted`` if it was part of a transaction and not
+    one by itself.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Statement:
 
     @property
     def commands(self) -> list[str]:
-        """The commands in it; of a COPY, what it reads."""
+        """The commands in it; of a COPY, its query."""
         if not self.copies:
             return _commands(self.text)
         found = _COPIES.match(self.text.strip())
@@ -50,12 +50,12 @@ class Statement:
 
 
 def sets(command: str) -> bool:
-    """Tell whether a command does nothing but change settings."""
+    """Return whether a command only changes settings."""
     return _SETS.match(command) is not None
 
 
 def reads(command: str) -> bool:
-    """Tell whether a command reads something."""
+    """Return whether a command reads."""
     return _READS.match(command) is not None and not sets(command)
 
 
@@ -71,7 +71,7 @@ def _commands(text: str) -> list[str]:
 
 def statements_of(call: Call) -> list[Statement]:
     """
-    Answer a call within this process, the second time too, and give what that one sent.
+    Answer a call twice within this process, and return the statements of the second time.
 
     Raises: ``BenchmarkError`` when the answer is not the expected one.
     """
@@ -105,7 +105,7 @@ def answer_here(call: Call) -> None:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """The seconds that went by within something, and how many statements it sent."""
+    """The seconds within a block, and the number of its statements."""
 
     seconds: float = 0.0
     statements: int = 0
@@ -114,9 +114,9 @@ class Stopwatch:
 @contextmanager
 def timing_statements() -> Iterator[Stopwatch]:
     """
-    Time all that psycopg does for this process within the block, but reading rows afterwards.
+    Time all work of psycopg within the block, except reading rows afterwards.
 
-    Rows that are gathered while they come count, with what is done to them.
+    Rows that are collected while they arrive count, with their processing.
     """
     watch = Stopwatch()
 
@@ -141,7 +141,7 @@ def _observing(observe: Callable[..., None]) -> Iterator[None]:
 
     def executing(execute: Callable[..., Any]) -> Callable[..., Any]:
         def executed(cursor: Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
-            if query:  # what is empty only begins a transaction
+            if query:  # an empty query only begins a transaction
                 observe(cursor, query, params, False)
             return execute(cursor, query, params, **options)
 
@@ -162,7 +162,7 @@ def _observing(observe: Callable[..., None]) -> Iterator[None]:
 def timed(
     owner: type, name: str, watch: Stopwatch, *, but: Stopwatch | None = None
 ) -> Iterator[None]:
-    """Time a method within the block, but for what another watch counts meanwhile."""
+    """Time a method within the block, without the time of another watch."""
     method, other = getattr(owner, name), but or Stopwatch()
 
     def called(*args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A request to a server, timed again and again."""
+"""A request to a server, timed repeatedly."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .calls import Call, ask
 from .driving import drive
 from .timing import Timing, typical
 
-#: Connections that ask at once.
+#: Connections in parallel.
 TOGETHER = 8
 
-#: An answer of so many seconds is long: eight of it at once would take minutes.
+#: Seconds from which an answer is long: eight of them in parallel would take minutes.
 _LONG = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often things are timed in turn, and for how long each time."""
+    """The number of rounds, and the duration of each measurement."""
 
     rounds: int
     seconds: float
@@ -27,7 +27,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server took: over one connection and, unless that is long, over several at once."""
+    """Times of a server: over one connection and, unless these are long, over several."""
 
     alone: Timing
     together: Timing | None
@@ -41,7 +41,7 @@ class Subject:
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
-        """Try each call twice, since the first time may fill a cache."""
+        """Try each call twice, because the first may fill a cache."""
         for call in calls:
             ask(call)
         answers = [ask(call) for call in calls]
@@ -52,7 +52,7 @@ class Subject:
 
     @property
     def is_long(self) -> bool:
-        """Tell whether an answer takes so long that nobody should ask several times at once."""
+        """Return whether an answer takes too long for requests in parallel."""
         return self._took > _LONG
 
     def time(self, connections: int, seconds: float) -> Timing:
@@ -63,11 +63,11 @@ class Subject:
 
     @property
     def alone(self) -> Timing:
-        """What it took over one connection, over all rounds."""
+        """The times over one connection, from all rounds."""
         return typical(self._timings[1])
 
     @property
     def served(self) -> Served:
-        """What it took, over all rounds."""
+        """The times from all rounds."""
         together = self._timings.get(TOGETHER)
         return Served(self.alone, typical(together) if together else None)

@@ -1,4 +1,4 @@
-"""A table of each part that is measured; times are in milliseconds unless the header says more."""
+"""A table of each measured part; times are in milliseconds unless the header has a unit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISSING = "–"
 
 
 def load(caption: str, costs: Sequence[Cost]) -> Table:
-    """Show what the loads took."""
+    """Show the times of loads."""
     header = ("records", "s", "records per s", "table MiB", "indexes MiB", "bytes per record")
     return Table(caption, header, [_load(cost) for cost in costs])
 
@@ -37,7 +37,7 @@ def _load(cost: Cost) -> tuple[str, ...]:
 
 
 def requests(caption: str, figures: Mapping[str, Figures | None]) -> Table:
-    """Show what each request took; beside CKAN if it was asked."""
+    """Show the times of each request, and those of CKAN if it was measured."""
     has_ckan = any(taken and taken.ckan for taken in figures.values())
     header = (
         *("request", "KiB", *_SERVED, "PostgreSQL", "floor", "÷ floor", "own time"),
@@ -108,7 +108,7 @@ def _growth(timings: Sequence[Timing]) -> tuple[str, ...]:
 
 
 def resources(caption: str, spreads: Mapping[str, Spread]) -> Table:
-    """Show what requests took that were spread over many resources."""
+    """Show the times of requests spread over many resources."""
     header = ("request", "to", *_SERVED, "all ÷ one")
     rows = []
     for name, taken in spreads.items():

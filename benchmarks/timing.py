@@ -1,4 +1,4 @@
-"""What a series of answers took."""
+"""Times of a series of answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-#: A series has so many answers at least, however long they take.
+#: Minimum answers of a series, for any duration.
 LEAST = 3
 
 
@@ -22,7 +22,7 @@ class Timing:
 
     @classmethod
     def of(cls, seconds: Sequence[float], elapsed: float) -> Timing:
-        """Sum up a series that took ``elapsed`` seconds in all."""
+        """Sum up a series of ``elapsed`` seconds."""
         ordered = sorted(seconds)
         return cls(
             median_ms=statistics.median(ordered) * 1000,
@@ -33,7 +33,7 @@ class Timing:
 
 
 def typical(timings: Iterable[Timing]) -> Timing:
-    """Take the median of each figure over several rounds; the answers of all are counted."""
+    """Return the median of each figure over several rounds; the answers are added up."""
     timings = list(timings)
     return Timing(
         median_ms=statistics.median(timing.median_ms for timing in timings),

@@ -170,7 +170,7 @@ def test_a_portal_holds_out_that_answers_in_time_within_its_memory(
     told = "\n".join(run.tell(read_options([]), found))
 
     assert found.has_held_out == held_out
-    assert f"The portal {'held out' if held_out else 'gave way'}." in told
+    assert f"The portal {'passed' if held_out else 'failed'}." in told
     assert f"{prompt}% answered within 1 s" in told
     assert f"memory of all workers: {mebibytes} MiB at most (600)" in told
     assert "workers started again: 1" in told
@@ -231,7 +231,7 @@ def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
         check=False,
     )
 
-    assert done.returncode == ("The portal gave way." in done.stdout), done.stderr
+    assert done.returncode == ("The portal failed." in done.stdout), done.stderr
     assert "; 200: 100\n" in done.stdout
     assert f"200 records; 2 workers of {THREADS} threads, behind nginx; 2 s" in done.stdout
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", done.stdout, re.MULTILINE)

@@ -1,5 +1,5 @@
 """
-Attacks on a portal of this machine, all at once, while an honest client goes on asking.
+Attacks on a portal of this machine, all at once, with an honest client beside them.
 
-Whether that client is answered, and what the server's memory does, decides.
+The answers to that client and the memory of the server decide.
 """

@@ -12,7 +12,7 @@ from .options import read_options
 
 
 def main() -> None:
-    """Read the options, prepare Django, attack; the exit status is 1 if the portal gave way."""
+    """Read the options, prepare Django, attack; the exit status is 1 if the portal failed."""
     options = read_options()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()

@@ -1,4 +1,4 @@
-"""The attacks: what a client of each does once."""
+"""The attacks: one action of a client for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .clients import Client, Target
 _SEARCH = "/en/api/3/action/datastore_search"
 _JSON = {"Content-Type": "application/json"}
 
-#: A client stops after so many requests, however fast they are answered.
+#: Maximum requests of a client.
 MAX_REQUESTS = 10_000
 
 _HANG_UP_SECONDS = 0.2
@@ -29,7 +29,7 @@ _BOUNDARY = "boundary"
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What ``clients`` do at once, ``requests`` times each at most; ``act`` tells the outcome."""
+    """Actions of ``clients`` at once, at most ``requests`` each; ``act`` returns the outcome."""
 
     name: str
     does: str
@@ -38,15 +38,15 @@ class Attack:
     requests: int = MAX_REQUESTS
 
 
-# Questions that cost much -------------------------------------------------------------------------
+# Expensive queries --------------------------------------------------------------------------------
 
 
 @cache
 def worst_questions(rows: int) -> list[dict[str, Any]]:
     """
-    List the parameters of the most expensive searches in a table of so many records.
+    List the parameters of the most expensive searches in a table of this size.
 
-    The first three are over the portal's limits, the next three just within them.
+    The first three exceed the portal's limits, the next three are just within them.
     """
     prefixes = ["".join(letters) for letters in product(ascii_lowercase, repeat=2)]
     terms = [f"{begin}{letter}:*" for letter in "ae" for begin in prefixes][:1_000]
@@ -74,12 +74,12 @@ def _body(table: str, **parameters: Any) -> bytes:
 
 
 def ask_and_hang_up(client: Client) -> str:
-    """Ask the client's own of the worst questions, and do not wait for the answer."""
+    """Send the client's own expensive query, and do not wait for the answer."""
     return client.ask_and_hang_up(_SEARCH, _question(client, client.number), _HANG_UP_SECONDS)
 
 
 def ask_and_wait(client: Client) -> str:
-    """Ask the client's own of the worst questions."""
+    """Send the client's own expensive query."""
     return client.ask("POST", _SEARCH, _question(client, client.number), **_JSON)
 
 
@@ -87,7 +87,7 @@ def ask_and_wait(client: Client) -> str:
 
 
 def read_slowly(client: Client) -> str:
-    """Read a dump, or the largest page, a kilobyte a second."""
+    """Read a dump, or the largest page, at one kilobyte a second."""
     table = client.target.table
     page = f"{_SEARCH}?resource_id={table}&limit=32000"
     path = page if client.number % 2 else f"/en/datastore/dump/{table}"
@@ -95,7 +95,7 @@ def read_slowly(client: Client) -> str:
 
 
 def send_slowly(client: Client) -> str:
-    """Send a body, a byte a second."""
+    """Send a body at one byte a second."""
     return client.send_slowly(_SEARCH, 100_000)
 
 
@@ -103,13 +103,13 @@ def send_slowly(client: Client) -> str:
 
 
 def ask_for_fat_records(client: Client) -> str:
-    """Ask for 1,000 records of 110 kB."""
+    """Request 1,000 records of 110 kB."""
     body = _body(client.target.fat_table, limit=1_000)
     return client.ask("POST", _SEARCH, body, **_JSON)
 
 
 def ask_for_a_long_id(client: Client) -> str:
-    """Ask for a resource whose id has 10 MB."""
+    """Request a resource with an id of 10 MB."""
     begin, end = f'{{"resource_id": "{client.number}'.encode(), b'"}'
     blocks = (begin, *repeat(_LETTERS, 10), end)
     size = len(begin) + 10 * len(_LETTERS) + len(end)
@@ -117,7 +117,7 @@ def ask_for_a_long_id(client: Client) -> str:
 
 
 def upload(client: Client) -> str:
-    """Send a file of 1.5 GB, as far as the server takes it."""
+    """Send a file of 1.5 GB, as far as the server accepts it."""
     head = (
         f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n'
         "Content-Type: text/csv\r\n\r\n"

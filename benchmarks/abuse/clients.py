@@ -1,4 +1,4 @@
-"""A client that attacks: from an address of its own, by sockets, until it is told to end."""
+"""A client that attacks: from an address of its own, by sockets, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from multiprocessing.synchronize import Event
 
 from ..failures import BenchmarkError
 
-#: What became of a request that was not answered.
+#: Outcomes of requests without an answer.
 HUNG_UP, CUT_OFF, REFUSED, HELD = "hung up", "cut off", "refused", "held to the end"
 
 _PATIENCE_SECONDS = 600
 _BLOCK_BYTES = 2**20
-#: As small as a system allows: what does not fit waits at the server.
+#: As small as a system allows: the rest waits at the server.
 _SMALL_BUFFER_BYTES = 4096
 
 
@@ -40,7 +40,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The ``number``-th client of an attack; ``over`` is set when the time is over."""
+    """The ``number``-th client of an attack; ``over`` is set at the end of the time."""
 
     target: Target
     address: str
@@ -48,7 +48,7 @@ class Client:
     over: Event
 
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> str:
-        """Send a request and read the whole answer; give its status."""
+        """Send a request and read the whole answer; return its status."""
         called = http.client.HTTPConnection(
             self.target.server, timeout=_PATIENCE_SECONDS, source_address=(self.address, 0)
         )
@@ -63,7 +63,7 @@ class Client:
             called.close()
 
     def ask_and_hang_up(self, path: str, body: bytes, seconds: float) -> str:
-        """Send a request, and close the connection soon."""
+        """Send a request, and close the connection after a short time."""
         try:
             with self._connect() as made:
                 made.sendall(_head("POST", path, self.target.server, len(body)) + body)
@@ -75,7 +75,7 @@ class Client:
         return HUNG_UP
 
     def read_slowly(self, path: str, bytes_a_second: int) -> str:
-        """Ask for much, and read little of it, as long as the time lasts."""
+        """Request much data, and read it slowly until the time is over."""
         try:
             with self._connect(small_buffer=True) as made:
                 made.sendall(_head("GET", path, self.target.server, 0))
@@ -90,7 +90,7 @@ class Client:
         return HELD if status == "200" else status
 
     def send_slowly(self, path: str, body_bytes: int) -> str:
-        """Announce a body, and send a byte of it each second, as long as the time lasts."""
+        """Announce a body, and send a byte of it each second until the time is over."""
         try:
             with self._connect() as made:
                 made.sendall(_head("POST", path, self.target.server, body_bytes))
@@ -110,7 +110,7 @@ class Client:
     def send_blocks(
         self, path: str, blocks: Iterable[bytes], body_bytes: int, headers: Mapping[str, str]
     ) -> str:
-        """Send a body block by block, as far as the server takes it; say how far that was."""
+        """Send a body block by block, as far as the server accepts it; return how far that was."""
         sent = 0
         with self._connect() as made:
             try:
@@ -121,7 +121,7 @@ class Client:
                     made.sendall(block)
                     sent += len(block)
             except OSError:
-                pass  # there may be an answer all the same
+                pass  # there may still be an answer
             try:
                 status = made.recv(_BLOCK_BYTES)[9:12].decode() or CUT_OFF
             except OSError:

@@ -1,4 +1,4 @@
-"""The honest client: it asks for five records at fixed times, whatever the answers do."""
+"""The honest client: it requests five records at fixed times, without waiting for answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from .clients import CUT_OFF, REFUSED, Target
 
-#: So many requests are sent, at equal distances.
+#: Number of requests, at equal intervals.
 REQUESTS = 100
 
-#: What is waited for an answer at most.
+#: Maximum waiting time for an answer.
 PATIENCE_SECONDS = 20
 
-#: An answer that comes within this time is prompt.
+#: An answer within this time is prompt.
 PROMPT_SECONDS = 1.0
 
 _PATH = "/en/api/3/action/datastore_search"
@@ -27,41 +27,41 @@ _PATH = "/en/api/3/action/datastore_search"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What became of a request: a status or why there is none, and the time until then."""
+    """The outcome of a request: a status, or the reason for none, and the time until then."""
 
     outcome: str
     seconds: float
 
     @property
     def is_prompt(self) -> bool:
-        """Tell whether it was answered, and soon."""
+        """Return whether it was answered promptly."""
         return self.outcome == "200" and self.seconds <= PROMPT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Honesty:
-    """All that became of the honest client's requests."""
+    """The outcomes of the honest client's requests."""
 
     asked: Sequence[Asked]
 
     @property
     def prompt_share(self) -> float:
-        """How many of the requests were answered soon, from 0 to 1."""
+        """The share of requests with a prompt answer, from 0 to 1."""
         return sum(each.is_prompt for each in self.asked) / len(self.asked)
 
     @property
     def outcomes(self) -> Counter[str]:
-        """How often each outcome was."""
+        """The number of each outcome."""
         return Counter(each.outcome for each in self.asked)
 
     def percentile(self, share: float) -> float:
-        """Give the time that so many of the requests took at most."""
+        """Return the maximum time of this share of the requests."""
         times = sorted(each.seconds for each in self.asked)
         return times[max(0, math.ceil(len(times) * share) - 1)]
 
 
 def ask_honestly(target: Target, seconds: float, requests: int = REQUESTS) -> Honesty:
-    """Send the requests within so many seconds, and wait for their answers."""
+    """Send the requests within ``seconds``, and wait for their answers."""
     asked: list[Asked] = []
     threads = []
     begin = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a run is told by its command line and its environment."""
+"""The options of a run, from the command line and the environment."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from example_project.management.commands.serve import THREADS
 
 from .attacks import ATTACKS
 
-#: A run ends soon, whatever it is told.
+#: Maximum duration of a run in seconds.
 MAX_SECONDS = 300.0
 
-#: So many 110 kB are 2 GB of records.
+#: Maximum records of 110 kB: 2 GB.
 MAX_FAT_RECORDS = 20_000
 
 _DESCRIPTION = (
-    "Attack a portal that is started for it on this machine, in many ways at once, while an honest"
-    " client asks for five records again and again. The exit status is 1 if that client waits too"
-    " long, or the workers take too much memory."
+    "Start a portal on this machine and attack it in many ways at once, while an honest client"
+    " requests five records repeatedly. The exit status is 1 if that client waits too long, or if"
+    " the workers use too much memory."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """
-    What to do, and to what.
+    The attacks and their target.
 
-    ``is_direct`` leaves nginx out; without ``only`` all attacks are made.
+    ``is_direct`` leaves nginx out; without ``only``, all attacks run.
     """
 
     rows: int
@@ -42,7 +42,7 @@ class Options:
 
     @property
     def attacks(self) -> list[str]:
-        """The names of the attacks that are made."""
+        """The names of the chosen attacks."""
         return [name for name in ATTACKS if not self.only or name in self.only]
 
 
@@ -80,7 +80,12 @@ def _parser() -> argparse.ArgumentParser:
         "--direct", action="store_true", dest="is_direct", help="without nginx before the portal"
     )
     parser.add_argument(
-        "--only", nargs="+", default=(), metavar="NAME", choices=list(ATTACKS), help="these alone"
+        "--only",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        choices=list(ATTACKS),
+        help="only these attacks",
     )
     return parser
 

@@ -16,22 +16,22 @@ from ..failures import BenchmarkError
 from .attacks import ATTACKS, Attack
 from .clients import CUT_OFF, REFUSED, Client, Target
 
-#: How often each outcome was, for each attack; None before it has ended.
+#: The number of each outcome, for each attack; None before it has ended.
 Outcomes = Mapping[str, Mapping[str, int]]
 
-#: What became of a request whose client still waited when the time was over.
+#: Outcome of a request whose client still waited at the end.
 UNANSWERED = "unanswered"
 
 _START_SECONDS = 60
 _END_SECONDS = 3
-#: Before a client whose connection failed tries again.
+#: Seconds before a client whose connection failed retries.
 _PAUSE_SECONDS = 0.2
 
 
 @contextmanager
 def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[str, int]]]:
     """
-    Attack for as long as the block; what became of the requests is in the mapping afterwards.
+    Attack during the block; afterwards the mapping has the outcomes of the requests.
 
     Raises: ``BenchmarkError`` when the attackers do not start.
     """
@@ -63,7 +63,7 @@ def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[
 def _raid(
     name: str, network: str, target: Target, events: tuple[Event, Event], pipe: Connection
 ) -> None:
-    """Let the clients of one attack begin, and tell what became of their requests."""
+    """Start the clients of one attack, and return the outcomes of their requests."""
     begin, over = events
     attack = ATTACKS[name]
     tallies = [Counter[str]() for _ in range(attack.clients)]
@@ -87,7 +87,7 @@ def _raid(
     counted[UNANSWERED] = sum(thread.is_alive() for thread in threads)
     pipe.send({outcome: times for outcome, times in counted.items() if times})
     pipe.close()
-    os._exit(0)  # without the threads that still wait
+    os._exit(0)  # without waiting for its threads
 
 
 def _client(target: Target, network: str, number: int, over: Event) -> Client:

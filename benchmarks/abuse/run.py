@@ -1,4 +1,4 @@
-"""A run: serve the portal, attack it, ask it honestly, and judge."""
+"""A run: serve the portal, attack it, send honest requests, and judge."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .raid import raiding
 from .tables import fat_table_of, table_of
 from .watching import Watched, counts, database, watching
 
-#: What a portal must hold out: so many of the honest client's requests are answered soon, and all
-#: workers together take so much memory at most.
+#: Requirements: the share of the honest client's requests with a prompt answer, and the maximum
+#: memory of all workers together.
 MIN_PROMPT_SHARE = 0.95
 MAX_WORKERS_RSS_BYTES = 600 * 2**20
 
 _MIB = 2**20
-#: The attack has begun when the honest client begins.
+#: Seconds of attack before the honest client begins.
 _LEAD_SECONDS = 2.0
-#: What goes on in PostgreSQL so long after the attack is there to stay.
+#: Seconds after the attack; statements that still run then do not end by themselves.
 _SETTLE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What became of everybody's requests, and of the server."""
+    """The outcomes of all requests, and the state of the server."""
 
     honesty: Honesty
     outcomes: Mapping[str, Mapping[str, int]]
@@ -47,7 +47,7 @@ class Findings:
 
     @property
     def has_held_out(self) -> bool:
-        """Tell whether the portal held out."""
+        """Return whether the portal withstood the attack."""
         return (
             self.honesty.prompt_share >= MIN_PROMPT_SHARE
             and self.watched.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
@@ -56,9 +56,9 @@ class Findings:
 
 def run(options: Options) -> bool:
     """
-    Attack, print what was found, and tell whether the portal held out.
+    Attack, print the results, and return whether the portal withstood the attack.
 
-    Raises: ``BenchmarkError`` when there can be no attack.
+    Raises: ``BenchmarkError`` when no attack is possible.
     """
     call_command("migrate", verbosity=0)
     table, fat_table = table_of(options.rows), fat_table_of(options.fat_records)
@@ -85,7 +85,7 @@ def _attack(options: Options, target: Target, portal: psutil.Process) -> Finding
 
 @contextmanager
 def _portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
-    """Run ``manage.py serve`` on a free port; give host and port, and the process."""
+    """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
     port = free_port()
     server = subprocess.Popen(
         [
@@ -101,11 +101,11 @@ def _portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
         server.wait()
 
 
-# What was found -----------------------------------------------------------------------------------
+# Results ------------------------------------------------------------------------------------------
 
 
 def tell(options: Options, found: Findings) -> list[str]:
-    """Say what was found, and the judgement."""
+    """Format the results and the judgement."""
     way = "without nginx" if options.is_direct else "behind nginx"
     setting = (
         f"{options.rows:,} records; {options.workers} workers of {options.threads} threads, {way};"
@@ -119,7 +119,7 @@ def tell(options: Options, found: Findings) -> list[str]:
             for name, outcomes in found.outcomes.items()
         ],
     )
-    verdict = "The portal held out." if found.has_held_out else "The portal gave way."
+    verdict = "The portal passed." if found.has_held_out else "The portal failed."
     return [setting, attacks.as_text(), _of_honesty(found.honesty), _of_server(found), verdict]
 
 

@@ -1,4 +1,4 @@
-"""The tables that are attacked: made once, then kept for the next run."""
+"""The attacked tables: made once, then kept for the next run."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ..data import Source
 from ..resources import loaded
 
 _FAT_BYTES = 110_000
-#: What a load takes by default is too little for texts of this size.
+#: The default memory of a load is too small for texts of this size.
 _LOAD_MEMORY_BYTES = 4 * 2**30
 _WORDS = [f"{random.Random(number).getrandbits(40):010x}" for number in range(500)]
 _FIELDS = {"number": "int4", "text": "text"}
 
 
 def table_of(rows: int) -> str:
-    """Load a table of so many records, unless there is one; give its id."""
+    """Load a table of this number of records, unless it exists; return its id."""
     with tempfile.TemporaryDirectory() as folder:
         return loaded(Source(Path(folder)), rows, reload=False).id
 
 
 def fat_table_of(records: int) -> str:
-    """Load a table of so many records of 110 kB, unless there is one; give its id."""
+    """Load a table of records of 110 kB, unless it exists; return its id."""
     resource, _ = Resource.objects.get_or_create(name=f"abuse-fat-{records}")
     if resource.current_load_id is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -42,5 +42,5 @@ def fat_table_of(records: int) -> str:
 
 
 def fat_text(number: int) -> str:
-    """Make a text of 110 kB, of few words: many would take minutes to be indexed."""
+    """Make a text of 110 kB with few words: the index of many would take minutes."""
     return " ".join(random.Random(number).choices(_WORDS, k=_FAT_BYTES // 11))

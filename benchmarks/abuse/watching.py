@@ -1,4 +1,4 @@
-"""What the attacked server is like meanwhile: its memory, its connections, its statements."""
+"""Observations of the attacked server: its memory, its connections, its statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 @dataclass(slots=True)
 class Watched:
-    """The most that was seen."""
+    """The observed maxima."""
 
     workers_rss_bytes: int = 0
     worker_rss_bytes: int = 0
@@ -35,7 +35,7 @@ class Watched:
 
 @contextmanager
 def watching(portal: psutil.Process) -> Iterator[Watched]:
-    """Look at the workers of a portal, and at its database, every now and then."""
+    """Observe the workers of a portal and its database at intervals."""
     seen, over = Watched(), threading.Event()
     with database() as connection:
 

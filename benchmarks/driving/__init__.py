@@ -1,8 +1,8 @@
 """
-Driving a server: the same calls over and over, over some connections, for some time.
+Driving a server: the same calls repeatedly, over some connections, for some time.
 
-``wrk`` does it where it is installed, since it takes next to no time itself; threads do it
-elsewhere, and for slow answers, whose last ones ``wrk`` would cut off.
+``wrk`` does it where it is installed, because its own time is negligible.  Threads do it elsewhere,
+and for slow answers, the last of which ``wrk`` would cut off.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..calls import Call
 from ..timing import Timing
 from . import threads, wrk
 
-#: From here on answers are slow, in seconds.
+#: Seconds from which an answer is slow.
 _SLOW = 0.5
 
 
 def by_wrk(seconds: float) -> bool:
-    """Tell whether ``wrk`` drives what is answered fast, for so long."""
+    """Return whether ``wrk`` drives fast answers of this duration."""
     return seconds >= wrk.LEAST_SECONDS and wrk.is_installed()
 
 
@@ -26,7 +26,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float, took: floa
     """
     Send calls of one server in turn, each connection its next one when its last is answered.
 
-    ``took`` is how many seconds an answer takes, about.
+    ``took`` is the approximate time of an answer in seconds.
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """

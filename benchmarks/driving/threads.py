@@ -20,7 +20,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
     least = -(-LEAST // connections)
     begin = time.perf_counter()
     with ThreadPoolExecutor(connections) as pool:
-        # Each connection begins elsewhere in the calls.
+        # Each connection begins with another call.
         starts = [len(calls) * place // connections for place in range(connections)]
         series = [
             pool.submit(_series, [*calls[start:], *calls[:start]], begin + seconds, least)

@@ -13,14 +13,14 @@ from ..calls import Call, ask
 from ..failures import BenchmarkError
 from ..timing import Timing
 
-#: It counts whole seconds.
+#: Its durations are whole seconds.
 LEAST_SECONDS = 1
 
 _SCRIPT = Path(__file__).with_name("calls.lua")
 
 
 def is_installed() -> bool:
-    """Tell whether this machine has it."""
+    """Return whether it is installed."""
     return shutil.which("wrk") is not None
 
 
@@ -53,7 +53,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
         failed += hung_up
     if failed or not figures["count"]:
         for call in calls:
-            ask(call)  # one that fails again says why
+            ask(call)  # raises the reason if it fails again
         raise BenchmarkError(f"{failed} answers to {calls[0].path} failed.")
     return Timing(**figures)
 

@@ -1,6 +1,6 @@
 """
-What loads take: the portal's, and in turn with it what PostgreSQL and CKAN need to copy the same.
+Times of loads: the portal's, and in turn with it a copy of the same rows by PostgreSQL and CKAN.
 
-``files`` loads one file of each size, ``many`` small ones in a row.  The portal loads within a
-process of its own (``worker``), so that its memory is that of one load.
+``files`` loads one file of each size, ``many`` small ones one after the other.  The portal loads
+in a separate process (``worker``), so that its memory is that of one load.
 """

@@ -3,7 +3,7 @@ CKAN's load by COPY, in the database of its DataStore.
 
 Source: CKAN ``datastore_create`` (the table, its trigger and its index) and ckanext-xloader, which
 drops the index, copies and makes the index again.  xloader fills the vectors by an UPDATE after the
-COPY, which leaves a dead copy of each row; here the trigger fills them on the way, which is faster.
+COPY, which leaves a dead copy of each row; here the trigger fills them meanwhile, which is faster.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def ckan_connection(address: str) -> Iterator[Connection[Any] | None]:
 
 def load_into_ckan(connection: Connection[Any], path: Path) -> float:
     """
-    Load a file as CKAN does, to the last step, and give the seconds.
+    Load a file exactly as CKAN does, and return the seconds.
 
-    Raises: ``BenchmarkError`` when the database is none of CKAN's DataStore.
+    Raises: ``BenchmarkError`` when the database is not that of a CKAN DataStore.
     """
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_TABLE))
     begin = time.perf_counter()

@@ -31,17 +31,17 @@ _PREFIX = "benchmark-load-"
 #: What a load may leave behind.
 LEFT = ("connections", "folders", "tables", "files")
 
-#: So many resources take small files in turn.
+#: Number of resources for the small files, in turn.
 _TARGETS = 20
 
 
 @dataclass(slots=True)
 class LoadFigures:
     """
-    What it took to load a file of so many rows, in seconds, round by round.
+    Times of loading a file, in seconds, round by round.
 
-    ``states`` are the portal's, each as long as a load was in it; ``base_bytes`` is the memory of
-    its process before a load, ``peak_bytes`` the most that it came to.
+    ``states`` are the portal's, with the time of each; ``base_bytes`` is the memory of its process
+    before a load, ``peak_bytes`` the maximum.
     """
 
     rows: int
@@ -54,13 +54,13 @@ class LoadFigures:
     ckan: list[float] = field(default_factory=list)
 
     def state(self, name: str) -> float:
-        """Give how long loads typically were in a state."""
+        """Return the typical time of loads in a state."""
         return statistics.median(states.get(name, 0.0) for states in self.states)
 
 
 @dataclass(frozen=True, slots=True)
 class ManyFigures:
-    """What it took to load small files in a row, and what was left behind, by kind."""
+    """Times of loading small files, and what was left behind, by kind."""
 
     files: int
     seconds: float
@@ -123,7 +123,7 @@ def _resource(name: str) -> Iterator[str]:
 
 def load_many(source: Source, number: int) -> ManyFigures:
     """
-    Load so many small files in a row, by one process, into some resources in turn.
+    Load small files one after the other, by one process, into some resources in turn.
 
     Raises: ``BenchmarkError``.
     """
@@ -141,11 +141,11 @@ def load_many(source: Source, number: int) -> ManyFigures:
 
 def worker(*arguments: str) -> dict[str, Any]:
     """
-    Let a process of its own load, and give what it has measured.
+    Load in a separate process, and return its measurements.
 
     Raises: ``BenchmarkError`` when it fails.
     """
-    with tempfile.TemporaryDirectory() as folder:  # for nobody else's temporary files
+    with tempfile.TemporaryDirectory() as folder:  # for its temporary files only
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.loads.worker", *arguments],
             env={**os.environ, "TMPDIR": folder},

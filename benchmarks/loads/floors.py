@@ -1,4 +1,4 @@
-"""What PostgreSQL needs to copy the same rows, by COPY alone, without an index or a thought."""
+"""Times of PostgreSQL for a COPY of the same rows, without an index or a check."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _COLUMNS = sql.SQL(", ").join(
 
 
 def copy_typed(connection: Connection[Any], path: Path) -> float:
-    """Copy a CSV file into typed columns, and give the seconds."""
+    """Copy a CSV file into typed columns, and return the seconds."""
     return _copied(connection, _COLUMNS, sql.SQL("FORMAT csv, HEADER"), path)
 
 
 def copy_json(connection: Connection[Any], path: Path) -> float:
-    """Copy the records as the portal stores them, one JSON text a line, and give the seconds."""
+    """Copy the records as the portal stores them, one JSON text a line; return the seconds."""
     return _copied(connection, sql.SQL("data jsonb"), sql.SQL("FORMAT text"), path)
 
 

@@ -14,7 +14,7 @@ _STATES = ("reading", "copying", "indexing")
 
 
 def loads(caption: str, figures: Sequence[LoadFigures]) -> Table:
-    """Show what loads took, beside COPY and CKAN."""
+    """Show the times of loads, beside COPY and CKAN."""
     header = (
         *("records", "load", "records per s", *_STATES, "MiB at first", "MiB at most"),
         *("COPY, typed", "records per s", "COPY, jsonb", "load ÷ COPY"),
@@ -45,7 +45,7 @@ def _row(figures: LoadFigures) -> tuple[str, ...]:
 
 
 def many(caption: str, figures: Sequence[ManyFigures]) -> Table:
-    """Show what small files in a row took, and what they left behind."""
+    """Show the times of small files, and what they left behind."""
     header = ("files", "s", "files per s", "MiB at most", *(f"{name} left" for name in LEFT))
     return Table(caption, header, [_many(each) for each in figures])
 

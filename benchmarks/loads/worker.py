@@ -1,7 +1,7 @@
 """
 The process that loads: ``python -m benchmarks.loads.worker``.
 
-It prints what it has measured as JSON.
+It prints its measurements as JSON.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(what: str, *arguments: str) -> None:
 
 
 def one(name: str, path: str) -> dict[str, Any]:
-    """Load one file, types and all found out from it."""
+    """Load one file, with types and options inferred."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
@@ -55,7 +55,7 @@ def one(name: str, path: str) -> dict[str, Any]:
 
 
 def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
-    """Load files into so many resources in turn; see what of it is left behind."""
+    """Load files into ``targets`` resources in turn; count what they leave behind."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
@@ -63,7 +63,7 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
         Resource.objects.get_or_create(name=f"{prefix}{place}")[0] for place in range(int(targets))
     ]
     options = LoadOptions(may_drop=True, force=True)
-    load_file(resources[0], Path(paths[0]), options=options)  # what is made but once
+    load_file(resources[0], Path(paths[0]), options=options)  # work that is done only once
     before = _left()
     begin = time.perf_counter()
     for place, path in enumerate(paths):
@@ -80,7 +80,7 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
 
 @contextmanager
 def _states() -> Iterator[dict[str, float]]:
-    """Note when a load enters each of its states."""
+    """Record when a load enters each of its states."""
     from datastore_search.loading.jobs.monitor import JobMonitor
 
     entered: dict[str, float] = {}
