@@ -42,7 +42,7 @@ class Client:
     is_authenticated: Callable[[], bool]
 
     @classmethod
-    def of(cls, request: _Request) -> Client:
+    def from_request(cls, request: _Request) -> Client:
         """Describe the client of a request; its token or session is looked at only when asked."""
         return cls(request.META, lambda: bool(request.user and request.user.is_authenticated))
 

@@ -43,7 +43,7 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
         """Resolve the path under Django's spelling of its language."""
         urlconf = getattr(request, "urlconf", settings.ROOT_URLCONF)
         used, _default = is_language_prefix_patterns_used(urlconf)
-        code = path_language(request.path_info) if used else None
+        code = find_path_language(request.path_info) if used else None
         if code:
             rest = request.path_info.lstrip("/").partition("/")[1:]
             request.path_info = f"/{code}{''.join(rest)}"
@@ -57,7 +57,11 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
     ) -> HttpResponseBase:
         """Redirect a page that was asked for without a language, as Django does; nothing else."""
         missing = response.status_code == HTTPStatus.NOT_FOUND
-        if missing and not path_language(request.path_info) and not _is_page(request, response):
+        if (
+            missing
+            and not find_path_language(request.path_info)
+            and not _is_page(request, response)
+        ):
             return response
         return super().process_response(request, response)
 
@@ -67,14 +71,14 @@ def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
     return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
 
 
-def path_language(path: str) -> str | None:
+def find_path_language(path: str) -> str | None:
     """Find the language that a path begins with, in Django's spelling."""
     found = _TAG.fullmatch(path)
-    return language_of(found[1], tuple(get_languages())) if found else None
+    return find_language(found[1], tuple(get_languages())) if found else None
 
 
 @lru_cache(maxsize=1000)
-def language_of(tag: str, codes: tuple[str, ...]) -> str | None:
+def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
     """
     Find the enabled language that a locale's name means, in Django's spelling; None if none.
 

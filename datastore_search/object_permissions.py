@@ -57,7 +57,7 @@ class Permitted:
         return self.condition == _EVERYTHING
 
 
-def permitted(
+def find_permitted(
     user: Any,
     permissions: Sequence[str],
     objects: QuerySet[Any],

@@ -18,7 +18,7 @@ MAX_QUERY_STRING_BYTES: Final = 2**16
 MAX_PARAMETERS: Final = 10_000
 
 
-def body_bytes(request: HttpRequest) -> int:
+def measure_body(request: HttpRequest) -> int:
     """
     Give the size of a body: as it was received, where the server has all of it, or as declared.
 
@@ -46,7 +46,7 @@ def check_body(request: HttpRequest, max_bytes: int) -> None:
     """
     portal_max = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     most = max_bytes if portal_max is None else min(max_bytes, portal_max)
-    if body_bytes(request) > most:
+    if measure_body(request) > most:
         raise RequestTooLarge(most=most)
 
 

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 #: Fields of a table at most, a limit of PostgreSQL's row types.
-FIELDS_MOST = 1_600
+MAX_FIELDS = 1_600

@@ -27,7 +27,7 @@ def issue_token(user: AbstractBaseUser, *, until: datetime | None = None) -> str
     return str(token)
 
 
-def user_of(token: str) -> AbstractBaseUser | None:
+def find_token_user(token: str) -> AbstractBaseUser | None:
     """
     Find whose token this is; None when it is unknown, expired, or its user inactive.
 
@@ -38,13 +38,13 @@ def user_of(token: str) -> AbstractBaseUser | None:
     users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
     # Where tokens are issued and revoked: a replica knows the new ones late, and the others longer.
     alias = router.db_for_write(get_token_model())
-    found = users.raw(_user_of(), [hash_token(token), timezone.now()], using=alias)
+    found = users.raw(_build_token_query(), [hash_token(token), timezone.now()], using=alias)
     user: AbstractBaseUser | None = next(iter(found), None)
     return user if user is not None and user.is_active else None
 
 
 @cache
-def _user_of() -> str:
+def _build_token_query() -> str:
     """Write the statement that finds whose a digest is, at a moment."""
     tokens = get_token_model()._meta  # noqa: SLF001 - Django documents it: the table's names
     users = get_user_model()._meta  # noqa: SLF001 - Django documents it: the table's names

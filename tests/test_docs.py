@@ -23,7 +23,7 @@ from django.test import Client
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.body import MAX_JSON_DEPTH
-from datastore_search.api.envelope import _TYPES, FAULTS_SAID
+from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
     MAX_ALIASES,
     MAX_FULL_TEXT_LENGTH,
@@ -47,7 +47,7 @@ from datastore_search.loading.typing.schema import parse_table_schema
 from datastore_search.models import MAX_ALIAS_LENGTH, LoadState, Mode, Resource
 from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 from datastore_search.search import RecordsFormat
-from datastore_search.storage import FIELDS_MOST
+from datastore_search.storage import MAX_FIELDS
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
 from datastore_search.writing.records import ID_MOST
@@ -183,7 +183,7 @@ def type_names(table: Table) -> set[str]:
 
 
 def test_the_code_offers_something_of_each_kind() -> None:
-    assert all([settings(), commands(), check_ids(), _TYPES, actions, faults(), field_types])
+    assert all([settings(), commands(), check_ids(), ERROR_TYPES, actions, faults(), field_types])
 
 
 @pytest.mark.parametrize("name", actions)
@@ -285,7 +285,7 @@ def test_every_action_with_a_result_of_members_was_asked() -> None:
 def test_the_reference_has_every_type_of_error_and_no_others() -> None:
     table = table_of(text_of(SEARCH), "Status")
 
-    assert [(int(row[0]), named(row[1])[0]) for row in table.rows] == list(_TYPES.items())
+    assert [(int(row[0]), named(row[1])[0]) for row in table.rows] == list(ERROR_TYPES.items())
 
 
 def described_members() -> set[str]:
@@ -395,11 +395,11 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (WRITING, f"A call may name {MAX_INDEXES} fields"),
         (WRITING, f"at most {MAX_ALIASES} that a call has set"),
         (WRITING, f"It has up to {MAX_ALIAS_LENGTH} letters"),
-        (SEARCH, f"at most {FAULTS_SAID} messages"),
+        (SEARCH, f"at most {MAX_REPORTED_ERRORS} messages"),
         (SEARCH, f"objects of several members | {MAX_OPERATIONS} |"),
         (SEARCH, f"objects of a group or list | {MAX_OPERATIONS - 1} |"),
         (SEARCH, f"groups within each other | {MAX_DEPTH} |"),
-        (WRITING, f"{FIELDS_MOST:,} fields"),
+        (WRITING, f"{MAX_FIELDS:,} fields"),
         (WRITING, f"{ID_MOST:,}"),
     ],
 )

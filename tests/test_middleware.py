@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 from django.utils import translation
 
-from datastore_search.middleware import LocaleMiddleware, language_of, path_language
+from datastore_search.middleware import LocaleMiddleware, find_language, find_path_language
 
 CODES = ("en", "en-gb", "vi", "pt-br", "zh-hans", "ko", "sr-latn")
 
@@ -38,8 +38,8 @@ def test_a_locale_means_an_enabled_language_or_nothing(
 ) -> None:
     settings.LANGUAGES = [(code, code) for code in CODES]
 
-    assert language_of(tag, CODES) == code
-    assert path_language(f"/{tag}/x") == code
+    assert find_language(tag, CODES) == code
+    assert find_path_language(f"/{tag}/x") == code
 
 
 def test_the_path_keeps_its_spelling_and_is_resolved_under_djangos() -> None:
@@ -71,9 +71,9 @@ def test_a_portal_without_languages_in_its_paths_is_left_alone(settings: Any) ->
 
 
 def test_what_is_too_long_for_a_language_is_not_kept() -> None:
-    before = language_of.cache_info().currsize
+    before = find_language.cache_info().currsize
 
     for number in range(20):
-        assert path_language(f"/en{'-abcdefgh' * 200}-{number:02}/api/3") is None
+        assert find_path_language(f"/en{'-abcdefgh' * 200}-{number:02}/api/3") is None
 
-    assert language_of.cache_info().currsize == before
+    assert find_language.cache_info().currsize == before

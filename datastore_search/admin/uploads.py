@@ -19,7 +19,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
 from ..exceptions import InvalidContentLength, UploadTooLarge
-from ..request_limits import body_bytes
+from ..request_limits import measure_body
 
 View = Callable[..., HttpResponse]
 
@@ -98,6 +98,6 @@ def _limit_upload_size(request: HttpRequest) -> None:
     Raises: ``UploadTooLarge`` if the whole form is too large.
     """
     max_bytes = conf.UPLOAD_MAX_BYTES + MAX_SCHEMA_BYTES
-    if body_bytes(request) > max_bytes + MAX_OPTIONS_BYTES:
+    if measure_body(request) > max_bytes + MAX_OPTIONS_BYTES:
         raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
     request.upload_handlers.insert(0, LimitedUploadHandler(request, max_bytes))

@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from ..tokens import user_of
+from ..tokens import find_token_user
 
 
 class BareTokenAuthentication(BaseAuthentication):
@@ -25,5 +25,5 @@ class BareTokenAuthentication(BaseAuthentication):
         token = request.META.get("HTTP_AUTHORIZATION", "")
         if len(token.split(maxsplit=1)) != 1:
             return None
-        user = user_of(token) if token.isascii() else None
+        user = find_token_user(token) if token.isascii() else None
         return (user, "token") if user else (AnonymousUser(), None)

@@ -1,8 +1,8 @@
 """
-CKAN's envelope: every answer, and every failure, in one shape.
+CKAN's envelope: the shape of every answer and of every failure.
 
-Source: section 2 of CKAN's semantics.  Beyond CKAN, every failure is an envelope, in the language
-of the path, without a word of SQL.
+Source: section 2 of CKAN's semantics.  Beyond CKAN, every failure is an envelope in the language of
+the path, and reveals no SQL.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from ..exceptions import (
 
 logger = logging.getLogger(__name__)
 
-#: Faults of one parameter that an answer names at most.
-FAULTS_SAID: Final = 20
+#: Of one parameter in one answer.
+MAX_REPORTED_ERRORS: Final = 20
 
-#: When to ask again if the database cannot be reached.
+#: Sent as ``Retry-After`` when the database cannot be reached.
 RETRY_AFTER_SECONDS: Final = 5
 
 _VALIDATION: Final = "Validation Error"
 
 #: ``error.__type`` of each status.
-_TYPES: Final = {
+ERROR_TYPES: Final = {
     status.HTTP_400_BAD_REQUEST: "Bad Request",
     status.HTTP_403_FORBIDDEN: "Authorization Error",
     status.HTTP_404_NOT_FOUND: "Not Found Error",
@@ -62,8 +62,8 @@ _TYPES: Final = {
     status.HTTP_503_SERVICE_UNAVAILABLE: "Service Unavailable",
 }
 
-#: What each other failure is; without a message of the table, its own.
-_OTHERS: Final = (
+#: The status of other failures, and a message in place of their own.
+_STATUSES: Final = (
     ((UnknownResource, UnknownHelp), status.HTTP_404_NOT_FOUND, None),
     (Http404, status.HTTP_404_NOT_FOUND, _("Not found")),
     (AccessDenied, status.HTTP_403_FORBIDDEN, None),
@@ -91,19 +91,21 @@ _OTHERS: Final = (
 )
 
 
-def success(request: Request, action: str, result: object) -> dict[str, Any]:
-    """Wrap the result of an action."""
-    return {"help": help_url(request, action), "success": True, "result": result}
+def build_success(request: Request, action: str, result: object) -> dict[str, Any]:
+    """Build the envelope of a result."""
+    return {"help": build_help_url(request, action), "success": True, "result": result}
 
 
-def failure(request: Request, action: str, code: int, members: dict[str, Any]) -> dict[str, Any]:
-    """Wrap what went wrong."""
-    error = {"__type": _TYPES.get(code, "Error"), **members}
-    return {"help": help_url(request, action), "success": False, "error": error}
+def build_failure(
+    request: Request, action: str, code: int, members: dict[str, Any]
+) -> dict[str, Any]:
+    """Build the envelope of a failure; ``members`` are those of ``error`` beside its type."""
+    error = {"__type": ERROR_TYPES.get(code, "Error"), **members}
+    return {"help": build_help_url(request, action), "success": False, "error": error}
 
 
-def help_url(request: Request, action: str) -> str:
-    """Give the address of an action's description, under the path's locale as it was spelled."""
+def build_help_url(request: Request, action: str) -> str:
+    """Build the address of an action's description, with the request's spelling of the locale."""
     locale = request.path.partition("/api/")[0]
     query = urlencode({"name": action})
     return request.build_absolute_uri(f"{locale}/api/3/action/help_show?{query}")
@@ -111,45 +113,48 @@ def help_url(request: Request, action: str) -> str:
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
     """
-    Turn any exception of a view into an envelope; what nobody expected is logged and says nothing.
+    Turn any exception of a view into an envelope; an unexpected one is logged and gives no details.
 
-    Source: Django REST framework's ``EXCEPTION_HANDLER``, of which this is one.
+    Source: ``EXCEPTION_HANDLER`` of Django REST framework.
     """
     refusal = storage.refusal_of(error)
     if refusal is not None:
-        # What the database said is for those who run the portal.
         logger.error("The database refused a request.", exc_info=error)
         error = refusal
-    code, members = _described(error)
+    code, members = describe_error(error)
     if isinstance(error, TemporarilyUnavailable):
         logger.warning("datastore_search refused a request for now: %s", type(error).__name__)
     elif code >= status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("datastore_search failed.", exc_info=error)
     action = str(context["kwargs"].get("action", ""))
-    headers = _headers(error, code)
-    described = failure(context["request"], action, code, members)
-    return Response(described, status=code, headers=headers)
+    wait = getattr(error, "wait", None)
+    if wait is None and code == status.HTTP_503_SERVICE_UNAVAILABLE:
+        wait = RETRY_AFTER_SECONDS
+    headers = {"Retry-After": str(int(wait))} if wait else {}
+    envelope = build_failure(context["request"], action, code, members)
+    return Response(envelope, status=code, headers=headers)
 
 
-def _described(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Say an exception as a status and the members of ``error``."""
+def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Describe an exception as a status and the members of ``error``."""
     if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):
-        faults = error.faults if isinstance(error, InvalidParameters) else (error,)
-        return status.HTTP_409_CONFLICT, _members(faults)
+        errors = error.faults if isinstance(error, InvalidParameters) else (error,)
+        return status.HTTP_409_CONFLICT, _group_errors(errors)
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}
     if isinstance(error, rest.APIException):
-        return _code_of(error), {"message": _sentence(error.detail) or str(error.default_detail)}
-    for kinds, code, message in _OTHERS:
-        if isinstance(error, kinds):
-            return code, {"message": str(message or error)}
+        message = _flatten_detail(error.detail) or str(error.default_detail)
+        return _get_status(error), {"message": message}
+    for classes, code, replacement in _STATUSES:
+        if isinstance(error, classes):
+            return code, {"message": str(replacement or error)}
     return status.HTTP_500_INTERNAL_SERVER_ERROR, {"message": str(_("Internal server error"))}
 
 
-def _code_of(error: rest.APIException) -> int:
-    """Give the status that CKAN has for a failure of REST framework's, or of a portal's classes."""
+def _get_status(error: rest.APIException) -> int:
+    """Give CKAN's status for an exception of REST framework or of a portal's classes."""
     if isinstance(error, rest.ValidationError):
         return status.HTTP_409_CONFLICT
     is_unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)
@@ -158,40 +163,32 @@ def _code_of(error: rest.APIException) -> int:
     return error.status_code
 
 
-def _sentence(detail: Any) -> str:
+def _flatten_detail(detail: Any) -> str:
     """
-    Say what an ``APIException`` holds as a text for people.
+    Write the detail of an ``APIException`` as one text.
 
-    Classes of others put an object or a list there, with the sentence among other members: see
-    simplejwt's ``InvalidToken``.
+    Some classes, such as simplejwt's ``InvalidToken``, have an object or a list in place of a text.
     """
     if isinstance(detail, Mapping):
         for name in ("detail", "message"):
             if name in detail:
-                return _sentence(detail[name])
+                return _flatten_detail(detail[name])
         parts: Iterable[Any] = detail.values()
     elif isinstance(detail, list | tuple):
         parts = detail
     else:
         return str(detail)
-    said = dict.fromkeys(map(_sentence, islice(parts, FAULTS_SAID)))
-    return " ".join(filter(None, said))
+    texts = dict.fromkeys(map(_flatten_detail, islice(parts, MAX_REPORTED_ERRORS)))
+    return " ".join(filter(None, texts))
 
 
-def _members(faults: Iterable[InvalidParameter]) -> dict[str, Any]:
-    """Say each parameter's first faults once; a record's place too, from 0 as CKAN counts it."""
+def _group_errors(errors: Iterable[InvalidParameter]) -> dict[str, Any]:
+    """List the first messages of each parameter, and the position of a bad record, from 0."""
     members: dict[str, Any] = {}
-    for fault in faults:
-        said = members.setdefault(fault.parameter, [])
-        if len(said) < FAULTS_SAID and (message := str(fault)) not in said:
-            said.append(message)
-        if isinstance(fault, InvalidRecord):
-            members["records_row"] = fault.values["record"] - 1
+    for error in errors:
+        messages = members.setdefault(error.parameter, [])
+        if len(messages) < MAX_REPORTED_ERRORS and (message := str(error)) not in messages:
+            messages.append(message)
+        if isinstance(error, InvalidRecord):
+            members["records_row"] = error.values["record"] - 1
     return members
-
-
-def _headers(error: Exception, code: int) -> dict[str, str]:
-    wait = getattr(error, "wait", None)
-    if wait is None and code == status.HTTP_503_SERVICE_UNAVAILABLE:
-        wait = RETRY_AFTER_SECONDS
-    return {"Retry-After": str(int(wait))} if wait else {}

@@ -23,13 +23,13 @@ def split_names(text: str, most: int | None = None) -> list[str]:
     An empty text has no parts; what is between two commas is one, even when it is empty.  The rest
     behind ``most`` parts is left.
     """
-    return list(islice(_parts(text), most)) if text.strip() else []
+    return list(islice(_cut_at_commas(text), most)) if text.strip() else []
 
 
-def _parts(text: str) -> Iterator[str]:
+def _cut_at_commas(text: str) -> Iterator[str]:
     start = 0
     while True:
-        end = text.find(",", _after_quotes(text, start))
+        end = text.find(",", _skip_quoted(text, start))
         if end < 0:
             yield text[start:].strip()
             return
@@ -37,7 +37,7 @@ def _parts(text: str) -> Iterator[str]:
         start = end + 1
 
 
-def _after_quotes(text: str, start: int) -> int:
+def _skip_quoted(text: str, start: int) -> int:
     """Find where a quoted beginning ends; the beginning itself if nothing is quoted."""
     first = start
     while first < len(text) and text[first].isspace():
@@ -50,7 +50,7 @@ def _after_quotes(text: str, start: int) -> int:
     return end + 1 if end >= 0 else start
 
 
-def unquoted(name: str) -> str:
+def unquote_name(name: str) -> str:
     """Take the double quotes off a name; doubled ones within it are single ones."""
     name = name.strip()
     if len(name) > 1 and name[0] == name[-1] == _QUOTE:
@@ -58,35 +58,35 @@ def unquoted(name: str) -> str:
     return name
 
 
-def sort_key(text: str) -> SortKey:
+def parse_sort_key(text: str) -> SortKey:
     """
     Read a sort key: a name, then ``asc`` or ``desc``, then ``nulls first`` or ``nulls last``.
 
     Raises: ``InvalidSort`` for an empty one.
     """
-    rest, nulls_first = _without_nulls(text.strip())
-    rest, descending = _without_direction(rest)
+    rest, nulls_first = _cut_nulls(text.strip())
+    rest, descending = _cut_direction(rest)
     if not rest:
         raise InvalidSort(key=text[:100])
-    return SortKey(unquoted(rest), descending, nulls_first)
+    return SortKey(unquote_name(rest), descending, nulls_first)
 
 
-def _without_nulls(text: str) -> tuple[str, bool | None]:
-    rest, last = _cut_last(text)
-    before, nulls = _cut_last(rest)
+def _cut_nulls(text: str) -> tuple[str, bool | None]:
+    rest, last = _cut_last_word(text)
+    before, nulls = _cut_last_word(rest)
     if before and nulls.lower() == "nulls" and last.lower() in ("first", "last"):
         return before, last.lower() == "first"
     return text, None
 
 
-def _without_direction(text: str) -> tuple[str, bool]:
-    rest, last = _cut_last(text)
+def _cut_direction(text: str) -> tuple[str, bool]:
+    rest, last = _cut_last_word(text)
     if rest and last.lower() in ("asc", "desc"):
         return rest, last.lower() == "desc"
     return text, False
 
 
-def _cut_last(text: str) -> tuple[str, str]:
+def _cut_last_word(text: str) -> tuple[str, str]:
     """Cut the last word off a text."""
     parts = text.rsplit(None, 1)
     if len(parts) < 2:  # noqa: PLR2004 - a text of one word has no other

@@ -19,8 +19,8 @@ from ..exceptions import InvalidSort, MalformedJson
 from ..field_types import NotOfType, as_json
 from ..search import SortKey
 from .body import parse_json
-from .envelope import FAULTS_SAID
-from .names import sort_key, split_names, unquoted
+from .envelope import MAX_REPORTED_ERRORS
+from .names import parse_sort_key, split_names, unquote_name
 
 _DIGITS = 40
 _INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{_DIGITS - 1}}}\s*")
@@ -207,7 +207,7 @@ class NamesField(ParameterField):
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
-        return tuple(unquoted(name) for name in self.parts(data))
+        return tuple(unquote_name(name) for name in self.parts(data))
 
     def parts(self, data: object) -> list[str]:
         """Cut the parameter into its parts; of too many, none is looked at."""
@@ -230,11 +230,11 @@ class SortField(NamesField):
         keys, faults = [], []
         for part in self.parts(data):
             try:
-                keys.append(sort_key(part))
+                keys.append(parse_sort_key(part))
             except InvalidSort as fault:
                 faults.append(str(fault))
         if faults:
-            raise serializers.ValidationError(faults[:FAULTS_SAID])
+            raise serializers.ValidationError(faults[:MAX_REPORTED_ERRORS])
         if len({key.field for key in keys}) > MAX_SORT_FIELDS:
             self.fail("fields", most=MAX_SORT_FIELDS)
         return tuple(keys)

@@ -17,7 +17,7 @@ from ..conf import conf
 from ..field_types import is_storable
 from ..filters import parse_filters
 from ..search import Query, RecordsFormat
-from .envelope import FAULTS_SAID
+from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     MAX_ALIASES,
     MAX_INDEXES,
@@ -93,7 +93,7 @@ class ActionParameters(serializers.Serializer[Any]):
     def _unknown(self, names: list[str]) -> dict[str, list[str]]:
         refused = [
             str(self.error_messages["unknown"]).format(name=printable(name))
-            for name in [name for name in names if name != "callback"][:FAULTS_SAID]
+            for name in [name for name in names if name != "callback"][:MAX_REPORTED_ERRORS]
         ]
         errors = {"__extras": refused} if refused else {}
         if "callback" in names:
@@ -152,7 +152,7 @@ class SearchParameters(ResourceParameters):
     total_estimation_threshold = IgnoredField()
 
 
-def query_of(given: Mapping[str, Any]) -> Query:
+def build_query(given: Mapping[str, Any]) -> Query:
     """
     Make the query of ``SearchParameters`` that were read.
 

@@ -17,7 +17,7 @@ from ..models import Reader, Resource
 from .parameters import printable
 
 
-def reader_of(request: Request) -> Reader:
+def get_reader(request: Request) -> Reader:
     """Give the user who asks; a portal may have told REST framework that nobody is ``None``."""
     return request.user or AnonymousUser()
 
@@ -31,7 +31,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
 
     Raises: ``AccessDenied``.
     """
-    if not resource.private or resource.readable_by(reader_of(request)):
+    if not resource.private or resource.readable_by(get_reader(request)):
         return  # of a public one, nobody asks whose the token is
     asked = printable(name)
     if isinstance(request.user, AbstractBaseUser):
@@ -47,7 +47,7 @@ def check_may_send_records(request: Request) -> None:
 
     Raises: ``AccessDenied``.
     """
-    if not reader_of(request).is_authenticated:
+    if not get_reader(request).is_authenticated:
         raise TokenWriteDenied if _has_sent_token(request) else AnonymousWriteDenied
 
 
@@ -57,7 +57,7 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
 
     Raises: ``AccessDenied``.
     """
-    if resource.permits(reader_of(request), verb):
+    if resource.permits(get_reader(request), verb):
         return
     if isinstance(request.user, AbstractBaseUser):
         raise WriteDenied(user=request.user.get_username(), resource=printable(name))

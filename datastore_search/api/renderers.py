@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.renderers import BaseRenderer
 
 from ..spooling import MEMORY_BYTES, Spool
-from .streams import streamed
+from .streams import stream_response
 
 #: Decimal digits before the point that every double has room for.
 _DOUBLE_DIGITS = 308
@@ -95,7 +95,7 @@ class SpooledEnvelope:
         if self._spool.size <= MEMORY_BYTES:
             with closing(self):
                 return HttpResponse(b"".join(self), content_type=kind)
-        response = streamed(request, self, kind)
+        response = stream_response(request, self, kind)
         response["Content-Length"] = str(len(self._begin) + self._spool.size + len(_END))
         return response
 

@@ -136,7 +136,7 @@ class _AsyncBlocks:
             self._timer.cancel()
 
 
-def streamed(
+def stream_response(
     request: HttpRequest, blocks: Blocks, content_type: str, *, broken: bytes = b""
 ) -> StreamingHttpResponse:
     """

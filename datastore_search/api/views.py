@@ -20,13 +20,13 @@ from rest_framework.views import APIView
 
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
-from ..middleware import path_language
-from ..request_limits import body_bytes
+from ..middleware import find_path_language
+from ..request_limits import measure_body
 from ..spooling import Spool
 from ..validators import Unchanged, keep
 from .actions import VARY, Action, Answer, actions
 from .body import read_parameters
-from .envelope import exception_handler, success
+from .envelope import build_success, exception_handler
 from .permissions import check_may_send_records
 from .renderers import EnvelopeRenderer, SpooledEnvelope
 
@@ -56,7 +56,7 @@ class EnvelopeView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
-        language = path_language(request.path_info) or settings.LANGUAGE_CODE
+        language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             response = super().dispatch(request, *args, **kwargs)
             if isinstance(response, Response):
@@ -118,7 +118,7 @@ class ActionView(EnvelopeView):
             answer = found.run(request, read_parameters(request, _max_body_bytes(request, found)))
         except Unchanged as unchanged:
             return unchanged.response
-        response = self._response(success(request, action, answer.result))
+        response = self._response(build_success(request, action, answer.result))
         _say_how_long_to_keep(response, answer, request)
         return response
 
@@ -147,7 +147,7 @@ def _max_body_bytes(request: Request, action: Action) -> int:
     Raises: ``AccessDenied``.
     """
     sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
-    if action.is_writing and body_bytes(sent) > conf.SEARCH_BODY_MAX_BYTES:
+    if action.is_writing and measure_body(sent) > conf.SEARCH_BODY_MAX_BYTES:
         check_may_send_records(request)
         return conf.WRITE_BODY_MAX_BYTES
     return conf.SEARCH_BODY_MAX_BYTES

@@ -26,7 +26,7 @@ class SchemaView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``.
         """
-        return with_consistent_read(resource_id, self._answer, client=Client.of(request))
+        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource

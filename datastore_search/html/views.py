@@ -25,7 +25,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ..clients import Client
 from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
-from ..middleware import path_language
+from ..middleware import find_path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
@@ -54,7 +54,7 @@ class PageView(View):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
-        language = path_language(request.path_info) or settings.LANGUAGE_CODE
+        language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             try:
                 check_query_string(request)
@@ -181,7 +181,7 @@ class ResourceView(PageView):
 
         Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownPage`` and what ``search`` raises.
         """
-        return with_consistent_read(resource_id, self._answer, client=Client.of(request))
+        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource

@@ -19,7 +19,7 @@ from .. import storage
 from ..conf import conf
 from ..exceptions import UnknownResource, UnknownSearchLanguage
 from ..field_types import field_types
-from ..object_permissions import Permitted, permitted
+from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
 from .aliases import MAX_ALIAS_LENGTH
 from .base import GuardedModel
@@ -82,7 +82,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
     def permitted_to(self, user: Reader, *verbs: str, max_asked: int | None = None) -> Permitted:
         """Find the resources for which a user has one of some permissions (view, change)."""
         permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
-        return permitted(user, permissions, self, max_asked=max_asked)
+        return find_permitted(user, permissions, self, max_asked=max_asked)
 
     def readable_by(self, user: Reader) -> Permitted:
         """Find the resources whose records a user may read."""

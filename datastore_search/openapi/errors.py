@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from django.db.utils import OperationalError
 from rest_framework import exceptions as rest
 
-from ..api.envelope import _TYPES as ERROR_TYPES
-from ..api.envelope import _described as described
+from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NaturalNumberField
 from ..conf import conf
 from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
@@ -107,7 +106,7 @@ def _response(code: int, prefix: str) -> Schema:
 
 
 def _example(code: int, prefix: str) -> Schema:
-    status, members = described(_errors()[code])
+    status, members = describe_error(_errors()[code])
     return {
         "help": f"{PORTAL}{prefix}api/3/action/help_show?name=datastore_search",
         "success": False,

@@ -4,7 +4,7 @@ What lies in PostgreSQL: tables, sessions, locks and the server itself.
 This package knows tables and connections, no models.
 """
 
-from ..table_limits import FIELDS_MOST
+from ..table_limits import MAX_FIELDS
 from .admission import admitted
 from .batches import Gather, Texts
 from .filling import create_records
@@ -47,7 +47,7 @@ from .watchdog import Watched
 from .writes import Row, refuse_if_blocked, write_transaction
 
 __all__ = [
-    "FIELDS_MOST",
+    "MAX_FIELDS",
     "Gather",
     "Indexes",
     "LoadLock",

@@ -108,8 +108,8 @@ def _check(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
             )
         seen.add(each.name)
     count = len(seen | known.keys())
-    if count > storage.FIELDS_MOST:
-        faults.append(FieldsTooMany(count=count, most=storage.FIELDS_MOST))
+    if count > storage.MAX_FIELDS:
+        faults.append(FieldsTooMany(count=count, most=storage.MAX_FIELDS))
     if faults:
         raise InvalidParameters(faults)
 

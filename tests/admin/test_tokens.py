@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from datastore_search.tokens import issue_token, user_of
+from datastore_search.tokens import find_token_user, issue_token
 
 from ..builders import make_user
 
@@ -62,7 +62,7 @@ def test_a_superuser_issues_anybodys_token_which_is_shown_once(staff: Client) ->
 
     token = shown(staff.post(ADD, {"user": reader.pk}, follow=True))
 
-    assert user_of(token) == reader
+    assert find_token_user(token) == reader
     assert AuthToken.objects.get().expiry is None
     assert token not in staff.get(TOKENS).content.decode()
 
@@ -99,11 +99,11 @@ def test_staff_who_may_add_tokens_issue_their_own(office: Client, clerk: Any) ->
 
     assert 'name="user"' not in form
     assert 'name="expiry_0"' in form
-    assert user_of(token) == clerk
+    assert find_token_user(token) == clerk
 
 
 def test_staff_may_say_that_the_token_is_theirs(office: Client, clerk: Any) -> None:
-    assert user_of(shown(office.post(ADD, {"user": str(clerk.pk)}, follow=True))) == clerk
+    assert find_token_user(shown(office.post(ADD, {"user": str(clerk.pk)}, follow=True))) == clerk
 
 
 @pytest.mark.parametrize("asked", ["{boss}", "{reader}", "0", "boss", " {clerk}", "x" * 5_000])
@@ -163,7 +163,9 @@ def test_the_command_issues_anybodys_token(db: None, capsys: pytest.CaptureFixtu
 
     call_command("create_api_token", "reader")
 
-    assert user_of(capsys.readouterr().out.strip()) == get_user_model().objects.get(pk=reader.pk)
+    assert find_token_user(capsys.readouterr().out.strip()) == get_user_model().objects.get(
+        pk=reader.pk
+    )
 
 
 def test_a_superuser_chooses_among_users(staff: Client) -> None:

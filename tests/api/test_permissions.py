@@ -17,7 +17,7 @@ from knox.models import AuthToken
 from datastore_search.api.actions import actions
 from datastore_search.models import Alias, Resource
 from datastore_search.search import Query
-from datastore_search.tokens import issue_token, user_of
+from datastore_search.tokens import find_token_user, issue_token
 
 from ..builders import (
     act,
@@ -218,12 +218,12 @@ def test_a_token_is_looked_up_by_one_statement_with_all_of_its_user(
     token = issue_token(made)
 
     with django_assert_num_queries(1):
-        user = user_of(token)
+        user = find_token_user(token)
         assert user is not None
         assert {field.name: getattr(user, field.name) for field in user._meta.concrete_fields} == {
             field.name: getattr(made, field.name) for field in made._meta.concrete_fields
         }
-    assert user_of(token[:-1]) is None
+    assert find_token_user(token[:-1]) is None
 
 
 def test_a_token_is_kept_only_as_a_hash(db: None) -> None:

@@ -12,7 +12,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datastore_search.api.names import sort_key, split_names, unquoted
+from datastore_search.api.names import parse_sort_key, split_names, unquote_name
 from datastore_search.exceptions import InvalidSort
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat, SortKey
@@ -369,7 +369,7 @@ def test_any_text_is_cut_into_names(text: str) -> None:
 @given(text=texts)
 def test_any_text_is_a_sort_key_or_refused(text: str) -> None:
     try:
-        key = sort_key(text)
+        key = parse_sort_key(text)
     except InvalidSort:
         assert not text.strip()
     else:
@@ -378,17 +378,17 @@ def test_any_text_is_a_sort_key_or_refused(text: str) -> None:
 
 @given(name=texts, ending=endings)
 def test_a_quoted_name_comes_back_from_a_sort_key(name: str, ending: str) -> None:
-    assert sort_key(f" {quoted(name)}{ending}") == SortKey(name, *ENDINGS[ending])
+    assert parse_sort_key(f" {quoted(name)}{ending}") == SortKey(name, *ENDINGS[ending])
 
 
 @given(names=st.lists(st.tuples(texts, endings), min_size=1, max_size=5))
 def test_quoted_names_come_back_from_a_list_in_a_text(names: list[tuple[str, str]]) -> None:
     text = ",".join(f"{quoted(name)}{ending}" for name, ending in names)
 
-    assert [sort_key(part) for part in split_names(text)] == [
+    assert [parse_sort_key(part) for part in split_names(text)] == [
         SortKey(name, *ENDINGS[ending]) for name, ending in names
     ]
-    assert [unquoted(part) for part in split_names(", ".join(quoted(n) for n, _ in names))] == [
+    assert [unquote_name(part) for part in split_names(", ".join(quoted(n) for n, _ in names))] == [
         name for name, _ in names
     ]
 
@@ -454,7 +454,7 @@ def cost(text: str) -> float:
         start = thread_time()
         for part in split_names(text):
             try:
-                sort_key(part)
+                parse_sort_key(part)
             except InvalidSort:
                 continue
         taken.append(thread_time() - start)

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.test import AsyncRequestFactory, RequestFactory
 
 from datastore_search.api import streams
-from datastore_search.api.streams import WINDOW_SECONDS, streamed
+from datastore_search.api.streams import WINDOW_SECONDS, stream_response
 from datastore_search.exceptions import ClientTooSlow
 
 BLOCK = b"x" * 2**16
@@ -58,7 +58,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def sent(blocks: Any, **options: Any) -> Iterator[bytes]:
     request: HttpRequest = RequestFactory().get("/")
-    response: Any = streamed(request, blocks, "text/plain", **options)
+    response: Any = stream_response(request, blocks, "text/plain", **options)
     return iter(response.streaming_content)
 
 
@@ -137,7 +137,7 @@ def test_an_asgi_client_that_takes_nothing_holds_nothing(
     blocks = Endless()
 
     async def stall() -> None:
-        response = streamed(AsyncRequestFactory().get("/"), blocks, "text/plain")
+        response = stream_response(AsyncRequestFactory().get("/"), blocks, "text/plain")
         stream = aiter(response)
         assert await anext(stream) == BLOCK
         for _wait in range(100):
@@ -158,7 +158,7 @@ def test_an_asgi_client_that_goes_on_in_time_is_not_cut_off(
     blocks = Endless()
 
     async def ask() -> list[bytes]:
-        response = streamed(AsyncRequestFactory().get("/"), blocks, "text/plain")
+        response = stream_response(AsyncRequestFactory().get("/"), blocks, "text/plain")
         stream = aiter(response)
         found = [await anext(stream) for _block in range(5)]
         response.close()

@@ -19,7 +19,7 @@ from openapi_spec_validator import validate
 from datastore_search.api import parameter_types
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
-from datastore_search.api.envelope import _TYPES
+from datastore_search.api.envelope import ERROR_TYPES
 from datastore_search.filters.grammar import OPERATORS
 from datastore_search.openapi.parameters import _LISTS, _TABLE
 
@@ -119,7 +119,7 @@ def test_every_operator_of_filters_is_described(document: dict[str, Any]) -> Non
     assert list(operators) == list(OPERATORS)
 
 
-@pytest.mark.parametrize(("status", "kind"), _TYPES.items())
+@pytest.mark.parametrize(("status", "kind"), ERROR_TYPES.items())
 def test_every_type_of_error_is_an_answer(document: dict[str, Any], status: int, kind: str) -> None:
     for operation in operations(document):
         if operation["operationId"] == "api_version":

@@ -42,7 +42,7 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
             result["meta"] = _meta(read, profiles)
         return Answer(result, validators=validators)
 
-    return with_consistent_read(name, answer, client=Client.of(request))
+    return with_consistent_read(name, answer, client=Client.from_request(request))
 
 
 datastore_info = Action(

@@ -29,8 +29,8 @@ from ...search import (
 )
 from ...spooling import Spool
 from ...validators import Validators
-from ..parameters import SearchParameters, query_of
-from ..permissions import check_may_read, reader_of
+from ..parameters import SearchParameters, build_query
+from ..permissions import check_may_read, get_reader
 from ..renderers import RawJson
 from .action import VARY, Action, Answer
 from .table_metadata import NAME as METADATA
@@ -64,9 +64,9 @@ class _Asked:
 
 def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
-    asked = _Asked(request, sent, given, query_of(given))
+    asked = _Asked(request, sent, given, build_query(given))
     if asked.name == METADATA:
-        reader = reader_of(request)
+        reader = get_reader(request)
         page = retry_if_stale(lambda: _names(request, reader, asked.query))
         result = _result(asked, METADATA, {}, page)
         return Answer(result, public=not reader.is_authenticated)
@@ -81,12 +81,12 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         return Answer(result, validators=validators)
 
     as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
-    client = Client.of(request)
+    client = Client.from_request(request)
     return with_consistent_read(asked.name, answer, client=client, as_snapshot=as_snapshot)
 
 
 def _names(request: Request, reader: Reader, query: Query) -> Page:
-    with open_snapshot(Client.of(request)) as session:
+    with open_snapshot(Client.from_request(request)) as session:
         using = session.connection.alias
         readable = find_readable_resources(reader, using=using)
         names = build_names_relation(readable, using=using)

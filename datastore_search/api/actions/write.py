@@ -40,7 +40,7 @@ from ..parameters import (
     UpsertParameters,
     printable,
 )
-from ..permissions import check_may_read, check_may_write, reader_of
+from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson
 from .action import Action, Answer
 
@@ -119,7 +119,7 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
         check_may_write(request, existing, name)
         return _changed(given, existing)
     resource_id = parse_resource_id(name) if name else _new_id(described.get("id"))
-    if resource_id is None or not Resource().permits(reader_of(request), "add"):
+    if resource_id is None or not Resource().permits(get_reader(request), "add"):
         if name:
             raise UnknownResource(resource=printable(name))
         check_may_write(request, Resource(), "", "add")

@@ -25,9 +25,9 @@ from ...search.streaming import Reading, Stream
 from ...validators import Unchanged, Validators
 from ..body import read_parameters
 from ..envelope import exception_handler
-from ..parameters import printable, query_of
+from ..parameters import build_query, printable
 from ..permissions import check_may_read
-from ..streams import streamed
+from ..streams import stream_response
 from ..views import EnvelopeView
 from .filename import content_disposition
 from .formats import DEFAULT, formats
@@ -80,12 +80,12 @@ class DumpView(EnvelopeView):
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
         given = DumpParameters.read(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
-        query = without_page(query_of(given), given)
+        query = without_page(build_query(given), given)
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
         try:
             begin = partial(self._blocks, given, query, name)
-            stream = Stream.opened(name, begin, Client.of(request))
+            stream = Stream.opened(name, begin, Client.from_request(request))
         except Unchanged as unchanged:
             return unchanged.response
         if request.method == "HEAD":
@@ -108,7 +108,7 @@ class DumpView(EnvelopeView):
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
         form = formats[kind]
-        response = streamed(self.request, stream, form.content_type, broken=form.broken)
+        response = stream_response(self.request, stream, form.content_type, broken=form.broken)
         response["Content-Disposition"] = content_disposition(stream.resource, kind)
         response["X-Content-Type-Options"] = "nosniff"
         self._validators(stream.resource).mark(response, self.request)

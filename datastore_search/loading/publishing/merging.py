@@ -64,8 +64,8 @@ def options_to_merge(
     """
     known = {field.name: field.type for field in resource.fields.all()}
     count = len(known.keys() | set(table.names))
-    if count > storage.FIELDS_MOST:
-        raise LoadFailed("file.too_many_fields", count=count, most=storage.FIELDS_MOST)
+    if count > storage.MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=count, most=storage.MAX_FIELDS)
     types = dict(options.types)
     notices: list[Notice] = []
     wanted = options.requested_types

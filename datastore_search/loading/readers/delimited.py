@@ -20,7 +20,7 @@ import duckdb
 
 from ...exceptions.loads import LoadFailed, UnknownDialect
 from ...messages import BadRow, Notice
-from ...table_limits import FIELDS_MOST
+from ...table_limits import MAX_FIELDS
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, rows
 from .encodings import as_utf8
@@ -50,8 +50,8 @@ def read_delimited(path: Path, options: ReadOptions, place: StagingArea) -> Stag
     text = as_utf8(path, options, place)
     layout = find_layout(text.path, options)
     width = len(layout.header)
-    if width > FIELDS_MOST:
-        raise LoadFailed("file.too_many_fields", count=width, most=FIELDS_MOST)
+    if width > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
     place.prepare_width(width)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
     source = place.folder / "source"

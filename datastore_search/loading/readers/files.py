@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..sources.archives import unpack
-from .formats import reader_of
+from .formats import get_reader
 from .headers import labels_of, notices_on
 from .options import ReadOptions
 from .staging import StagedTable, StagingArea
@@ -24,7 +24,7 @@ def read_file(
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
     file = unpack(path, name or path.name, place.folder, place.limits, member=options.member)
-    table = reader_of(file.path, file.name)(file.path, options, place)
+    table = get_reader(file.path, file.name)(file.path, options, place)
     said = notices_on(table.labels, table.names)
     labels = labels_of(table.labels)
     return replace(table, labels=labels, notices=(*table.notices, *said))

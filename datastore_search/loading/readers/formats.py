@@ -49,7 +49,7 @@ _JSON_NAMES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
 _LINES_NAMES = (".ndjson", ".jsonl", ".jsonlines")
 
 
-def reader_of(path: Path, name: str) -> Reader:
+def get_reader(path: Path, name: str) -> Reader:
     """
     Find the function that reads a file; ``name`` is what the file is called.
 

@@ -17,7 +17,7 @@ import duckdb
 from ...exceptions.loads import LoadFailed
 from ...field_types import as_json
 from ...messages import Notice
-from ...table_limits import FIELDS_MOST
+from ...table_limits import MAX_FIELDS
 from ..sources.limits import ReadingLimits
 from .headers import unique_names
 from .options import ReadOptions
@@ -138,8 +138,8 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: Path) -> list[_Colum
     """
     relation = connection.sql(f"SELECT * FROM read_parquet({literal(str(source))})")
     named = list(zip(_own_names(connection, source), relation.types, strict=True))
-    if len(named) > FIELDS_MOST:
-        raise LoadFailed("file.too_many_fields", count=len(named), most=FIELDS_MOST)
+    if len(named) > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=len(named), most=MAX_FIELDS)
     if not named:
         raise LoadFailed("file.empty")
     return [_Column(name, kind, f"c{place}") for place, (name, kind) in enumerate(named)]

@@ -17,7 +17,7 @@ from typing import BinaryIO, Self
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
-from ...table_limits import FIELDS_MOST
+from ...table_limits import MAX_FIELDS
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, literal
 
 #: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
@@ -76,8 +76,8 @@ class Rows:
 
         Raises: ``LoadFailed`` with ``file.too_many_fields``.
         """
-        if width > FIELDS_MOST:
-            raise LoadFailed("file.too_many_fields", count=width, most=FIELDS_MOST)
+        if width > MAX_FIELDS:
+            raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 

@@ -27,7 +27,7 @@ from python_calamine import (
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
-from ...table_limits import FIELDS_MOST
+from ...table_limits import MAX_FIELDS
 from . import ods, ole, xlsx
 from .cells import WRITERS, ods_text, told_by
 from .headers import unique_names
@@ -140,8 +140,8 @@ class _Workbook:
         cells = self.calamine.get_sheet_by_index(number)
         if cells.start is None:
             raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
-        if cells.width > FIELDS_MOST:
-            raise LoadFailed("file.too_many_fields", count=cells.width, most=FIELDS_MOST)
+        if cells.width > MAX_FIELDS:
+            raise LoadFailed("file.too_many_fields", count=cells.width, most=MAX_FIELDS)
         return _Sheet(cells, errors, ods_text if self.kind == Kind.ODS else str)
 
     def _errors(self, number: int) -> Iterator[tuple[int, int, str]]:

@@ -15,7 +15,7 @@ from datastore_search.loading.readers import json_parser as json_text
 from datastore_search.loading.readers import row_writer as staging
 from datastore_search.loading.readers.json import read_geojson, read_json, read_ndjson
 from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
-from datastore_search.storage import FIELDS_MOST
+from datastore_search.storage import MAX_FIELDS
 
 from ...failures import fails_with
 from .staging import temporary_staging_area
@@ -186,7 +186,7 @@ def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.Mo
 
 
 def test_there_may_not_be_too_many_fields(path: Path) -> None:
-    text = json.dumps([{f"k{n}": n} for n in range(FIELDS_MOST + 1)])
+    text = json.dumps([{f"k{n}": n} for n in range(MAX_FIELDS + 1)])
 
     assert refused(path, text).code == "file.too_many_fields"
 

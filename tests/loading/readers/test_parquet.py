@@ -10,7 +10,7 @@ import pytest
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
-from datastore_search.storage import FIELDS_MOST
+from datastore_search.storage import MAX_FIELDS
 
 from ..torture.make_files import parquet_of
 from .staging import temporary_staging_area
@@ -128,7 +128,7 @@ def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
 
 
 def test_there_may_not_be_too_many_fields(tmp_path: Path) -> None:
-    columns = ", ".join(f"{n} AS k{n}" for n in range(FIELDS_MOST + 1))
+    columns = ", ".join(f"{n} AS k{n}" for n in range(MAX_FIELDS + 1))
 
     failure = refused(tmp_path / "file", parquet_of(f"SELECT {columns}"))
 

@@ -19,7 +19,7 @@ from datastore_search.loading.readers import sheets, workbooks
 from datastore_search.loading.readers.cells import written_number
 from datastore_search.loading.readers.sheets import read_sheet
 from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
-from datastore_search.storage import FIELDS_MOST
+from datastore_search.storage import MAX_FIELDS
 
 from ..torture.cases import FILES
 from ..torture.make_files import cell, changed, ods_of, saved, sheet_of, table_of, texts
@@ -94,7 +94,7 @@ def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
 
 
 def test_there_may_not_be_too_many_fields(path: Path) -> None:
-    content = book([f"k{n}" for n in range(FIELDS_MOST + 1)])
+    content = book([f"k{n}" for n in range(MAX_FIELDS + 1)])
 
     assert refused(path, content).code == "file.too_many_fields"
 
