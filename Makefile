@@ -9,7 +9,7 @@ PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo serve test programs lint bench abuse docs messages clean
+.PHONY: help setup demo serve test programs lint bench abuse docs reference messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,9 @@ abuse: setup ## Attack the portal in many ways at once (ABUSE_ROWS, ABUSE_ARGS)
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'
 	$(VENV)/bin/mkdocs build --strict
+
+reference: setup ## Write the descriptions of parameters into the reference
+	$(PY) manage.py write_reference
 
 messages: setup ## Collect and compile the messages (needs gettext)
 	cd datastore_search && ../$(PY) ../manage.py makemessages --all --no-location --no-obsolete

@@ -23,15 +23,16 @@ from django.test import Client
 import datastore_search
 from datastore_search.api.actions import actions, table_metadata
 from datastore_search.api.body import MAX_JSON_DEPTH
+from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES, MAX_REPORTED_ERRORS
 from datastore_search.api.parameter_types import (
     MAX_ALIASES,
-    MAX_FULL_TEXT_LENGTH,
     MAX_INDEXES,
     MAX_NAMES,
     MAX_SORT_FIELDS,
     MAX_TEXT_LENGTH,
 )
+from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import Settings, conf
 from datastore_search.exceptions import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
@@ -51,6 +52,7 @@ from datastore_search.storage import MAX_FIELDS
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
 from datastore_search.writing.records import ID_MOST
+from example_project.management.commands.write_reference import write_tables
 
 from .builders import act, make_user
 
@@ -123,7 +125,7 @@ def page_of(action: str) -> Path:
 def parameters_of(action: str) -> list[str]:
     """The parameters of an action that the reference names."""
     text = section(page_of(action), action)
-    return table_of(text, "Name", "Accepts", "Default").names if "| Name |" in text else []
+    return table_of(text, "Name", "Meaning").names if "| Name |" in text else []
 
 
 def links(page: Path) -> list[tuple[Path, str]]:
@@ -189,6 +191,26 @@ def test_the_code_offers_something_of_each_kind() -> None:
 @pytest.mark.parametrize("name", actions)
 def test_the_reference_has_the_parameters_of_every_action_and_no_others(name: str) -> None:
     assert parameters_of(name) == list(actions[name].parameters().fields)
+
+
+@pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
+def test_the_reference_describes_parameters_in_the_words_of_the_serializers(page: Path) -> None:
+    assert text_of(page) == write_tables(text_of(page)), "make reference"
+
+
+def test_the_reference_has_the_parameters_of_the_dump() -> None:
+    names = table_of(text_of(REFERENCE / "dump.md"), "Name", "Meaning").names
+
+    assert names == list(DumpParameters().get_fields())
+
+
+@pytest.mark.parametrize(
+    "parameters", [*(each.parameters for each in actions.values()), DumpParameters]
+)
+def test_every_parameter_says_what_it_is(parameters: type[ActionParameters]) -> None:
+    for name, field in parameters().get_fields().items():
+        assert str(field.help_text).endswith("."), name
+        assert "|" not in str(field.help_text), name
 
 
 def test_the_reference_has_no_action_that_there_is_not() -> None:
@@ -376,7 +398,6 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
     [
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_MAX` ({conf.LIMIT_MAX:,})"),
         (SEARCH, f"`DATASTORE_SEARCH_LIMIT_DEFAULT` ({conf.LIMIT_DEFAULT})"),
-        (SEARCH, f"at most {MAX_FULL_TEXT_LENGTH:,} letters"),
         (SEARCH, f"{MAX_NAMES:,} names"),
         (SEARCH, f"{MAX_NAMES:,} keys, of {MAX_SORT_FIELDS} fields"),
         (SEARCH, f"at most {MAX_WORDS} words together"),

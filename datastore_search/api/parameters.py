@@ -1,6 +1,9 @@
 """
 The parameters of the actions: one serializer each, which is the table of its parameters.
 
+``help_text`` describes each parameter, in Markdown.  The OpenAPI document shows it, and so do the
+tables of the reference, which ``make reference`` writes.
+
 Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and refusals.
 """
 
@@ -10,16 +13,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
+from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ..conf import conf
-from ..field_types import is_storable
-from ..filters import parse_filters
+from ..field_types import field_types, is_storable
+from ..filters import MAX_WORDS, parse_filters
 from ..search import Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     MAX_ALIASES,
+    MAX_FULL_TEXT_LENGTH,
     MAX_INDEXES,
     BooleanField,
     ChoiceField,
@@ -119,13 +124,25 @@ def _table(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParamete
 _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
+_TYPES = ", ".join(f"`{name}`" for name in field_types)
+_ID = "Another name for `resource_id`; wins when both are given."
+_FORCE = (
+    "Write although the records come from a file, and the next file replaces them; false if not"
+    " given."
+)
+_CALCULATE_RECORD_COUNT = "Anything; changes nothing, since the count is always exact."
+
+
 class ResourceParameters(ActionParameters):
     """The parameters of an action on one resource."""
 
     needed = ("resource_id", "id")
 
-    resource_id = ResourceIdField()
-    id = ResourceIdField()
+    resource_id = ResourceIdField(
+        help_text="The id of a resource, or one of its aliases, exactly. Required, unless there is"
+        " an `id`."
+    )
+    id = ResourceIdField(help_text=_ID)
 
     @staticmethod
     def name_in(given: Mapping[str, Any]) -> str:
@@ -133,23 +150,89 @@ class ResourceParameters(ActionParameters):
         return str(given.get("id") or given["resource_id"])
 
 
-class SearchParameters(ResourceParameters):
+_SORT = (
+    "Sort keys: a field, then `asc` or `desc`, then `nulls first` or `nulls last`. A list, or a"
+    " text with commas between the keys."
+)
+
+
+class QueryParameters(ActionParameters):
+    """The parameters that a search and a dump have in common."""
+
+    limit = NaturalNumberField(
+        help_text="Maximum number of records; all if not given. 0 gives none."
+    )
+    offset = NaturalNumberField(
+        help_text="Number of matching records to skip before the first; 0 if not given."
+    )
+    fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
+        help_text="Names of the fields that the records are to have, in this order; all if not"
+        " given. A list, or a text with commas between the names; a name with a comma is in double"
+        " quotes."
+    )
+    sort = SortField(help_text=f"{_SORT} If not given, records come in the order of `_id`.")
+    filters = FiltersField(
+        help_text="Conditions that the records must meet: an object, or a list of objects."
+    )
+    q = FullTextQueryField(
+        help_text="A full-text query: each word must occur in the record, in any field; beginnings"
+        " and other forms of words count. An object, or its JSON text, searches single fields:"
+        f" field → text. At most {MAX_FULL_TEXT_LENGTH:,} letters, and {MAX_WORDS} words together"
+        " with `full_text`."
+    )
+    full_text = FullTextField(
+        help_text="A full-text query over all fields, to be used with a `q` that is an object; both"
+        " must match. A `q` that is text then counts for nothing."
+    )
+    plain = BooleanField(
+        help_text="False reads `q` and `full_text` in PostgreSQL's query language, which has"
+        " operators; true if not given."
+    )
+    language = TextField(
+        help_text="The name of a PostgreSQL text search configuration (`english`, `simple`) for the"
+        " words of `q` and `full_text`; the resource's own if not given."
+    )
+    distinct = BooleanField(
+        help_text="Give each combination of `fields` once; false if not given. Without `fields`, or"
+        " with `_id` among them, no records are merged."
+    )
+
+
+def _describe_limit() -> str:
+    return (
+        f"Maximum number of records: {conf.LIMIT_DEFAULT:,} if not given; more than"
+        f" {conf.LIMIT_MAX:,} is reduced to that. 0 gives none."
+    )
+
+
+class SearchParameters(ResourceParameters, QueryParameters):
     """The parameters of ``datastore_search``."""
 
-    limit = NaturalNumberField()
-    offset = NaturalNumberField()
-    fields = NamesField()  # type: ignore[assignment] # the metaclass takes it out of the class
-    sort = SortField()
-    filters = FiltersField()
-    q = FullTextQueryField()
-    full_text = FullTextField()
-    plain = BooleanField()
-    language = TextField()
-    distinct = BooleanField()
-    include_total = BooleanField()
-    records_format = ChoiceField(tuple(RecordsFormat))
-    include_next_page = BooleanField()
-    total_estimation_threshold = IgnoredField()
+    resource_id = ResourceIdField(
+        help_text="The id of a resource, or one of its aliases, exactly; or `_table_metadata`,"
+        " which lists the ids and aliases that the user may read. Required, unless there is an"
+        " `id`."
+    )
+    limit = NaturalNumberField(help_text=lazy(_describe_limit, str)())
+    sort = SortField(
+        help_text=f"{_SORT} If not given, records come in the order of `_id`; with `q`, the best"
+        " match first."
+    )
+    include_total = BooleanField(
+        help_text="Count all matching records, as `total`; true if not given."
+    )
+    records_format = ChoiceField(
+        tuple(RecordsFormat),
+        help_text="How the records are written: as objects, as lists in the order of `fields`, or"
+        " as one text of CSV or TSV without a header. `objects` if not given.",
+    )
+    include_next_page = BooleanField(
+        help_text="Give `next_page`, a condition that the records after this page meet; false if"
+        " not given."
+    )
+    total_estimation_threshold = IgnoredField(
+        help_text="Anything; changes nothing, since totals are exact."
+    )
 
 
 def build_query(given: Mapping[str, Any]) -> Query:
@@ -181,8 +264,12 @@ def build_query(given: Mapping[str, Any]) -> Query:
 class InfoParameters(ResourceParameters):
     """The parameters of ``datastore_info``."""
 
-    include_meta = BooleanField()
-    include_fields_schema = BooleanField()
+    include_meta = BooleanField(
+        help_text="Describe the table as a whole, as `meta`; true if not given."
+    )
+    include_fields_schema = BooleanField(
+        help_text="Give the `schema` and the `profile` of each field; true if not given."
+    )
 
 
 class HelpParameters(ActionParameters):
@@ -190,7 +277,7 @@ class HelpParameters(ActionParameters):
 
     needed = ("name",)
 
-    name = TextField()
+    name = TextField(help_text="The name of an action. Required.")
 
 
 class StatusParameters(ActionParameters):
@@ -206,19 +293,51 @@ class CreateParameters(ActionParameters):
     needed = ("resource_id", "id", "resource")
     unread = frozenset({"records"})
 
-    resource_id = ResourceIdField()
-    id = ResourceIdField()
-    resource = ObjectField()
-    private = BooleanField()
-    fields = ObjectsField()  # type: ignore[assignment] # the metaclass takes it out of the class
-    records = RecordsField()
-    primary_key = NamesField()
-    indexes = NamesField(MAX_INDEXES)
-    aliases = NamesField(MAX_ALIASES)
-    delete_fields = BooleanField()
-    include_records = BooleanField()
-    force = BooleanField()
-    calculate_record_count = IgnoredField()
+    resource_id = ResourceIdField(
+        help_text="The id of a resource, or one of its aliases. A new id, a UUID, makes a resource."
+        " Required, unless there is an `id` or a `resource`."
+    )
+    id = ResourceIdField(help_text=_ID)
+    resource = ObjectField(
+        help_text="An object that describes a new resource: `id` (a UUID; chosen if not given),"
+        " `name` (its title, cut at 300 letters) and `description`. Other members, such as"
+        " `package_id` and `format`, are ignored. Not together with `resource_id`."
+    )
+    private = BooleanField(
+        help_text="Whether only users with the permission may read the resource. If not given, a"
+        " new resource is public, and an existing one stays as it is."
+    )
+    fields = ObjectsField(  # type: ignore[assignment] # the metaclass takes it out of the class
+        help_text="Fields to add or to describe: objects with `id`, `type` and `info`. Without a"
+        f" `type`, it is inferred from the records. Types are {_TYPES}. If not given, a new table"
+        " has the fields that the first record names."
+    )
+    records = RecordsField(
+        help_text="Records to add, a list of objects: field → value. Missing members are null."
+    )
+    primary_key = NamesField(
+        help_text="Names of the fields whose values no two records may share, as a list or with"
+        " commas between them. An empty list removes the key. If not given, the key stays."
+    )
+    indexes = NamesField(
+        MAX_INDEXES,
+        help_text="Names of fields whose order is indexed, in the same form; equality is indexed"
+        " for every field. If not given, the indexes stay.",
+    )
+    aliases = NamesField(
+        MAX_ALIASES,
+        help_text="Other names of the resource, in the same form, in place of those that it has. If"
+        " not given, they stay.",
+    )
+    delete_fields = BooleanField(
+        help_text="Remove the fields that `fields` does not name, with their values; false if not"
+        " given. Has no effect without `fields`."
+    )
+    include_records = BooleanField(
+        help_text="Give the new records in the answer, as they are stored; false if not given."
+    )
+    force = BooleanField(help_text=_FORCE)
+    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
 class UpsertParameters(ResourceParameters):
@@ -226,27 +345,48 @@ class UpsertParameters(ResourceParameters):
 
     unread = frozenset({"records"})
 
-    records = RecordsField()
-    method = ChoiceField(("upsert", "insert", "update"))
-    dry_run = BooleanField()
-    include_records = BooleanField()
-    force = BooleanField()
-    calculate_record_count = IgnoredField()
+    records = RecordsField(
+        help_text="The records, a list of objects: field → value. Except to be inserted, they need"
+        " `_id` or the fields of the primary key."
+    )
+    method = ChoiceField(
+        ("upsert", "insert", "update"),
+        help_text="`insert` adds records, `update` changes existing ones, and `upsert` does either."
+        " `upsert` if not given.",
+    )
+    dry_run = BooleanField(
+        help_text="Check everything and answer as usual, but change nothing; false if not given."
+    )
+    include_records = BooleanField(
+        help_text="Give the written records in the answer, as they are stored; false if not given."
+    )
+    force = BooleanField(help_text=_FORCE)
+    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
 class DeleteParameters(ResourceParameters):
     """The parameters of ``datastore_delete``."""
 
-    filters = GivenFiltersField()
-    include_deleted_records = BooleanField()
-    force = BooleanField()
-    calculate_record_count = IgnoredField()
+    filters = GivenFiltersField(
+        help_text="Which records to delete; an empty object deletes all of them. If not given, the"
+        " table is deleted, with its fields and aliases. Null, an empty text and an empty list are"
+        " refused."
+    )
+    include_deleted_records = BooleanField(
+        help_text="Give the deleted records in the answer; false if not given."
+    )
+    force = BooleanField(help_text=_FORCE)
+    calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
 class RecordsDeleteParameters(DeleteParameters):
     """The parameters of ``datastore_records_delete``."""
 
-    filters = GivenFiltersField(required=True)
+    filters = GivenFiltersField(
+        required=True,
+        help_text="Which records to delete; an empty object deletes all of them. Required. Null, an"
+        " empty text and an empty list are refused.",
+    )
 
 
 # Texts --------------------------------------------------------------------------------------------

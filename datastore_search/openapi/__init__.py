@@ -2,9 +2,9 @@
 The API as an OpenAPI 3.1 document, for a portal that has drf-spectacular.
 
 ``describe_actions`` is a preprocessing hook of drf-spectacular; nothing else in the app imports
-this package, so the app works without drf-spectacular.  ``parameters``, ``meanings``,
-``conditions``, ``results`` and ``failures`` say in JSON Schema what the modules of ``api`` do,
-``examples`` are requests with their answers, ``operations`` makes operations of them.
+this package, so the app works without drf-spectacular.  ``parameters``, ``filters``, ``results``
+and ``errors`` describe in JSON Schema what the modules of ``api`` do, ``examples`` are requests
+with their answers, and ``operations`` makes operations of them.
 """
 
 from .endpoints import describe_actions

@@ -32,7 +32,6 @@ from .components import (
     word,
 )
 from .examples import Example, shown
-from .meanings import meaning_of
 
 _JSON = "application/json"
 _EMPTY: Schema = {**word(""), "description": "As if it were not given."}
@@ -157,11 +156,11 @@ def query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
         {
             "name": name,
             "in": "query",
-            "description": meaning_of(parameters, name),
+            "description": str(field.help_text),
             **({"required": True} if name in _required(parameters) else {}),
             **_in_query(forms.text, _example(example, name)),
         }
-        for name, _field, forms in _fields(parameters)
+        for name, field, forms in _fields(parameters)
     ]
 
 
@@ -179,10 +178,10 @@ def _in_query(schema: Schema, examples: Schema) -> Schema:
 def _object(parameters: type[ActionParameters], schema_of: Callable[[_Forms], Schema]) -> Schema:
     properties = {
         name: {
-            "description": meaning_of(parameters, name),
+            "description": str(field.help_text),
             **schema_of(forms),
         }
-        for name, _field, forms in _fields(parameters)
+        for name, field, forms in _fields(parameters)
     }
     required = _required(parameters)
     return {

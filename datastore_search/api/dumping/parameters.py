@@ -7,39 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from ...search import ID, Query, Relation, SortKey
-from ..parameter_types import (
-    BooleanField,
-    ChoiceField,
-    FiltersField,
-    FullTextField,
-    FullTextQueryField,
-    NamesField,
-    NaturalNumberField,
-    SortField,
-    TextField,
-)
-from ..parameters import ActionParameters
+from ..parameter_types import BooleanField, ChoiceField
+from ..parameters import QueryParameters
 from .formats import formats
 
 #: PostgreSQL counts no further: a higher limit is none.
 _LIMIT_MOST = 2**63 - 1
 
 
-class DumpParameters(ActionParameters):
+class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
-    format = ChoiceField(tuple(formats))
-    bom = BooleanField()
-    limit = NaturalNumberField()
-    offset = NaturalNumberField()
-    fields = NamesField()  # type: ignore[assignment] # the metaclass takes it out of the class
-    sort = SortField()
-    filters = FiltersField()
-    q = FullTextQueryField()
-    full_text = FullTextField()
-    plain = BooleanField()
-    language = TextField()
-    distinct = BooleanField()
+    format = ChoiceField(tuple(formats), help_text="The format of the file; `csv` if not given.")
+    bom = BooleanField(
+        help_text="Begin the file with a byte order mark, which some spreadsheets need to recognise"
+        " UTF-8; false if not given."
+    )
 
 
 def without_page(query: Query, given: Mapping[str, Any]) -> Query:
