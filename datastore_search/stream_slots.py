@@ -1,7 +1,7 @@
 """
-Slots of streams: how many answers a process sends block by block at once.
+Slots of streams: the answers that a process sends block by block at one time.
 
-Each of them holds a file or a snapshot for as long as its client reads, and under WSGI a thread.
+Each of them holds a file or a snapshot while its client reads, and under WSGI a thread.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class StreamSlot:
 
     def __init__(self) -> None:
         """
-        Take a slot.
+        Acquire a slot.
 
-        Raises: ``TooManyStreams`` when there is none.
+        Raises: ``TooManyStreams`` when none is free.
         """
         if not _slots.acquire():
             raise TooManyStreams
         self._release = finalize(self, _slots.release)
 
     def release(self) -> None:
-        """Give the slot back; a second time does nothing."""
+        """Give the slot back; a second call does nothing."""
         self._release()

@@ -14,7 +14,7 @@ from django.db import connection
 
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, LoadState, Resource
-from datastore_search.search import Page, Query, search, with_consistent_read
+from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.tokens import issue_token
 
 SURVEY = """\
@@ -67,7 +67,7 @@ def load_csv(
 
 def page_of(resource: Resource, query: Query) -> Page:
     """Read a page of a resource's records."""
-    return with_consistent_read(resource.pk, lambda read: search(read, query))
+    return with_consistent_read(resource.pk, lambda read: read_page(read, query))
 
 
 def make_slow(resource: Resource, seconds: float = 30) -> None:

@@ -390,7 +390,7 @@ def test_the_reference_has_every_method_and_no_others() -> None:
 def test_the_reference_has_every_field_of_the_metadata() -> None:
     rows = table_of(text_of(SEARCH), "Field", "Type").rows
 
-    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == table_metadata._NAMES
+    assert {row[0].strip("`"): row[1].strip("`") for row in rows} == table_metadata.FIELD_TYPES
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.renderers import BaseRenderer
 
-from ..spooling import MEMORY_BYTES, Spool
+from ..spooling import MAX_MEMORY_BYTES, Spool
 from .streams import stream_response
 
 #: Decimal digits before the point that every double has room for.
@@ -92,11 +92,11 @@ class SpooledEnvelope:
     def response(self, request: HttpRequest) -> HttpResponseBase:
         """Answer a request with it: at once, if that needs little memory."""
         kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
-        if self._spool.size <= MEMORY_BYTES:
+        if self._spool.size_bytes <= MAX_MEMORY_BYTES:
             with closing(self):
                 return HttpResponse(b"".join(self), content_type=kind)
         response = stream_response(request, self, kind)
-        response["Content-Length"] = str(len(self._begin) + self._spool.size + len(_END))
+        response["Content-Length"] = str(len(self._begin) + self._spool.size_bytes + len(_END))
         return response
 
     def close(self) -> None:

@@ -1,22 +1,23 @@
 """
 What ``filters`` and ``q`` mean.
 
-``grammar`` reads the parameter ``filters`` into conditions, ``clauses`` says a condition in SQL,
-``questions`` a full-text query.  Names of fields and values only ever travel as parameters.
+``grammar`` parses the parameter ``filters`` into conditions.  ``clauses`` compiles conditions to
+SQL, and ``full_text`` full-text queries.  Names of fields and values are parameters of the SQL.
 """
 
 from .clauses import (
     Clause,
-    Types,
+    TypedFields,
     compile_conditions,
     compile_field_key,
     compile_value_key,
-    join_by_and,
+    join_clauses,
 )
 from .full_text import MAX_WORDS, FullTextQuery, has_too_many_words, parse_full_text_query
-from .grammar import And, Comparison, Condition, In, Or, parse_filters
+from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or, parse_filters
 
 __all__ = [
+    "MAX_SHOWN_LENGTH",
     "MAX_WORDS",
     "And",
     "Clause",
@@ -25,12 +26,12 @@ __all__ = [
     "FullTextQuery",
     "In",
     "Or",
-    "Types",
+    "TypedFields",
     "compile_conditions",
     "compile_field_key",
     "compile_value_key",
     "has_too_many_words",
-    "join_by_and",
+    "join_clauses",
     "parse_filters",
     "parse_full_text_query",
 ]

@@ -1,9 +1,8 @@
 """
-What a condition means in SQL, over a record table's ``_id`` and ``data``.
+Conditions in SQL, over a record table's ``_id`` and ``data``.
 
-Equality is containment of a JSON document that holds field and value, which is what the index
-answers and the planner estimates (``docs/decisions/0004``).  Everything else compares the key of
-the field's type.
+Equality is containment of a JSON document that holds field and value: the index answers it, and the
+planner estimates it (``docs/decisions/0004``).  Other comparisons use the key of the field's type.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from psycopg import sql
 
@@ -28,28 +27,25 @@ from ..exceptions import (
 from ..field_types import Cast, FieldType, Json, Operators, as_json, field_types, readings
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
-from .grammar import And, Comparison, Condition, In, Or
-
-#: Letters of a value that a message repeats.
-_LETTERS_SHOWN = 100
+from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or
 
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
-_VALUES_BY_INDEX = 10
+_MAX_INDEXED_VALUES = 10
 
 _ID_TYPE = replace(field_types["int8"], name="int")
-_ID_BOUND = 2**63 - 1
+_MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Types:
+class TypedFields:
     """
-    What a condition has to know: the fields and their types, and how PostgreSQL reads a text.
+    The fields that conditions may name.
 
-    ``names`` maps the names of the fields to the names of their types; those that are ``sparse``
-    some records lack, which is as good as null.
+    ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
+    PostgreSQL.  Some records have no ``sparse`` fields; that is null.
     """
 
-    names: Mapping[str, str]
+    types: Mapping[str, str]
     cast: Cast
     sparse: frozenset[str] = frozenset()
 
@@ -62,105 +58,111 @@ class Clause:
     parameters: list[Any] = field(default_factory=list)
 
 
-_NOTHING = Clause(sql.SQL("false"))
-_ANYTHING = Clause(sql.SQL("true"))
+_FALSE = Clause(sql.SQL("false"))
+_TRUE = Clause(sql.SQL("true"))
 
 
-def join_by_and(clauses: Iterable[Clause]) -> Clause:
-    """Join clauses by AND; none at all are always met."""
-    return _joined(list(clauses), " AND ", _ANYTHING)
+def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR"]) -> Clause:
+    """Join clauses by AND, which is true of none, or by OR, which is false of none."""
+    if len(clauses) == 1:
+        return clauses[0]
+    if not clauses:
+        return _TRUE if operator == "AND" else _FALSE
+    return Clause(
+        sql.SQL("({})").format(sql.SQL(f" {operator} ").join(clause.text for clause in clauses)),
+        [parameter for clause in clauses for parameter in clause.parameters],
+    )
 
 
-def compile_conditions(conditions: Iterable[Condition], types: Types) -> Clause:
+def compile_conditions(conditions: Iterable[Condition], fields: TypedFields) -> Clause:
     """
-    Say that all conditions hold.
+    Compile conditions, which must all hold.
 
     Raises: ``InvalidParameters``, everything that does not fit the fields and their types.
     """
-    faults: list[InvalidParameter] = []
-    clause = _said(And(tuple(conditions)), types, faults)
-    if faults:
-        raise InvalidParameters(faults)
-    return clause
+    errors: list[InvalidParameter] = []
+    clauses = [_compile(condition, fields, errors) for condition in conditions]
+    if errors:
+        raise InvalidParameters(errors)
+    return join_clauses(clauses, "AND")
 
 
-def _said(condition: Condition, types: Types, faults: list[InvalidParameter]) -> Clause:
+def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidParameter]) -> Clause:
     if isinstance(condition, And | Or):
-        clauses = [_said(member, types, faults) for member in condition.conditions]
-        if isinstance(condition, And):
-            return join_by_and(clauses)
-        return _joined(clauses, " OR ", _NOTHING)
+        clauses = [_compile(member, fields, errors) for member in condition.conditions]
+        return join_clauses(clauses, "AND" if isinstance(condition, And) else "OR")
     try:
-        return _of_field(condition, types)
-    except InvalidParameter as fault:
-        faults.append(fault)
-        return _NOTHING
+        return _compile_field_condition(condition, fields)
+    except InvalidParameter as error:
+        errors.append(error)
+        return _FALSE
 
 
-def _of_field(condition: In | Comparison, types: Types) -> Clause:
-    if condition.field == "_id":
-        return _of_id(condition, types.cast)
-    if condition.field not in types.names:
-        raise UnknownField(field=condition.field[:_LETTERS_SHOWN])
-    kind = field_types[types.names[condition.field]]
+def _compile_field_condition(condition: In | Comparison, fields: TypedFields) -> Clause:
+    name = condition.field
+    if name == "_id":
+        return _compile_id_condition(condition, fields.cast)
+    if name not in fields.types:
+        raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
+    kind = field_types[fields.types[name]]
     if isinstance(condition, In):
-        texts = _read(condition.field, kind, kind.equals, condition.values, types.cast)
-        return _field_in(condition.field, kind, texts, types)
-    return _compared(condition, kind, types)
+        texts = _read_values(name, kind, kind.equals, condition.values, fields.cast)
+        return _compile_in(name, kind, texts, fields)
+    return _compile_comparison(condition, kind, fields)
 
 
-def _read(
+def _read_values(
     name: str,
     kind: FieldType,
     read: Callable[[Json], str | None],
     values: Sequence[Json],
     cast: Cast,
 ) -> list[str | None]:
+    """
+    Read values as a type, in its canonical texts; None for a value that no record can have.
+
+    Raises: ``InvalidFilterValue``.
+    """
     try:
         return readings(kind, read, values, cast)
     except NotOfType as error:
-        raise InvalidFilterValue(field=name, type=kind.name, value=_shown(error.value)) from None
+        shown = _shorten_value(error.value)
+        raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
 
 
-def _shown(value: Json) -> str:
-    """Write a value for a message, shortened, even when it cannot be stored."""
+def _shorten_value(value: Json) -> str:
+    """Shorten a value for a message, even one that cannot be stored."""
     try:
         text = as_json(value)
     except NotStorable:
         text = repr(value)
-    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"
-
-
-def _joined(clauses: list[Clause], word: str, empty: Clause) -> Clause:
-    if len(clauses) <= 1:
-        return clauses[0] if clauses else empty
-    return Clause(
-        sql.SQL("({})").format(sql.SQL(word).join(clause.text for clause in clauses)),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
+    return text if len(text) <= MAX_SHOWN_LENGTH else text[:MAX_SHOWN_LENGTH] + "…"
 
 
 # Equality -----------------------------------------------------------------------------------------
 
 
-def _field_in(name: str, kind: FieldType, texts: Sequence[str | None], types: Types) -> Clause:
-    """Say that a field equals one of some canonical texts; None equals nothing."""
+def _compile_in(
+    name: str, kind: FieldType, texts: Sequence[str | None], fields: TypedFields
+) -> Clause:
+    """Compare a field with canonical texts; None equals nothing."""
     given = [text for text in texts if text is not None]
-    if len(given) > _VALUES_BY_INDEX:
+    if len(given) > _MAX_INDEXED_VALUES:
         clauses = [Clause(sql.SQL("data -> %s = ANY(%s::jsonb[])"), [name, given])]
     else:
-        clauses = [_equal(name, kind, text) for text in given]
-    if "null" in given and name in types.sparse:
+        clauses = [_compile_equality(name, kind, text) for text in given]
+    if "null" in given and name in fields.sparse:
         clauses.append(Clause(sql.SQL("NOT data ? %s"), [name]))
-    return _joined(clauses, " OR ", _NOTHING)
+    return join_clauses(clauses, "OR")
 
 
-def _equal(name: str, kind: FieldType, text: str) -> Clause:
+def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
     contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{as_json(name)}:{text}}}"])
     if not (kind.is_nested and text[:1] in "[{"):
         return contained
     # A list or an object also contains smaller ones.
-    return join_by_and([contained, Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])])
+    equal = Clause(sql.SQL("data -> %s = %s::jsonb"), [name, text])
+    return join_clauses([contained, equal], "AND")
 
 
 # Comparison ---------------------------------------------------------------------------------------
@@ -173,18 +175,18 @@ _TEXTS = {
 }
 
 
-def _compared(condition: Comparison, kind: FieldType, types: Types) -> Clause:
+def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFields) -> Clause:
     name, operator, value = condition.field, condition.operator, condition.value
     if operator == "isnull":
-        empty = _field_in(name, kind, ["null"], types)
-        return empty if value else _not(empty)
+        null = _compile_in(name, kind, ["null"], fields)
+        return null if value else _negate(null)
     if operator == "ne":
-        texts = _read(name, kind, kind.equals, [value], types.cast)
-        return _not(_field_in(name, kind, texts, types))
+        texts = _read_values(name, kind, kind.equals, [value], fields.cast)
+        return _negate(_compile_in(name, kind, texts, fields))
     if operator in _ORDERS and Operators.ORDER in kind.operators:
-        return _ordered(name, kind, operator, value, types.cast)
+        return _compile_order(name, kind, operator, value, fields.cast)
     if operator == "contains" and Operators.CONTAINS in kind.operators:
-        return _containing(name, kind, value)
+        return _compile_contains(name, kind, value)
     if operator in _TEXTS and Operators.TEXT in kind.operators:
         if not isinstance(value, str):
             raise InvalidFilterOperand(field=name, operator=operator)
@@ -192,14 +194,14 @@ def _compared(condition: Comparison, kind: FieldType, types: Types) -> Clause:
     raise UnsupportedOperator(field=name, type=kind.name, operator=operator)
 
 
-def _not(clause: Clause) -> Clause:
+def _negate(clause: Clause) -> Clause:
     return Clause(sql.SQL("NOT {}").format(clause.text), clause.parameters)
 
 
-def _ordered(name: str, kind: FieldType, operator: str, value: Json, cast: Cast) -> Clause:
-    (text,) = _read(name, kind, kind.bounds, [value], cast)
+def _compile_order(name: str, kind: FieldType, operator: str, value: Json, cast: Cast) -> Clause:
+    (text,) = _read_values(name, kind, kind.bounds, [value], cast)
     if text == "null":
-        return _NOTHING
+        return _FALSE
     return Clause(
         sql.SQL("{field} {operator} {bound}").format(
             field=compile_field_key(kind),
@@ -211,21 +213,21 @@ def _ordered(name: str, kind: FieldType, operator: str, value: Json, cast: Cast)
 
 
 def compile_field_key(kind: FieldType) -> sql.Composed:
-    """Say by what a field is sorted and compared; its name is the one parameter."""
+    """Compile the key by which a field is sorted and compared; its name is the one parameter."""
     return sql.SQL(kind.key).format(v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)"))
 
 
 def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
-    """Say by what a jsonb value is sorted and compared."""
+    """Compile the key by which a jsonb value is sorted and compared."""
     return sql.SQL(kind.key).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
 
 
-def _containing(name: str, kind: FieldType, value: Json) -> Clause:
-    """Say that a list has an element, or a JSON value a part."""
+def _compile_contains(name: str, kind: FieldType, value: Json) -> Clause:
+    """Look for an element of a list, or for a part of a JSON value."""
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")
-    (text,) = _read(name, kind, kind.equals, [operand], _refuse_all)
+    (text,) = _read_values(name, kind, kind.equals, [operand], _refuse_all)
     return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{as_json(name)}:{text}}}"])
 
 
@@ -236,33 +238,33 @@ def _refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
 # The key ------------------------------------------------------------------------------------------
 
 
-def _of_id(condition: In | Comparison, cast: Cast) -> Clause:
-    read = partial(_read, "_id", _ID_TYPE)
+def _compile_id_condition(condition: In | Comparison, cast: Cast) -> Clause:
+    read = partial(_read_values, "_id", _ID_TYPE)
     if isinstance(condition, In):
-        return _id_in(read(_ID_TYPE.equals, condition.values, cast))
+        return _compile_id_in(read(_ID_TYPE.equals, condition.values, cast))
     operator, value = condition.operator, condition.value
     if operator == "isnull":
-        return _NOTHING if value else _ANYTHING
+        return _FALSE if value else _TRUE
     if operator == "ne":
-        return _not(_id_in(read(_ID_TYPE.equals, [value], cast)))
+        return _negate(_compile_id_in(read(_ID_TYPE.equals, [value], cast)))
     if operator not in _ORDERS:
         raise UnsupportedOperator(field="_id", type="int", operator=operator)
     (text,) = read(_ID_TYPE.bounds, [value], cast)
-    return _NOTHING if text in (None, "null") else _id_beyond(operator, Decimal(text))
+    return _FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
 
 
-def _id_in(texts: Sequence[str | None]) -> Clause:
+def _compile_id_in(texts: Sequence[str | None]) -> Clause:
     numbers = [int(text) for text in texts if text not in (None, "null")]
-    return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else _NOTHING
+    return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else _FALSE
 
 
-def _id_beyond(operator: str, bound: Decimal) -> Clause:
-    """Compare with the whole number that lies next, so that the key's index answers."""
-    if abs(bound) > _ID_BOUND:
-        beyond = (bound > 0) is (operator in ("lt", "lte"))
-        return _ANYTHING if beyond else _NOTHING
+def _compile_id_order(operator: str, bound: Decimal) -> Clause:
+    """Compare with the nearest whole number, so that the key's index answers."""
+    if abs(bound) > _MAX_ID:
+        holds_for_all = (bound > 0) is (operator in ("lt", "lte"))
+        return _TRUE if holds_for_all else _FALSE
     whole = math.ceil(bound) if operator in ("lt", "gte") else math.floor(bound)
     return Clause(
         sql.SQL("_id {} %s::bigint").format(sql.SQL(_ORDERS[operator])),
-        [max(-_ID_BOUND, min(_ID_BOUND, whole))],
+        [max(-_MAX_ID, min(_MAX_ID, whole))],
     )

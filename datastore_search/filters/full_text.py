@@ -1,5 +1,5 @@
 """
-What a full-text query means in SQL, over a record table's ``data`` and ``search``.
+Full-text queries in SQL, over a record table's ``data`` and ``search``.
 
 Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 ``docs/decisions/0003``.
@@ -8,7 +8,7 @@ Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from psycopg import sql
@@ -21,11 +21,12 @@ from ..exceptions import (
     UnknownFullTextField,
 )
 from .clauses import Clause
+from .grammar import MAX_SHOWN_LENGTH
 
-#: Words of a full-text query at most, over all fields: each is a look-up, and ranks every match.
+#: Words of all full-text queries together: each is looked up, and ranks every match.
 MAX_WORDS = 100
 
-#: Fields that a full-text query names at most: for each, the words of every match are made anew.
+#: Fields with a full-text query: for each, the words of every match are computed anew.
 MAX_FULL_TEXT_FIELDS = 5
 
 
@@ -34,106 +35,101 @@ class FullTextQuery:
     """
     A full-text query over all fields, or over one.
 
-    ``plain`` questions are words; others are written in PostgreSQL's query language.
+    ``match`` is true of the records that match, and ``rank`` is how well they do.  ``rank_name`` is
+    the name of the member that holds the rank.
     """
 
-    text: str
-    language: str
-    plain: bool
-    field: str | None = None
-
-    @property
-    def rank_name(self) -> str:
-        """Name the member that says how well a record matches."""
-        return "rank" if self.field is None else f"rank {self.field}"
-
-    def matches(self) -> Clause:
-        """Say that a record matches; the index finds it by the words of the whole record."""
-        asked = self._asked()
-        if self.field is None:
-            return Clause(sql.SQL("search @@ {}").format(asked.text), asked.parameters)
-        vector = self._vector()
-        return Clause(
-            sql.SQL("(search @@ {asked} AND {vector} @@ {asked})").format(
-                asked=asked.text, vector=vector.text
-            ),
-            [*asked.parameters, *vector.parameters, *asked.parameters],
-        )
-
-    def rank(self) -> Clause:
-        """Say how well a record matches."""
-        asked, vector = self._asked(), self._vector()
-        return Clause(
-            sql.SQL("ts_rank({}, {})").format(vector.text, asked.text),
-            [*vector.parameters, *asked.parameters],
-        )
-
-    def _asked(self) -> Clause:
-        if self.plain:
-            return Clause(
-                sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [self.text, self.language]
-            )
-        text = unicodedata.normalize("NFC", self.text)
-        asked = Clause(sql.SQL("to_tsquery(%s::regconfig, %s)"), [self.language, text])
-        if "<" not in text:
-            return asked
-        # A phrase, ``old <-> bridge``: only words as written know their places in the record.
-        return Clause(
-            sql.SQL("({} || to_tsquery('pg_catalog.simple', %s))").format(asked.text),
-            [*asked.parameters, text],
-        )
-
-    def _vector(self) -> Clause:
-        if self.field is None:
-            return Clause(sql.SQL("search"))
-        return Clause(
-            sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)"),
-            [self.field, self.language],
-        )
+    rank_name: str
+    match: Clause
+    rank: Clause
 
 
 def parse_full_text_query(
-    q: str, by_field: Mapping[str, str], *, language: str, plain: bool, names: Iterable[str]
+    q: str, q_fields: Mapping[str, str], *, language: str, plain: bool, names: Container[str]
 ) -> tuple[FullTextQuery, ...]:
     """
-    Make the questions of a search; all of them must be met.
+    Compile a full-text query over all fields, and those over single fields; all must match.
+
+    Texts are words if ``plain``, or else in PostgreSQL's query language.  An empty ``q`` is none.
 
     Raises: ``InvalidParameters`` for fields that are not among ``names``, and for too many fields
     or words.
     """
-    if len(by_field) > MAX_FULL_TEXT_FIELDS:
+    if len(q_fields) > MAX_FULL_TEXT_FIELDS:
         raise InvalidParameters([TooManyFullTextFields(most=MAX_FULL_TEXT_FIELDS)])
-    known = {"_id", *names}
-    faults: list[InvalidParameter] = [
-        UnknownFullTextField(field=name[:100]) for name in by_field if name not in known
+    errors: list[InvalidParameter] = [
+        UnknownFullTextField(field=name[:MAX_SHOWN_LENGTH])
+        for name in q_fields
+        if name != "_id" and name not in names
     ]
-    if has_too_many_words([q, *by_field.values()], plain=plain):
-        faults.append(TooManyWords(most=MAX_WORDS))
-    if faults:
-        raise InvalidParameters(faults)
-    questions = [FullTextQuery(q, language, plain)] if q else []
-    questions += [FullTextQuery(text, language, plain, name) for name, text in by_field.items()]
-    return tuple(questions)
+    if has_too_many_words([q, *q_fields.values()], plain=plain):
+        errors.append(TooManyWords(most=MAX_WORDS))
+    if errors:
+        raise InvalidParameters(errors)
+    queries = [_compile(_compile_tsquery(q, language, plain=plain))] if q else []
+    queries += [
+        _compile_over_field(name, language, _compile_tsquery(text, language, plain=plain))
+        for name, text in q_fields.items()
+    ]
+    return tuple(queries)
+
+
+def _compile(tsquery: Clause) -> FullTextQuery:
+    return FullTextQuery(
+        "rank",
+        Clause(sql.SQL("search @@ {}").format(tsquery.text), tsquery.parameters),
+        Clause(sql.SQL("ts_rank(search, {})").format(tsquery.text), tsquery.parameters),
+    )
+
+
+def _compile_over_field(name: str, language: str, tsquery: Clause) -> FullTextQuery:
+    """Match one field; the index finds the records that have the words in any field."""
+    vector = sql.SQL("datastore_search_vector(jsonb_build_object('', data -> %s), %s::regconfig)")
+    match = sql.SQL("(search @@ {tsquery} AND {vector} @@ {tsquery})")
+    return FullTextQuery(
+        f"rank {name}",
+        Clause(
+            match.format(tsquery=tsquery.text, vector=vector),
+            [*tsquery.parameters, name, language, *tsquery.parameters],
+        ),
+        Clause(
+            sql.SQL("ts_rank({}, {})").format(vector, tsquery.text),
+            [name, language, *tsquery.parameters],
+        ),
+    )
+
+
+def _compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
+    if plain:
+        return Clause(sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [q, language])
+    q = unicodedata.normalize("NFC", q)
+    tsquery = sql.SQL("to_tsquery(%s::regconfig, %s)")
+    if "<" not in q:
+        return Clause(tsquery, [language, q])
+    # A phrase, ``old <-> bridge``: only words as written have positions in the search vector.
+    return Clause(
+        sql.SQL("({} || to_tsquery('pg_catalog.simple', %s))").format(tsquery), [language, q, q]
+    )
 
 
 def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
     """
     Tell whether full-text queries have too many words together.
 
-    Of a ``plain`` one each word counts once, as PostgreSQL asks it once.
+    A word of a ``plain`` query counts once, as PostgreSQL looks it up once.
     """
     texts = list(texts)
-    if sum(map(len, texts)) < 2 * MAX_WORDS:  # a word has a letter and is parted from the next
+    if sum(map(len, texts)) < 2 * MAX_WORDS:  # a word has a letter, and a space after it
         return False
-    words = map(_words, texts)
+    words = map(_split_words, texts)
     return sum(len(set(each) if plain else each) for each in words) > MAX_WORDS
 
 
-def _words(text: str) -> list[str]:
-    """Cut a text as PostgreSQL does: marks belong to the letters that they stand on."""
+def _split_words(text: str) -> list[str]:
+    """Split a text as PostgreSQL does: marks belong to the letters before them."""
     composed = unicodedata.normalize("NFC", text).casefold()
-    return "".join(letter if _is_of_word(letter) else " " for letter in composed).split()
+    return "".join(letter if _is_part_of_word(letter) else " " for letter in composed).split()
 
 
-def _is_of_word(letter: str) -> bool:
+def _is_part_of_word(letter: str) -> bool:
     return letter.isalnum() or unicodedata.category(letter).startswith("M")

@@ -25,14 +25,16 @@ from ..exceptions import (
 )
 from ..field_types import Json
 
-#: Operations in one ``filters`` at most, and groups within each other.
+#: Operations in one ``filters``.
 MAX_OPERATIONS = 100
+
+#: Groups within each other.
 MAX_DEPTH = 9
 
-#: Values in all lists of one ``filters`` at most.
+#: Values in all lists of one ``filters``.
 MAX_VALUES = 10_000
 
-#: No index answers these: each is looked for in the text of every record.
+#: No index answers these: the text of every record is searched.
 TEXT_OPERATORS = ("contains", "icontains", "startswith")
 MAX_TEXT_CONDITIONS = 10
 
@@ -40,10 +42,13 @@ OPERATORS = (
     "eq", "in", "lt", "lte", "gt", "gte", "ne", "contains", "icontains", "startswith", "isnull",
 )  # fmt: skip
 
+#: Letters that a message repeats of a name or a value.
+MAX_SHOWN_LENGTH = 100
+
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A field equals one of some values; none of none."""
+    """A field equals one of some values; no values are never equal."""
 
     field: str
     values: tuple[Json, ...]
@@ -79,142 +84,145 @@ _GROUPS: Mapping[str, type[And | Or]] = {"$and": And, "$or": Or}
 
 def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
     """
-    Read the parameter ``filters`` into conditions that must all hold.
+    Parse the parameter ``filters`` into conditions that must all hold.
 
     Raises: ``InvalidParameters``, everything that is wrong with it.
     """
+    if not filters:
+        return ()
     parser = _Parser()
-    found: tuple[Condition, ...] = ()
     if isinstance(filters, Mapping):
-        found = parser.root(filters)
-    elif filters:
-        found = (Or(parser.alternatives(filters, depth=1)),)
-    parser.finish()
-    return found
+        conditions = parser.parse_root(filters)
+    else:
+        conditions = (Or(parser.parse_members(filters, depth=1)),)
+    parser.raise_errors()
+    return conditions
 
 
 class _Parser:
-    """Counts the operations and collects what is wrong."""
+    """Counts the operations and collects the errors."""
 
     def __init__(self) -> None:
         self._operations = 0
         self._text_conditions = 0
         self._values = 0
-        self._faults: list[InvalidParameter] = []
+        self._errors: list[InvalidParameter] = []
 
-    def finish(self) -> None:
+    def raise_errors(self) -> None:
         if self._operations > MAX_OPERATIONS:
-            self._faults.append(FiltersTooMany(most=MAX_OPERATIONS))
+            self._errors.append(FiltersTooMany(most=MAX_OPERATIONS))
         if self._text_conditions > MAX_TEXT_CONDITIONS:
-            self._faults.append(
+            self._errors.append(
                 TooManyTextConditions(most=MAX_TEXT_CONDITIONS, operators=", ".join(TEXT_OPERATORS))
             )
-        if self._faults:
-            raise InvalidParameters(self._faults)
+        if self._errors:
+            raise InvalidParameters(self._errors)
 
-    def root(self, filters: Mapping[str, object]) -> tuple[Condition, ...]:
-        """Read the outermost object; what it joins by AND counts once, and only if it is more."""
-        found = self.members(filters, depth=0)
-        self._operations += (len(found) > 1) - ("$and" in filters)
-        return found
+    def parse_root(self, filters: Mapping[str, object]) -> tuple[Condition, ...]:
+        """Parse the outermost object; the AND of its members is one operation, if there are two."""
+        conditions = self._parse_object(filters, depth=0)
+        self._operations += (len(conditions) > 1) - ("$and" in filters)
+        return conditions
 
-    def members(self, filters: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
-        """Read an object: field → condition, or a group → list of objects."""
-        self._check_size(len(filters))
-        found = []
-        for name, condition in filters.items():
-            if name.startswith("$") and not name.startswith("$$"):
-                found.extend(self._group(name, condition, depth + 1))
-            else:
-                field = name[1:] if name.startswith("$$") else name
-                found.extend(self._field(field, condition))
-        return tuple(found)
-
-    def alternatives(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
-        """Read a list of objects, the members of a group."""
+    def parse_members(self, members: Sequence[object], depth: int) -> tuple[Condition, ...]:
+        """Parse a list of objects, the members of a group."""
         self._check_size(len(members))
         if depth > MAX_DEPTH:
             raise InvalidParameters([FiltersTooDeep(most=MAX_DEPTH)])
         self._operations += 1
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for member in members:
             if not isinstance(member, Mapping):
-                self._faults.append(FiltersNotAnObject())
-            elif member:  # CKAN passes over an empty one
-                conditions = self.members(member, depth)
-                self._operations += len(conditions) > 1
-                found.append(And(conditions) if len(conditions) != 1 else conditions[0])
+                self._errors.append(FiltersNotAnObject())
+            elif member:  # CKAN ignores an empty one
+                parsed = self._parse_object(member, depth)
+                self._operations += len(parsed) > 1
+                conditions.append(And(parsed) if len(parsed) != 1 else parsed[0])
         if all(member == {} for member in members):
-            self._faults.append(EmptyCondition())
-        return tuple(found)
+            self._errors.append(EmptyCondition())
+        return tuple(conditions)
+
+    def _parse_object(self, members: Mapping[str, object], depth: int) -> tuple[Condition, ...]:
+        """Parse an object: field → condition, or a group → list of objects."""
+        self._check_size(len(members))
+        conditions: list[Condition] = []
+        for name, condition in members.items():
+            if name.startswith("$") and not name.startswith("$$"):
+                conditions += self._parse_group(name, condition, depth + 1)
+            else:
+                field = name[1:] if name.startswith("$$") else name
+                conditions += self._parse_field(field, condition)
+        return tuple(conditions)
 
     def _check_size(self, members: int) -> None:
         if members >= MAX_OPERATIONS:
             raise InvalidParameters([FiltersTooMany(most=MAX_OPERATIONS)])
 
     def _count_values(self, operand: object) -> None:
-        """Count the values of a list, before any of them is looked at."""
+        """Count the values of a list, before any of them is read."""
         if isinstance(operand, list):
             self._values += len(operand)
         if self._values > MAX_VALUES:
             raise InvalidParameters([TooManyFilterValues(most=MAX_VALUES)])
 
-    def _group(self, name: str, members: object, depth: int) -> list[Condition]:
+    def _parse_group(self, name: str, members: object, depth: int) -> list[Condition]:
         if name not in _GROUPS:
-            self._faults.append(UnknownGroup(group=name[:100]))
+            self._errors.append(UnknownGroup(group=name[:MAX_SHOWN_LENGTH]))
         elif not isinstance(members, list):
-            self._faults.append(FiltersNotAnObject())
+            self._errors.append(FiltersNotAnObject())
         elif not members:
-            self._faults.append(EmptyCondition())
+            self._errors.append(EmptyCondition())
         else:
-            return [_GROUPS[name](self.alternatives(members, depth))]
+            return [_GROUPS[name](self.parse_members(members, depth))]
         return []
 
-    def _field(self, field: str, condition: object) -> list[Condition]:
+    def _parse_field(self, field: str, condition: object) -> list[Condition]:
         if isinstance(condition, Mapping):
-            return self._operated(field, condition)
+            return self._parse_operators(field, condition)
         self._count_values(condition)
         if not isinstance(condition, list):
             self._operations += 1
             return [In(field, (condition,))]  # type: ignore[arg-type] # JSON has nothing else
-        plain = [value for value in condition if not isinstance(value, Mapping)]
-        found: list[Condition] = []
+        values = [value for value in condition if not isinstance(value, Mapping)]
+        conditions: list[Condition] = []
         for each in condition:
             if isinstance(each, Mapping):
-                operated = self._operated(field, each)
-                found.append(And(tuple(operated)) if len(operated) != 1 else operated[0])
-        if plain or not found:
+                parsed = self._parse_operators(field, each)
+                conditions.append(And(tuple(parsed)) if len(parsed) != 1 else parsed[0])
+        if values or not conditions:
             self._operations += 1
-            found.append(In(field, tuple(plain)))
-        self._operations += len(found) > 1
-        return found if len(found) == 1 else [Or(tuple(found))]
+            conditions.append(In(field, tuple(values)))
+        self._operations += len(conditions) > 1
+        return conditions if len(conditions) == 1 else [Or(tuple(conditions))]
 
-    def _operated(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
-        """Read an object of operators, which must all hold."""
+    def _parse_operators(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
+        """Parse an object: operator → operand; all of them must hold."""
         if not operands:
-            self._faults.append(EmptyCondition())
+            self._errors.append(EmptyCondition())
         self._check_size(len(operands))
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for operator, operand in operands.items():
             self._operations += 1
             self._text_conditions += operator in TEXT_OPERATORS
             self._count_values(operand)
             if operator not in OPERATORS:
-                self._faults.append(
+                self._errors.append(
                     UnknownOperator(
-                        field=field, operator=operator[:100], operators=", ".join(OPERATORS)
+                        field=field,
+                        operator=operator[:MAX_SHOWN_LENGTH],
+                        operators=", ".join(OPERATORS),
                     )
                 )
             elif (operator == "in" and not isinstance(operand, list)) or (
                 operator == "isnull" and not isinstance(operand, bool)
             ):
-                self._faults.append(InvalidFilterOperand(field=field, operator=operator))
+                self._errors.append(InvalidFilterOperand(field=field, operator=operator))
             else:
-                found.append(_comparison(field, operator, operand))
-        return found
+                conditions.append(_build_condition(field, operator, operand))
+        return conditions
 
 
-def _comparison(field: str, operator: str, operand: object) -> Condition:
+def _build_condition(field: str, operator: str, operand: object) -> Condition:
     value: Json = operand  # type: ignore[assignment] # JSON has nothing else
     if operator == "in" and isinstance(operand, list):
         return In(field, tuple(operand))

@@ -23,7 +23,7 @@ from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
 from .. import storage
 from ..exceptions import InvalidParameters, TooManyWords, UnknownField
-from ..filters import MAX_WORDS, In, Types, compile_conditions, has_too_many_words
+from ..filters import MAX_WORDS, In, TypedFields, compile_conditions, has_too_many_words
 from ..models import Field, Load, Resource
 from .links import Parameters
 
@@ -268,6 +268,6 @@ def validate_type(name: str, types: Mapping[str, str], value: str) -> None:
     """
     cast = partial(storage.cast_texts, connections[router.db_for_read(Load)])
     try:
-        compile_conditions([In(name, (value,))], Types(types, cast))
+        compile_conditions([In(name, (value,))], TypedFields(types, cast))
     except InvalidParameters as error:
         raise ValidationError(str(error)) from error

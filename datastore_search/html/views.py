@@ -29,7 +29,7 @@ from ..middleware import find_path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
-from ..search import ConsistentRead, Query, search, with_consistent_read
+from ..search import ConsistentRead, Query, read_page, with_consistent_read
 from ..validators import Unchanged, Validators, keep
 from .api_example import build_curl_command
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
@@ -216,7 +216,7 @@ class ResourceView(PageView):
             q=filters.q,
             filters=filters.conditions,
         )
-        with closing(search(read, query)) as page:
+        with closing(read_page(read, query)) as page:
             total = page.total or 0
             if query.offset and query.offset >= total:
                 raise UnknownPage(page=number)

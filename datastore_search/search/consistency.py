@@ -1,26 +1,28 @@
 """
-Looks at a resource: statements that all see it at one moment.
+Consistent reads: all statements see one version of a resource.
 
-A resource's description is kept in the process, under its version, and each statement says which
-version it has seen.  So an answer usually takes one statement, without a transaction, and nothing
-is described twice; only when somebody changes the resource between two statements is it looked at
-again (``docs/decisions/0014``).
+A resource's description is cached in the process with its version, and each statement returns the
+version that it has seen.  So an answer usually takes one statement, without a transaction, and
+nothing is described twice.  When the resource has changed, the read is retried
+(``docs/decisions/0014``).
 """
 
 from __future__ import annotations
 
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from django.db import connections, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import DatabaseError
-from psycopg import errors, sql
+from psycopg import ClientCursor, Copy, errors, sql
 
 from .. import storage
 from ..clients import Client
@@ -35,83 +37,61 @@ from ..exceptions import (
 )
 from ..filters import Clause
 from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
-from .descriptions import Description, Descriptions, Key
-from .relations import Relation, build_relation
+from .query import Relation, build_relation
 
-#: How often a resource is read again that is changed between two looks; the last look is a
-#: snapshot, which only the replacement of the whole table disturbs.
-_LOOKS = 5
+#: Attempts to read a resource that changes meanwhile.  The last one reads a snapshot, which only
+#: the replacement of the whole table disturbs.
+_MAX_ATTEMPTS = 5
 
-#: Descriptions that are kept in the process, of 18 kB for 14 fields.
+#: Cached descriptions, of 18 kB each for 14 fields.
 _MAX_DESCRIPTIONS = 2_000
-
-_descriptions = Descriptions(_MAX_DESCRIPTIONS)
-
-_RESOURCES = sql.Identifier(Resource._meta.db_table)  # noqa: SLF001 - Django's public name for it
-_ID_BY_ALIAS = sql.SQL("(SELECT resource_id FROM {aliases} WHERE name = %s)").format(
-    aliases=sql.Identifier(Alias._meta.db_table)  # noqa: SLF001 - Django's public name for it
-)
-
 
 Answer = TypeVar("Answer")
 
 
 class StaleVersion(Exception):
-    """The resource was changed, or its records replaced, between two looks; look again."""
+    """The resource or its records have changed since it was described; it must be read again."""
 
 
 class MissingTable(StaleVersion):
-    """The table of the records was not there: the resource was changed, or has lost it."""
+    """The record table is not there: the resource has changed, or its table is lost."""
+
+
+# A read -------------------------------------------------------------------------------------------
 
 
 class ConsistentRead:
     """
-    One look at a resource, by statements that see it as it is described.
+    Statements that all see one version of a resource.
 
-    Without a ``version`` the session itself must show one moment.
+    Without a ``version`` the session itself must show one snapshot.
     """
 
     def __init__(
         self,
         session: storage.Session,
-        resource: Resource | None,
+        relation: Relation,
+        resource: Resource | None = None,
         version: Clause | None = None,
-        relation: Relation | None = None,
     ) -> None:
         """
-        Begin to look; what the look finds counts only if ``verify`` has agreed.
+        Read a relation; ``version`` reads the present version of the resource that it belongs to.
 
-        ``relation`` is that of the resource, if somebody has made it already.
+        What is read counts only after ``verify``.
         """
-        self._session = session
+        self.session = session
+        self.connection = session.connection
+        self.relation = relation
         self._resource = resource
         self._version = version
-        self._relation = relation
-        self._verified = version is None
-
-    @property
-    def connection(self) -> BaseDatabaseWrapper:
-        """The connection to read by."""
-        return self._session.connection
-
-    @property
-    def session(self) -> storage.Session:
-        """The session to read by, where the version does not matter."""
-        return self._session
+        self._is_verified = False
 
     @property
     def resource(self) -> Resource:
-        """The resource that is looked at."""
+        """The resource that is read, as it was described."""
         if self._resource is None:
-            raise TypeError("This look is at no resource.")
+            raise TypeError("This relation belongs to no resource.")
         return self._resource
-
-    @property
-    def relation(self) -> Relation:
-        """What is searched: the records of the resource."""
-        if self._relation is None:
-            self._relation = build_relation(self.resource)
-        return self._relation
 
     def rows(self, statement: Clause) -> list[tuple[Any, ...]]:
         """
@@ -120,9 +100,10 @@ class ConsistentRead:
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self._session.rows(statement.text, statement.parameters)
-        rows = self._session.rows(*_with(self._version, statement))
-        self._compare(rows[0][0] if rows else self._read())
+            return self.session.rows(statement.text, statement.parameters)
+        versioned = _add_version(self._version, statement)
+        rows = self.session.rows(versioned.text, versioned.parameters)
+        self._compare(rows[0][0] if rows else _read_version(self.session, self._version))
         return [row[1:] for row in rows]
 
     def texts(
@@ -141,7 +122,7 @@ class ConsistentRead:
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self._session.texts(
+            return self.session.texts(
                 statement.text,
                 statement.parameters,
                 gather,
@@ -150,7 +131,7 @@ class ConsistentRead:
             )
         is_compared = False
 
-        def compared(batches: Iterator[storage.Texts]) -> Iterator[storage.Texts]:
+        def compare(batches: Iterator[storage.Texts]) -> Iterator[storage.Texts]:
             nonlocal is_compared
             for head, last in batches:
                 if head and not is_compared:
@@ -158,47 +139,141 @@ class ConsistentRead:
                     is_compared = True
                 yield storage.Texts(head[1:], last)
 
-        found = self._session.texts(
-            *_with(self._version, statement),
-            lambda batches: gather(compared(batches)),
+        versioned = _add_version(self._version, statement)
+        found = self.session.texts(
+            versioned.text,
+            versioned.parameters,
+            lambda batches: gather(compare(batches)),
             batch_rows=batch_rows,
             is_scan=is_scan,
         )
         if not is_compared:  # there is no row
-            self._compare(self._read())
+            self._compare(_read_version(self.session, self._version))
         return found
+
+    @contextmanager
+    def copy(self, statement: Clause, options: sql.Composable) -> Iterator[Copy]:
+        """
+        Copy the rows of a statement out, as PostgreSQL's COPY; the end of the block ends it.
+
+        A COPY cannot return a version, so the session must show one snapshot.  It takes no
+        parameters either: they are merged into its text.  psycopg would merge them only if there
+        are some, and otherwise leave each ``%%`` as it is.
+        """
+        connection = self.connection
+        text = sql.SQL("COPY ({}) TO STDOUT ({})").format(statement.text, options)
+        with connection.wrap_database_errors, connection.cursor() as cursor:
+            merged = ClientCursor(connection.connection).mogrify(text, statement.parameters)
+            with cursor.cursor.copy(merged.encode()) as rows:
+                yield rows
 
     def verify(self) -> None:
         """
-        Make sure that the resource is still what its description says.
+        Check that the resource still has the version of its description.
 
         Raises: ``StaleVersion``.
         """
-        if not self._verified:
-            self._compare(self._read())
+        if self._version is not None and not self._is_verified:
+            self._compare(_read_version(self.session, self._version))
 
-    def _read(self) -> int | None:
-        if self._version is None:
-            return None
-        ((found,),) = self._session.rows(
-            sql.SQL("SELECT ({})").format(self._version.text), self._version.parameters
-        )
-        version: int | None = found
-        return version
-
-    def _compare(self, found: int | None) -> None:
-        if found != self.resource.version:
+    def _compare(self, version: int | None) -> None:
+        if version != self.resource.version:
             raise StaleVersion
-        self._verified = True
+        self._is_verified = True
 
 
-def _with(version: Clause, statement: Clause) -> tuple[sql.Composable, list[Any]]:
-    """Let a statement say the version that it has seen, before each row."""
+def _read_version(session: storage.Session, version: Clause) -> int | None:
+    text = sql.SQL("SELECT ({})").format(version.text)
+    ((found,),) = session.rows(text, version.parameters)
+    return None if found is None else int(found)
+
+
+def _add_version(version: Clause, statement: Clause) -> Clause:
+    """Let a statement return the version that it has seen, before each row."""
     text = sql.SQL("SELECT ({}), answer.* FROM ({}) AS answer").format(version.text, statement.text)
-    return text, [*version.parameters, *statement.parameters]
+    return Clause(text, [*version.parameters, *statement.parameters])
 
 
-# Answers ------------------------------------------------------------------------------------------
+#: The options of a COPY of JSON texts, which hold none of these characters: a text is a line.
+JSON_LINES = sql.SQL("FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'")
+
+
+def csv_options(delimiter: str) -> sql.Composable:
+    """Compose the options of a COPY of rows of cells."""
+    return sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
+
+
+# Descriptions -------------------------------------------------------------------------------------
+
+#: The alias of a database, and the id or an alias of a resource.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Description:
+    """A described resource, its relation, and the clause that reads its present version."""
+
+    resource: Resource
+    relation: Relation
+    version: Clause
+
+
+class DescriptionCache:
+    """
+    The descriptions that were used last.
+
+    Only resources that exist have one, under names that they have.  So requests for unknown names
+    neither fill the memory nor displace what is used.
+    """
+
+    def __init__(self, max_entries: int) -> None:
+        """Begin with none."""
+        self._max_entries = max_entries
+        self._entries: OrderedDict[Key, Description] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Key) -> Description | None:
+        """Get the description of a resource; None if there is none yet."""
+        with self._lock:
+            found = self._entries.get(key)
+            if found is not None:
+                self._entries.move_to_end(key)
+            return found
+
+    def add(self, key: Key, description: Description) -> None:
+        """Add a description; the one that was used longest ago goes if there are too many."""
+        with self._lock:
+            self._entries[key] = description
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._max_entries:
+                self._entries.popitem(last=False)
+
+    def remove(self, key: Key) -> None:
+        """Remove the description of a resource, if there is one."""
+        with self._lock:
+            self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove all descriptions."""
+        with self._lock:
+            self._entries.clear()
+
+
+_descriptions = DescriptionCache(_MAX_DESCRIPTIONS)
+
+
+# Retries ------------------------------------------------------------------------------------------
+
+
+class _Terms(NamedTuple):
+    """What a session is opened with: the limits of each statement, and for whom it runs."""
+
+    timeout: timedelta
+    memory_bytes: int
+    client: Client | None
 
 
 def with_consistent_read(
@@ -209,96 +284,92 @@ def with_consistent_read(
     as_snapshot: bool = False,
 ) -> Answer:
     """
-    Answer from a resource as it is at one moment.
+    Answer from one version of a resource.
 
-    ``name`` is the resource's id or an alias.  ``answer`` takes a look at it, and is called anew
-    when the resource is changed meanwhile.  ``client`` is who asks; None is the program itself.
-    ``as_snapshot`` is for what cannot say which version it has seen, such as a COPY.
+    ``name`` is the resource's id or an alias.  ``answer`` is called again when the resource has
+    changed meanwhile.  ``client`` is the sender of the request; None is the program itself.
+    ``as_snapshot`` is for statements that cannot return a version, such as a COPY.
 
     Raises: ``UnknownResource``; ``RecordsMissing``; ``TooManyRetries``; ``QueryTooSlow``;
     ``TooManySlowSearches``; ``ReadBlocked``; whatever ``answer`` raises.
     """
-    spelled = normalize_name(str(name))
+    normalized = normalize_name(str(name))
 
-    def answer_within(limit: timedelta) -> Answer:
-        return _answer_from(spelled, answer, _Terms(client, limit), as_snapshot=as_snapshot)
+    def answer_within(timeout: timedelta) -> Answer:
+        terms = _Terms(timeout, conf.SEARCH_MEMORY_BYTES, client)
+        return _answer_within(terms, normalized, answer, as_snapshot=as_snapshot)
 
-    # To read a private resource takes a look at the user anyway.
-    description = _descriptions.get((_connection().alias, spelled))
+    # A private resource cannot be read without the user anyway.
+    description = _descriptions.get((_choose_connection().alias, normalized))
     if description is not None and description.resource.private:
-        return answer_within(time_of(client))
-    return within_time_of(client, answer_within)
+        return answer_within(choose_timeout(client))
+    return with_client_timeout(client, answer_within)
 
 
-def _answer_from(
-    name: str, answer: Callable[[ConsistentRead], Answer], terms: _Terms, *, as_snapshot: bool
+def _answer_within(
+    terms: _Terms, name: str, answer: Callable[[ConsistentRead], Answer], *, as_snapshot: bool
 ) -> Answer:
-    found: ConsistentRead | None = None
-    for look in range(_LOOKS):
-        connection = _connection()  # once, for a router may choose among several replicas
+    read: ConsistentRead | None = None
+    for attempt in range(_MAX_ATTEMPTS):
+        connection = _choose_connection()  # once, for a router may choose among several replicas
         key = connection.alias, name
         try:
-            if as_snapshot or look == _LOOKS - 1:
-                with _snapshot(connection, terms) as session:
-                    found = _look_at(key, session, terms.limit)
-                    found.verify()
-                    return answer(found)
-            with translate_database_errors(), storage.reading(connection, *terms.limits) as session:
-                found = _look_at(key, session, terms.limit)
-                answered = answer(found)
-                found.verify()
+            is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
+            open_session = storage.snapshot if is_snapshot else storage.reading
+            with translate_database_errors(), open_session(connection, *terms) as session:
+                read = _begin_read(key, session, terms.timeout)
+                if is_snapshot:
+                    read.verify()
+                answered = answer(read)
+                read.verify()
                 return answered
         except MissingTable as error:
-            if found:
-                raise_if_current(connection, name, found.resource, error, terms.client)
+            if read:
+                raise_if_table_lost(connection, name, read.resource, error, terms.client)
             _descriptions.remove(key)
         except StaleVersion:
             _descriptions.remove(key)
         except TemporarilyUnavailable:
             raise
         except Exception:
-            # Nobody is told of a fault in what is no longer so.
-            if not _is_outdated(connection, name, terms):
+            # An error from stale metadata is not reported; the read is retried.
+            if not _is_stale(connection, name, terms):
                 raise
             _descriptions.remove(key)
     raise TooManyRetries
 
 
-def _look_at(key: Key, session: storage.Session, limit: timedelta) -> ConsistentRead:
+def _begin_read(key: Key, session: storage.Session, timeout: timedelta) -> ConsistentRead:
     description = _descriptions.get(key)
     if description is None:
         _alias, name = key
-        with session.watched(limit):
+        with session.watched(timeout):
             resource = Resource.objects.using(session.connection.alias).described(name)
-        description = Description(resource, build_relation(resource), _version_of(name))
+        description = Description(resource, build_relation(resource), _compile_version(name))
         _descriptions.add(key, description)
-    return ConsistentRead(session, description.resource, description.version, description.relation)
+    return ConsistentRead(session, description.relation, description.resource, description.version)
 
 
-def _is_outdated(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool:
+def _is_stale(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool:
     """Tell whether a resource has another version than its description, if it has one."""
     description = _descriptions.get((connection.alias, name))
     if description is None:
         return False
     try:
         return not _is_current(connection, name, description.resource, terms)
-    except (DatabaseError, TemporarilyUnavailable):  # the caller must see what went wrong before
+    except (DatabaseError, TemporarilyUnavailable):  # the first error is the one to report
         return False
 
 
 def _is_current(
     connection: BaseDatabaseWrapper, name: str, resource: Resource, terms: _Terms
 ) -> bool:
-    """Tell whether a resource still has the version of a description."""
-    try:
-        with storage.reading(connection, *terms.limits) as session:
-            ConsistentRead(session, resource, _version_of(name)).verify()
-    except StaleVersion:
-        return False
-    return True
+    """Tell whether a resource still has the version of its description."""
+    with storage.reading(connection, *terms) as session:
+        return _read_version(session, _compile_version(name)) == resource.version
 
 
-def raise_if_current(
+def raise_if_table_lost(
     connection: BaseDatabaseWrapper,
     name: str,
     resource: Resource,
@@ -306,19 +377,25 @@ def raise_if_current(
     client: Client | None = None,
 ) -> None:
     """
-    Say that the table of a resource is lost, unless the resource was changed meanwhile.
+    Check that the resource of a missing table has changed; otherwise its table is lost.
 
-    A table is dropped after the resource has another one.
+    A table is dropped only after the resource has another one.
 
     Raises: ``RecordsMissing``.
     """
-    terms = _Terms(client, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    terms = _Terms(conf.ANONYMOUS_STATEMENT_TIMEOUT, conf.SEARCH_MEMORY_BYTES, client)
     if _is_current(connection, name, resource, terms):
         raise RecordsMissing(resource=name) from error
 
 
-def _version_of(name: str) -> Clause:
-    """Ask for the version of the resource that has a name now."""
+_RESOURCES = sql.Identifier(Resource._meta.db_table)  # noqa: SLF001 - Django's public name for it
+_ID_BY_ALIAS = sql.SQL("(SELECT resource_id FROM {aliases} WHERE name = %s)").format(
+    aliases=sql.Identifier(Alias._meta.db_table)  # noqa: SLF001 - Django's public name for it
+)
+
+
+def _compile_version(name: str) -> Clause:
+    """Compile what reads the version of the resource that has a name now."""
     resource_id = parse_resource_id(name)
     return Clause(
         sql.SQL("SELECT version FROM {resources} WHERE id = {id}").format(
@@ -331,133 +408,115 @@ def _version_of(name: str) -> Clause:
 @contextmanager
 def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
     """
-    Read all records of the block from one snapshot, each statement within the client's time.
+    Read all records of the block from one snapshot, each statement within the client's timeout.
 
-    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``;
-    ``StaleVersion`` when a resource
-    must be read again.
+    Raises: ``QueryTooSlow``; ``TooManySlowSearches``; ``ReadBlocked``; ``StaleVersion`` when a
+    resource must be read again.
     """
-    with _snapshot(_connection(), _Terms(client, time_of(client))) as session:
+    terms = _Terms(choose_timeout(client), conf.SEARCH_MEMORY_BYTES, client)
+    with (
+        translate_database_errors(),
+        storage.snapshot(_choose_connection(), *terms) as session,
+    ):
         yield session
 
 
-@contextmanager
-def _snapshot(connection: BaseDatabaseWrapper, terms: _Terms) -> Iterator[storage.Session]:
-    with translate_database_errors(), storage.snapshot(connection, *terms.limits) as session:
-        yield session
-
-
-def _connection() -> BaseDatabaseWrapper:
+def _choose_connection() -> BaseDatabaseWrapper:
     connection: BaseDatabaseWrapper = connections[router.db_for_read(Load)]
     return connection
 
 
-def retry_if_stale(look: Callable[[], Answer]) -> Answer:
+def retry_if_stale(read: Callable[[], Answer]) -> Answer:
     """
-    Look, and look again when the records are replaced meanwhile.
+    Read, and read again when the records are replaced meanwhile.
 
-    Raises: ``TooManyRetries``; whatever ``look`` raises.
+    Raises: ``TooManyRetries``; whatever ``read`` raises.
     """
-    for _look in range(_LOOKS):
+    for _attempt in range(_MAX_ATTEMPTS):
         try:
-            return look()
+            return read()
         except StaleVersion:
             continue
     raise TooManyRetries
 
 
-# Time ---------------------------------------------------------------------------------------------
+# Timeouts -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
-    """For whom statements run, and how long each of them may."""
-
-    client: Client | None
-    limit: timedelta
-
-    @property
-    def limits(self) -> tuple[timedelta, int, Client | None]:
-        """Give what a session is opened with."""
-        return self.limit, conf.SEARCH_MEMORY_BYTES, self.client
-
-
-def time_of(client: Client | None) -> timedelta:
-    """Say how long a statement may run for a client; this looks at its token or session."""
-    longer = conf.STATEMENT_TIMEOUT
+def choose_timeout(client: Client | None) -> timedelta:
+    """Choose the timeout of a client's statements; this reads its token or session."""
+    timeout = conf.STATEMENT_TIMEOUT
     if client is None or client.is_authenticated():
-        return longer
-    return _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+        return timeout
+    return _choose_shortest(timeout, conf.ANONYMOUS_STATEMENT_TIMEOUT)
 
 
-def _shorter(*limits: timedelta) -> timedelta:
-    """Give the shortest of some limits, of which zero is none, as PostgreSQL has it."""
-    return min(filter(None, limits), default=timedelta(0))
+def _choose_shortest(*timeouts: timedelta) -> timedelta:
+    """Choose the shortest timeout; zero is none, as in PostgreSQL."""
+    return min(filter(None, timeouts), default=timedelta(0))
 
 
-def within_time_of(
+def with_client_timeout(
     client: Client | None,
     answer: Callable[[timedelta], Answer],
-    longer: timedelta | None = None,
+    timeout: timedelta | None = None,
 ) -> Answer:
     """
-    Answer within the time of an anonymous client, and anew if that is too short and it is known.
+    Answer within the timeout of anonymous clients; if that is too short, within a known client's.
 
-    So the token of a fast search is not looked at.  ``longer`` is the time of a known client.
+    So the token of a fast search is not read.  ``timeout`` is that of a known client.
 
     Raises: ``QueryTooSlow``; whatever ``answer`` raises.
     """
-    longer = conf.STATEMENT_TIMEOUT if longer is None else longer
-    shorter = _shorter(longer, conf.ANONYMOUS_STATEMENT_TIMEOUT)
-    if client is None or shorter == longer:
-        return answer(longer)
+    timeout = conf.STATEMENT_TIMEOUT if timeout is None else timeout
+    anonymous_timeout = _choose_shortest(timeout, conf.ANONYMOUS_STATEMENT_TIMEOUT)
+    if client is None or anonymous_timeout == timeout:
+        return answer(timeout)
     try:
-        return answer(shorter)
+        return answer(anonymous_timeout)
     except QueryTooSlow:
         if not client.is_authenticated():
             raise
-    return answer(longer)
+    return answer(timeout)
 
 
-# What PostgreSQL may say --------------------------------------------------------------------------
+# Errors of the database ---------------------------------------------------------------------------
 
+#: A retry may succeed: a standby had to follow its primary.
+_TRANSIENT = (errors.SerializationFailure, errors.DeadlockDetected)
 
-#: Another look may well succeed: a standby had to follow its primary.
-_PASSING = (errors.SerializationFailure, errors.DeadlockDetected)
+#: PostgreSQL cannot read a query in its own query language.
+_FULL_TEXT_ERRORS = (
+    errors.SyntaxError,
+    errors.DataError,
+    errors.ProgramLimitExceeded,
+    errors.StatementTooComplex,
+    errors.InternalError_,  # "tsquery stack too small"
+)
 
 
 @contextmanager
 def translate_database_errors(*, plain: bool = True) -> Iterator[None]:
     """
-    Turn what PostgreSQL may say into our own failures.
+    Translate PostgreSQL's errors to those of the API, and to ``StaleVersion``.
+
+    ``plain`` is false for a full-text query in PostgreSQL's own query language.
 
     Source: PostgreSQL's hot standby, which ends a statement that keeps it from following its
     primary with the errors of a transaction that cannot be serialized, or of a deadlock.
     """
     try:
         yield
-    except (DatabaseError, psycopg.Error) as error:  # COPY goes past Django, which would wrap it
+    except (DatabaseError, psycopg.Error) as error:  # those of a COPY are not wrapped by Django
         cause = error if isinstance(error, psycopg.Error) else error.__cause__
         if isinstance(cause, errors.UndefinedTable):
             raise MissingTable from error
-        if isinstance(cause, _PASSING):
+        if isinstance(cause, _TRANSIENT):
             raise StaleVersion from error
         if isinstance(cause, errors.QueryCanceled):
             raise QueryTooSlow from error
         if isinstance(cause, errors.LockNotAvailable):
             raise ReadBlocked from error
-        if not plain and _is_of_question(cause):
+        if not plain and isinstance(cause, _FULL_TEXT_ERRORS):
             raise InvalidFullTextQuery from error
         raise
-
-
-def _is_of_question(cause: object) -> bool:
-    """Tell whether PostgreSQL stumbled over a query in its own query language."""
-    return isinstance(
-        cause,
-        errors.SyntaxError
-        | errors.DataError
-        | errors.ProgramLimitExceeded
-        | errors.StatementTooComplex
-        | errors.InternalError_,  # "tsquery stack too small"
-    )

@@ -1,253 +1,489 @@
 """
-Pages: which statements find the records of a query, and what they give.
+Plans: the ways in which a page is read.
 
-How many match decides the way to a page (``docs/decisions/0014``): all matches are taken from the
-index and sorted while they are few; when they are many, the order is walked, within a window that
-should hold a full page, so that nobody walks a million records in vain.
+The number of matches decides (``docs/decisions/0014``).  Few matches are taken from an index and
+sorted.  Of many, the order is scanned within a window that should hold a full page, so that no
+search scans a million records in vain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
-from typing import LiteralString
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from .. import storage
-from ..exceptions import InvalidParameter, RecordsIncomplete, UnknownLanguage
+from ..exceptions import RecordsIncomplete
 from ..filters import Clause
-from ..spooling import Found, Spool, gather
-from .consistency import ConsistentRead, translate_database_errors
-from .copying import ONE_TEXT, copied
-from .query import NextPage, Page, Query, RecordsFormat
-from .relations import Relation
-from .sql import Statements, Way
+from ..spooling import Spool
+from .consistency import JSON_LINES, ConsistentRead, csv_options, translate_database_errors
+from .query import NextPage, Page, Query, RecordsFormat, Relation
+from .rendering import Columns, FoundRecords, close_records, collect_records
+from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
 
-#: Matches up to this many are taken from the index and sorted.
-_SORTED_MATCHES = 20_000
+#: Up to this many matches are sorted; of more, the order is scanned if an index has it.
+_MAX_SORTED_MATCHES = 20_000
 
-#: A window holds so many times the records that should fill the page, if the matches lie evenly.
-_WINDOW_TIMES = 4
+#: A window has this many times the records that fill the page, if the matches lie evenly.
+_WINDOW_FACTOR = 4
 
-#: Where nobody has counted the matches, one record in so many is taken for a match.
-_SCARCITY = 20
+#: The records for each match in a window, where the number of matches is unknown.
+_RECORDS_PER_MATCH = 20
 
-#: A window holds so many records more.
-_WINDOW_MORE = 1_000
+#: A window has this many records more.
+_WINDOW_MARGIN = 1_000
 
-#: Values that an index is skipped through for at most: each costs as much as twenty rows read.
-_LOOSE_VALUES = 1_000
+#: Values that an index is skipped through for: each costs as much as reading twenty rows.
+_MAX_SKIPPED_VALUES = 1_000
 
-#: To step from record to record in the order of a field may cost so many times what it costs to
-#: read them as they lie, and to sort them.
-_STEPS = 5
-
-_DELIMITERS: Mapping[RecordsFormat, LiteralString] = {
-    RecordsFormat.CSV: ",",
-    RecordsFormat.TSV: "\t",
-}
+#: Reading a record in the order of a field costs this many times reading it in table order and
+#: sorting it.
+_INDEX_SCAN_COST = 5
 
 
-def statements_of(connection: BaseDatabaseWrapper, relation: Relation, query: Query) -> Statements:
+@dataclass(frozen=True, slots=True)
+class _Plan:
     """
-    Fit a query to a relation.
+    What plans share.
 
-    Raises: ``InvalidParameters``, everything that does not fit.
+    A plan renders its own statements: ``select`` gives the records of the page, and the others
+    render them.  A plan that ``counts_matches`` gives their number before the text of each record,
+    in at least one row.
     """
-    cast = partial(storage.cast_texts, connection)
-    return Statements(relation, query, cast, _faults_of_language(connection, query))
+
+    query: BoundQuery
+    counts_matches: bool = False
+
+    def select(self) -> Clause:
+        """Select the records of the page, with the columns that ``texts`` and ``cells`` read."""
+        raise NotImplementedError
+
+    def texts(self, begin: str = "") -> Clause:
+        """Read the text of each record, with ``begin`` before it."""
+        return self._read(self.query.texts(begin), self.select())
+
+    def cells(self) -> Clause:
+        """Read the cells of each record."""
+        return self._read(self.query.columns.cells, self.select())
+
+    def last_id(self) -> Clause:
+        """Read the ``_id`` of the page's last record, in the order of ``_id``."""
+        return compose(
+            "SELECT min(_id) FROM ({}) AS page"
+            if self.query.is_descending
+            else "SELECT max(_id) FROM ({}) AS page",
+            self.select(),
+        )
+
+    def is_complete(self, found: FoundRecords) -> bool:
+        """Tell whether the plan has found all records of the page."""
+        return True
+
+    def _read(self, texts: sql.SQL, page: Clause) -> Clause:
+        return Clause(self.query.columns.read(texts, page.text), page.parameters)
 
 
-def _faults_of_language(connection: BaseDatabaseWrapper, query: Query) -> list[InvalidParameter]:
-    asked = query.language if query.q or query.q_fields else ""
-    if not asked or asked in storage.search_languages(connection):
-        return []
-    return [UnknownLanguage(language=asked[:100])]
+@dataclass(frozen=True, slots=True)
+class KeyScan(_Plan):
+    """Scan the keys of the whole table, perhaps from an offset on."""
+
+    def select(self) -> Clause:
+        """Select records by their keys."""
+        query = self.query
+        text = _compile_key_scan(query.relation.source.text, *self._shape)
+        return Clause(text, self._parameters)
+
+    def texts(self, begin: str = "") -> Clause:
+        """Render the most frequent statement of all once for each table and its fields."""
+        query = self.query
+        if query.relation.source.parameters:
+            return self._read(query.texts(begin), self.select())
+        render = _render_narrow_key_scan if query.is_narrow else _render_wide_key_scan
+        text = render(query.relation, query.columns, query.is_of_lists, begin, *self._shape)
+        return Clause(text, self._parameters)
+
+    @property
+    def _shape(self) -> tuple[bool, bool, bool]:
+        return self.query.is_descending, self.query.offset > 0, self.query.limit is not None
+
+    @property
+    def _parameters(self) -> list[object]:
+        query, source = self.query, self.query.relation.source.parameters
+        parameters = [*source]
+        if query.offset:
+            parameters += [query.relation.rows, query.offset, *source, query.offset, *source]
+        return parameters if query.limit is None else [*parameters, query.limit]
 
 
-def way_to(total: int | None, relation: Relation, statements: Statements, query: Query) -> Way:
-    """Choose between sorting all matches and walking through the order until the page is full."""
-    if statements.is_whole or total is None:
-        return Way.WALKED
-    return Way.SORTED if _window(total, relation, query) is None else Way.WALKED
+def _compile_key_scan(
+    source: sql.Composable, is_descending: bool, has_offset: bool, has_limit: bool
+) -> sql.Composable:
+    """
+    Scan keys in their order.
+
+    Where no number is missing the offset is a number.  Otherwise keys alone are skipped, in the
+    index, and then records are fetched.
+    """
+    start: sql.Composable = sql.SQL("true")
+    order = sql.SQL("_id DESC" if is_descending else "_id")
+    if has_offset:
+        end, step, beyond = ("last", "-", "<=") if is_descending else ("first", "+", ">=")
+        start = sql.SQL(
+            "_id {beyond} (SELECT CASE WHEN last - first + 1 = %s THEN {end} {step} %s ELSE"
+            " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
+            " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
+        ).format(
+            beyond=sql.SQL(beyond),
+            end=sql.SQL(end),
+            step=sql.SQL(step),
+            source=source,
+            order=order,
+        )
+    return sql.SQL("SELECT _id, data FROM {} WHERE {} ORDER BY {}{}").format(
+        source, start, order, sql.SQL(" LIMIT %s" if has_limit else "")
+    )
 
 
-def _window(total: int | None, relation: Relation, query: Query) -> int | None:
-    """Say within how many records of the order a page should be full; None: sort all matches."""
-    if query.limit is None:
+def _render_key_scan(
+    relation: Relation, columns: Columns, as_lists: bool, begin: str, *shape: bool
+) -> sql.SQL:
+    texts = columns.texts(as_lists=as_lists, begin=begin)
+    return sql.SQL(columns.read(texts, _compile_key_scan(relation.source.text, *shape)).as_string())
+
+
+_render_narrow_key_scan = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_render_key_scan)
+_render_wide_key_scan = lru_cache(maxsize=MAX_WIDE_ENTRIES)(_render_key_scan)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScan(_Plan):
+    """
+    Scan an index that has the order, until the page is full.
+
+    This is slow where matches are few, or at the end.  With a ``window``, only its records from the
+    beginning of the order are scanned.
+    """
+
+    window: int | None = None
+
+    def select(self) -> Clause:
+        """Select the matches among the records in the order of the index."""
+        query, window = self.query, self.window
+        if window is None:
+            return query.select_page(query.index_order())
+        if query.is_by_id:
+            columns = Clause(sql.SQL("_id, data, search"))
+        else:
+            columns = compose("_id, data, search, {} AS key", query.key(query.sort[0].field))
+        order = query.index_order(Clause(sql.SQL("key")))
+        scanned = compose(
+            "SELECT {} FROM {} ORDER BY {} LIMIT %s", columns, query.relation.source, order
+        )
+        matches = compose(
+            "SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}",
+            Clause(scanned.text, [*scanned.parameters, window]),
+            query.where,
+            order,
+        )
+        return query.add_ranks(query.take_page(matches))
+
+    def last_id(self) -> Clause:
+        """Read the last ``_id`` of the page; without a window, for the page is full."""
+        return _Plan.last_id(replace(self, window=None))
+
+    def is_complete(self, found: FoundRecords) -> bool:
+        """Tell whether the window held a full page."""
+        return self.window is None or found.count == self.query.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(_Plan):
+    """Sort all matches; this is slow where they are many."""
+
+    def select(self) -> Clause:
+        """Select the matches in order."""
+        return self.query.select_page(self.query.sort_order())
+
+
+@dataclass(frozen=True, slots=True)
+class RankSort(_Plan):
+    """Rank all matches, and fetch the records of the best; perhaps count them in one go."""
+
+    def select(self) -> Clause:
+        """Select the best matches."""
+        query = self.query
+        matches = query.select(query.match_columns())
+        return self._fetch(query.take_page(compose("{} ORDER BY {}", matches, query.rank_order())))
+
+    def texts(self, begin: str = "") -> Clause:
+        """Read the text of each record, after the number of matches if it is wanted."""
+        query = self.query
+        if not self.counts_matches:
+            return self._read(query.texts(begin), self.select())
+        best = query.take_page(compose("SELECT * FROM found ORDER BY {}", query.rank_order()))
+        matches = query.select(query.match_columns())
+        return _count_and_read(query, matches, self._fetch(best), sql.SQL("page._id IS NOT NULL"))
+
+    def _fetch(self, best: Clause) -> Clause:
+        """Fetch the records of the best matches, of which only ``match_columns`` are read."""
+        relation = self.query.relation
+        return compose(
+            "SELECT best.*, (SELECT data FROM {} WHERE {} = best.row_locator) AS data"
+            " FROM ({}) AS best",
+            relation.source,
+            Clause(sql.SQL(relation.row_locator)),
+            best,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping(_Plan):
+    """Group all matches by the asked fields, for ``distinct``; perhaps count them in one go."""
+
+    def select(self) -> Clause:
+        """Select the combinations of values."""
+        query = self.query
+        groups = compose("SELECT * FROM ({}) AS page", query.select_groups())
+        return query.take_page(compose("{} ORDER BY {}", groups, query.group_order()))
+
+    def texts(self, begin: str = "") -> Clause:
+        """Read the text of each group, after the number of groups if it is wanted."""
+        query = self.query
+        if not self.counts_matches:
+            return self._read(query.texts(begin), self.select())
+        return _count_and_read_groups(query, query.select_groups())
+
+
+@dataclass(frozen=True, slots=True)
+class SkipScan(_Plan):
+    """
+    Skip through an index over the single field of a ``distinct`` query, from value to value.
+
+    This is fast where the field has few values; at most ``_MAX_SKIPPED_VALUES`` are found.
+
+    Source: PostgreSQL's wiki, "Loose indexscan": a recursive query that finds the next value.
+    """
+
+    def texts(self, begin: str = "") -> Clause:
+        """Read the text of each value, after the number of values."""
+        query = self.query
+        ((name, _kind),) = query.fields
+        key, source = query.key(name), query.relation.source
+        values = Clause(
+            sql.SQL(
+                "WITH RECURSIVE value (key, c0) AS ("
+                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
+                " ORDER BY {key}, _id LIMIT 1)"
+                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
+                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
+                " ORDER BY {key}, _id LIMIT 1) AS next)"
+                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
+                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
+                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
+            ).format(key=key.text, source=source.text),
+            [
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
+                _MAX_SKIPPED_VALUES + 1, *key.parameters, *source.parameters, *key.parameters,
+            ],
+        )  # fmt: skip
+        return _count_and_read_groups(query, values)
+
+    def is_complete(self, found: FoundRecords) -> bool:
+        """Tell whether all values were found."""
+        return found.total <= _MAX_SKIPPED_VALUES
+
+
+def _count_and_read_groups(query: BoundQuery, groups: Clause) -> Clause:
+    page = query.take_page(
+        compose("SELECT true AS is_there, * FROM found ORDER BY {}", query.group_order())
+    )
+    return _count_and_read(query, groups, page, sql.SQL("page.is_there"))
+
+
+def _count_and_read(query: BoundQuery, matches: Clause, page: Clause, is_there: sql.SQL) -> Clause:
+    """Read the number of matches and the text of each record of a page, in at least one row."""
+    return Clause(
+        sql.SQL(
+            "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
+            " FROM (SELECT count(*) AS total FROM found) AS counted"
+            " LEFT JOIN ({}) AS page ON true"
+        ).format(matches.text, is_there, query.texts(), query.columns.unpack(page.text)),
+        [*matches.parameters, *page.parameters],
+    )
+
+
+#: The ways in which a page is read.
+Plan = KeyScan | IndexScan | Sort | RankSort | Grouping | SkipScan
+
+
+# The choice ---------------------------------------------------------------------------------------
+
+
+def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
+    """
+    Choose the plans that are tried one after the other, until one is complete; the last one is.
+
+    ``total`` is the number of matches, where it is known.  Where all matches must be read anyway,
+    they are counted by the statement that reads the page.
+    """
+    if query.is_distinct:
+        grouping = Grouping(query, counts_matches=query.counts_matches)
+        skips = query.can_skip_scan and query.counts_matches
+        return [SkipScan(query, counts_matches=True), grouping] if skips else [grouping]
+    if query.is_ranked:
+        return [RankSort(query, counts_matches=query.counts_matches)]
+    if query.is_unfiltered and query.is_by_id:
+        return [KeyScan(query)]
+    if not query.has_index_order:
+        return [Sort(query)]
+    if query.is_unfiltered:
+        scanned = query.offset + (query.limit or 0)
+        is_far = scanned * _INDEX_SCAN_COST > (query.relation.rows or 0)
+        return [Sort(query) if is_far else IndexScan(query)]
+    window = _choose_window(query, total)
+    return [Sort(query)] if window is None else [IndexScan(query, window=window), Sort(query)]
+
+
+def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
+    """
+    Choose the plan of a stream, which cannot begin anew.
+
+    ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
+    """
+    if query.is_distinct:
+        return Grouping(query)
+    if query.is_ranked:
+        return RankSort(query)
+    if query.is_unfiltered and query.is_by_id:
+        return KeyScan(query)
+    if not query.has_index_order:
+        return Sort(query)
+    if query.is_unfiltered or query.limit is None:
+        return IndexScan(query)
+    total = count() if query.known_total is None else query.known_total
+    return Sort(query) if _choose_window(query, total) is None else IndexScan(query)
+
+
+def _choose_window(query: BoundQuery, total: int | None) -> int | None:
+    """Choose a window that should hold a full page; None where all matches should be sorted."""
+    end, rows = query.end, query.relation.rows
+    if end is None:
         return None
-    wanted, rows = query.offset + query.limit, relation.rows
     if total is None or rows is None:
-        window = wanted * _SCARCITY + _WINDOW_MORE
+        window = end * _RECORDS_PER_MATCH + _WINDOW_MARGIN
         return window if rows is None or window < rows else None
-    if total <= _SORTED_MATCHES:
+    if total <= _MAX_SORTED_MATCHES:
         return None
-    window = wanted * rows * _WINDOW_TIMES // total + _WINDOW_MORE
+    window = end * rows * _WINDOW_FACTOR // total + _WINDOW_MARGIN
     return window if window < total else None
 
 
-def total_of(look: ConsistentRead, statements: Statements) -> int:
-    """Count the matches, if their number is not known."""
-    if statements.known_total is not None:
-        return statements.known_total
-    ((total,),) = look.rows(statements.count())
+# Reading ------------------------------------------------------------------------------------------
+
+_DELIMITERS = {RecordsFormat.CSV: ",", RecordsFormat.TSV: "\t"}
+
+
+def read_page(read: ConsistentRead, query: Query) -> Page:
+    """
+    Read the records that match a query.
+
+    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
+    ``TooManySlowSearches``; ``ReadBlocked``; ``RecordsIncomplete``; ``StaleVersion`` when the
+    resource must be read again.
+    """
+    admission = nullcontext() if query.is_light else read.session.admitted()
+    with admission, translate_database_errors(plain=query.plain):
+        bound = BoundQuery(read.relation, query, read.connection)
+        total = bound.known_total
+        if total is None and query.include_total and not bound.counts_matches:
+            total = count_matches(read, bound)
+        if query.limit == 0 or (total is not None and query.offset >= total):
+            _check_table(read, bound)
+            found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
+            next_page = None
+        else:
+            plan, found = _find_records(read, bound, total)
+            total = found.total if plan.counts_matches else total
+            next_page = _find_next_page(read, plan) if query.include_next_page else None
+        return Page(
+            records=found.records,
+            total=total if query.include_total else None,
+            fields=bound.fields,
+            next_page=next_page,
+        )
+
+
+def count_matches(read: ConsistentRead, query: BoundQuery) -> int:
+    """Count the matches by a statement."""
+    ((total,),) = read.rows(query.select_count())
     return int(total)
 
 
-def read_page(look: ConsistentRead, relation: Relation, query: Query) -> Page:
+def _find_records(
+    read: ConsistentRead, query: BoundQuery, total: int | None
+) -> tuple[Plan, FoundRecords]:
     """
-    Find the records of a relation that match a query.
+    Run plans until one is complete.
 
-    Raises: ``InvalidParameters`` for what does not fit the fields; ``QueryTooSlow``;
-    ``TooManySlowSearches``; ``ReadBlocked``; ``StaleVersion`` when the resource must be read again.
+    Raises: ``RecordsIncomplete`` when the page has fewer records than the stored number of matches
+    promises.
     """
-    admission = nullcontext() if query.is_light else look.session.admitted()
-    with admission, translate_database_errors(plain=query.plain):
-        statements = statements_of(look.connection, relation, query)
-        return _Reader(look, relation, statements, query).page()
+    for plan in choose_plans(query, total):
+        found = _run(read, plan)
+        if plan.is_complete(found):
+            break
+        close_records(found.records)
+    if query.known_total is not None and found.count < query.count_page(query.known_total):
+        close_records(found.records)
+        raise RecordsIncomplete
+    return plan, found
 
 
-class _Reader:
-    """Reads one page."""
-
-    def __init__(
-        self, look: ConsistentRead, relation: Relation, statements: Statements, query: Query
-    ) -> None:
-        self._look = look
-        self._relation = relation
-        self._statements = statements
-        self._query = query
-
-    def page(self) -> Page:
-        statements, query = self._statements, self._query
-        as_rows = query.is_text or query.is_large
-        is_counted = statements.is_distinct or (statements.is_ranked and query.include_total)
-        if is_counted and query.limit and not as_rows:
-            return self._answer(*self._counted())
-        total = self._total()
-        empty = query.limit == 0 or (total is not None and query.offset >= total)
-        if empty:
-            self._check_table(total)
-            return self._answer(total, [b'""'] if query.is_text else [b"[", b"]"])
-        *tries, last = self._ways(total)
-        for way, window in tries:
-            records, count = self._read(way, window)
-            if count == query.limit:
-                break
-            _close(records)
-        else:
-            way, window = last
-            records, count = self._read(way, window)
-        if self._statements.known_total is not None:
-            self._check_count(records, count, total)
-        return self._answer(total, records, self._last(way))
-
-    def _check_table(self, total: int | None) -> None:
-        """
-        Make sure that a table has records at all, of which nobody wants to see one.
-
-        Raises: ``RecordsIncomplete``.
-        """
-        if not (total and self._statements.known_total):
-            return
-        ((size,),) = self._look.rows(self._statements.size())
-        if not size:
-            raise RecordsIncomplete
-
-    def _check_count(self, records: list[bytes] | Spool, count: int, total: int | None) -> None:
-        """
-        Make sure that a page holds as many records as the number that was kept promises.
-
-        Raises: ``RecordsIncomplete``.
-        """
-        promised = (total or 0) - self._query.offset
-        if self._query.limit is not None:
-            promised = min(promised, self._query.limit)
-        if count < promised:
-            _close(records)
-            raise RecordsIncomplete
-
-    def _answer(
-        self, total: int | None, records: list[bytes] | Spool, last_id: int | None = None
-    ) -> Page:
-        operator = "lt" if self._statements.is_descending else "gt"
-        return Page(
-            records=records,
-            total=total if self._query.include_total else None,
-            fields=self._statements.fields,
-            next_page=None if last_id is None else NextPage(operator, last_id),
+def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
+    """Run a plan; what is copied needs a snapshot."""
+    query = plan.query
+    if not query.is_copied:
+        sizes = query.relation.sizes
+        found = read.texts(
+            plan.texts(),
+            collect_records,
+            batch_rows=sizes.batch_rows(query.limit),
+            # To rank is to read all matches; with their number it has always been planned alike.
+            is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
         )
-
-    def _total(self) -> int | None:
-        if self._query.include_total:
-            return total_of(self._look, self._statements)
-        return self._statements.known_total
-
-    def _counted(self) -> tuple[int, list[bytes] | Spool]:
-        """Find all matches once, count them and read the page of the best."""
-        statements = self._statements
-        if statements.is_ranked:
-            return self._total_and_records(statements.ranked())
-        if statements.is_loose:
-            loosely = statements.combined_loosely(_LOOSE_VALUES + 1)
-            total, records = self._total_and_records(loosely)
-            if total <= _LOOSE_VALUES:
-                return total, records
-            _close(records)
-        return self._total_and_records(statements.combined())
-
-    def _total_and_records(self, statement: Clause) -> tuple[int, list[bytes] | Spool]:
-        found = self._found(statement)
-        (total,) = found.head
-        return int(total or 0), found.records
-
-    def _ways(self, total: int | None) -> list[tuple[Way, int | None]]:
-        """List the ways to try, each with its window; the last one finds whatever there is."""
-        statements, query = self._statements, self._query
-        if statements.is_whole or not statements.is_walkable:
-            wanted = query.offset + (query.limit or 0)
-            is_far = not statements.is_by_id and wanted * _STEPS > (self._relation.rows or 0)
-            return [(Way.SORTED if is_far else Way.WALKED, None)]
-        window = _window(total, self._relation, self._query)
-        tries = [] if window is None else [(Way.WALKED, window)]
-        return [*tries, (Way.SORTED, None)]
-
-    def _read(self, way: Way, window: int | None) -> tuple[list[bytes] | Spool, int]:
-        """Read the records, and say how many there are; what is copied needs a snapshot."""
-        query, statements = self._query, self._statements
-        if query.is_text:
-            options = f"FORMAT csv, DELIMITER '{_DELIMITERS[query.records_format]}'"
-            statement = statements.cells(way, window)
-        elif query.is_large:
-            options, statement = ONE_TEXT, statements.page(way, window, begin=",")
-        else:
-            found = self._found(statements.page(way, window), is_scan=statements.is_ranked)
-            return found.records, found.count
-        with (
-            self._look.session.watched(),
-            copied(self._look.connection, statement, sql.SQL(options)) as copy,
-        ):
-            spool = (Spool.of_text if query.is_text else Spool.of_list)(map(bytes, copy))
-            return spool, copy.cursor.rowcount
-
-    def _found(self, statement: Clause, *, is_scan: bool = False) -> Found:
-        sizes = self._relation.sizes
-        batch_rows = sizes.batch_rows(self._query.limit)
-        found: Found = self._look.texts(statement, gather, batch_rows=batch_rows, is_scan=is_scan)
         sizes.note(found.count, found.size_bytes)
         return found
+    delimiter = _DELIMITERS.get(query.records_format)
+    statement = plan.texts(begin=",") if delimiter is None else plan.cells()
+    options = JSON_LINES if delimiter is None else csv_options(delimiter)
+    with read.session.watched(), read.copy(statement, options) as copy:
+        spool = (Spool.from_list_lines if delimiter is None else Spool.from_text_lines)(
+            map(bytes, copy)
+        )
+        return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
 
-    def _last(self, way: Way) -> int | None:
-        """Read the last ``_id`` of the page, if somebody wants to go on from it."""
-        if not (self._query.include_next_page and self._statements.is_by_id):
-            return None
-        ((last_id,),) = self._look.rows(self._statements.last_id(way))
-        return None if last_id is None else int(last_id)
+
+def _check_table(read: ConsistentRead, query: BoundQuery) -> None:
+    """
+    Check that a table has records at all, when the page is to have none.
+
+    Raises: ``RecordsIncomplete``.
+    """
+    if query.known_total:
+        ((size_bytes,),) = read.rows(query.select_table_size())
+        if not size_bytes:
+            raise RecordsIncomplete
 
 
-def _close(records: list[bytes] | Spool) -> None:
-    if isinstance(records, Spool):
-        records.close()
+def _find_next_page(read: ConsistentRead, plan: Plan) -> NextPage | None:
+    """Read where the next page begins, if the order is that of ``_id``."""
+    query = plan.query
+    if not query.is_by_id:
+        return None
+    ((last_id,),) = read.rows(plan.last_id())
+    return (
+        None if last_id is None else NextPage("lt" if query.is_descending else "gt", int(last_id))
+    )

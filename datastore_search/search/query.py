@@ -1,24 +1,27 @@
-"""What is asked of a resource, and what comes back."""
+"""What is asked, of what it is asked, and what comes back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import LiteralString
 
-from ..filters import Condition, In
+from .. import storage
+from ..exceptions import UnknownResource
+from ..filters import Clause, Condition, In
+from ..models import Resource
 from ..spooling import Spool
+from .rendering import RecordSizes, close_records
 
 #: The key of every record.
 ID = "_id"
 
+#: Larger pages are copied out, within a snapshot, into a spool.
+_MAX_LIMIT_IN_MEMORY = 1_000
 
-#: Pages of more records are spooled.
-_LIMIT_IN_MEMORY = 1_000
-
-
-#: Pages of more records may take their time.
-_LIGHT_LIMIT = 100
+#: Larger pages may be slow whatever the query is.
+_MAX_LIGHT_LIMIT = 100
 
 
 class RecordsFormat(StrEnum):
@@ -44,10 +47,10 @@ class Query:
     """
     What is asked of a resource.
 
-    ``q`` is a full-text query over all fields or empty, ``q_fields`` are full-text queries over
-    single fields; ``language`` is the text search configuration of both, the resource's own if
-    empty.  No ``fields`` means all of them.  ``limit`` and ``offset`` count records; without a
-    ``limit`` there is none.
+    ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
+    single fields.  ``language`` is the text search configuration of both; empty for that of the
+    resource.  All ``filters`` must hold.  Empty ``fields`` are all fields.  ``limit`` and
+    ``offset`` count records; without a ``limit`` all matches are read.
     """
 
     limit: int | None
@@ -65,16 +68,16 @@ class Query:
     records_format: RecordsFormat = RecordsFormat.OBJECTS
 
     @property
-    def is_large(self) -> bool:
-        """Tell whether a page may be too large for memory."""
-        return self.limit is not None and self.limit > _LIMIT_IN_MEMORY
+    def is_copied(self) -> bool:
+        """Tell whether PostgreSQL copies the page out: as rows of text, or since it is large."""
+        return self.is_text or (self.limit is not None and self.limit > _MAX_LIMIT_IN_MEMORY)
 
     @property
     def is_light(self) -> bool:
-        """Tell whether the keys alone lead to its few records, in milliseconds in any table."""
+        """Tell whether the key's index finds the few records in milliseconds, in any table."""
         return (
             self.limit is not None
-            and self.limit <= _LIGHT_LIMIT
+            and self.limit <= _MAX_LIGHT_LIMIT
             and not (self.q or self.q_fields or self.distinct)
             and (not self.sort or self.sort[0].field == ID)
             and all(isinstance(each, In) and each.field == ID for each in self.filters)
@@ -84,6 +87,49 @@ class Query:
     def is_text(self) -> bool:
         """Tell whether the records are rows of text."""
         return self.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
+    """
+    What is searched: something with the columns ``_id``, ``data`` and ``search``.
+
+    ``types`` maps the names of the fields to those of their types, in order.  Some records have no
+    ``sparse`` fields; an index has the order of ``ordered`` ones.  ``rows`` is the number of
+    records, where it is known; ``value_counts`` is that of the records with some values, by field
+    and JSON text.  ``row_locator`` is the column by which a statement fetches a record that it has
+    found before.  ``sizes`` are those of the records that were read.
+    """
+
+    source: Clause
+    types: Mapping[str, str]
+    language: str
+    rows: int | None
+    row_locator: LiteralString = "ctid"
+    sparse: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
+    value_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    sizes: RecordSizes = field(default_factory=RecordSizes)
+
+
+def build_relation(resource: Resource) -> Relation:
+    """
+    Describe the record table of a resource, which has its load and its fields.
+
+    Raises: ``UnknownResource`` when it has no table.
+    """
+    load = resource.current_load
+    if load is None:
+        raise UnknownResource(resource=resource.pk)
+    return Relation(
+        source=Clause(storage.record_table(load.pk)),
+        types={field.name: field.type for field in resource.schema},
+        language=load.language,
+        rows=load.rows,
+        sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
+        ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        value_counts=load.value_counts,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +145,9 @@ class Page:
     """
     The answer.
 
-    ``records`` is JSON, in UTF-8 and in blocks: an array, or the text of CSV rows.  What may have
-    more bytes than a few megabytes is a spool.  ``total`` counts matches.  ``fields`` are names and
-    types in the order of the records' members.
+    ``records`` is JSON in UTF-8, in blocks: an array, or a text of CSV rows.  It is a spool where
+    it may have more than a few megabytes.  ``total`` is the number of matches.  ``fields`` are the
+    names and types of the records' members, in order.
     """
 
     records: list[bytes] | Spool
@@ -111,17 +157,16 @@ class Page:
 
     @property
     def text(self) -> bytes:
-        """All records at once, for what is known to be small."""
+        """All records at once, where they are few."""
         return b"".join(self.records)
 
     @property
     def texts(self) -> Iterator[bytes]:
-        """The text of each record, unless they are rows of CSV."""
+        """The text of each record, where they are no rows of CSV."""
         if isinstance(self.records, Spool):
             return self.records.members()
         return iter(self.records[1:-1:2])  # between brackets and commas
 
     def close(self) -> None:
-        """Throw away what is not in memory."""
-        if isinstance(self.records, Spool):
-            self.records.close()
+        """Discard what is not in memory."""
+        close_records(self.records)

@@ -1,24 +1,28 @@
 """
-The text of records, as PostgreSQL writes it.
+Records as text: PostgreSQL writes each one, and here they are joined.
 
-A page of records is a subquery ``page``.  Each field is fetched by itself from a record that was
-``unpacked`` before: one that is stored compressed would otherwise be unpacked for each field again
-(15 times slower at 300 fields).
+A page of records is a subquery ``page``.  A record that is stored compressed would be decompressed
+once for each of its fields (15 times slower at 300 fields), so records are unpacked first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import LiteralString
 
 from psycopg import sql
 
+from .. import storage
 from ..field_types import as_json, field_types
+from ..spooling import MAX_MEMORY_BYTES, Spool
 
 #: ``format`` takes a hundred arguments, the template among them.
-_VALUES_AT_ONCE = 99
+_MAX_FORMAT_VALUES = 99
+
+# In PostgreSQL ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +30,18 @@ class Column:
     """
     One member of the records.
 
-    ``value`` is where ``page`` has it: None for a field that is still within ``page.record``.  What
-    is not ``packed`` is no JSON but a number.
+    ``value`` is the expression for it over ``page``; None for a field of ``page.record``.  A value
+    that ``is_json`` is one; the others are numbers.
     """
 
     name: str
     type: str
     value: LiteralString | None = None
-    packed: bool = True
+    is_json: bool = True
 
 
 class Columns:
-    """
-    The members of the records of a page, in order.
-
-    What is written of them is composed once: the same fields are asked for over and over.
-    """
+    """The members of a page's records, in order; their expressions are composed once."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         """Take at least one column."""
@@ -49,90 +49,179 @@ class Columns:
         self._texts: dict[tuple[bool, str], sql.SQL] = {}
 
     def texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
-        """Write a record as a JSON object or list; ``begin`` comes before it."""
-        asked = as_lists, begin
-        if asked not in self._texts:
+        """Render a record as a JSON object or list, with ``begin`` before it."""
+        key = as_lists, begin
+        if key not in self._texts:
             opening, closing = "[]" if as_lists else "{}"
             labels = ["" if as_lists else f"{as_json(column.name)}:" for column in self._columns]
-            self._texts[asked] = _filled(self._columns, labels, begin + opening, closing)
-        return self._texts[asked]
+            self._texts[key] = _render_format(self._columns, labels, begin + opening, closing)
+        return self._texts[key]
 
     @cached_property
     def cells(self) -> sql.SQL:
         """
-        Write a record as the cells of a CSV row.
+        Render a record as the cells of a CSV row.
 
         Source: CKAN, whose CSV is that of ``COPY``: ``t`` and ``f``, JSON for lists and JSON
         values.
         """
-        return _composed(sql.SQL(", ").join(map(_cell, self._columns)))
+        return _compose_once(sql.SQL(", ").join(map(_render_cell, self._columns)))
 
-    def unpacked(self, page: sql.Composable) -> sql.Composable:
+    def unpack(self, page: sql.Composable) -> sql.Composable:
         """
-        Give a page whose records are unpacked, if any field is fetched from them.
+        Unpack the records of a page, where fields are read from them.
 
-        An object joined to an empty one is that object, unpacked; the fence keeps PostgreSQL from
-        joining them anew for each field.
+        An object joined to an empty one is the same object, unpacked.  ``OFFSET 0`` keeps
+        PostgreSQL from joining them again for each field.
         """
         if all(column.value is not None for column in self._columns):
             return page
         return _UNPACKED.format(page)
 
+    def read(self, texts: sql.Composable, page: sql.Composable) -> sql.Composed:
+        """Read ``texts`` or ``cells`` of the records of a page."""
+        return sql.SQL("SELECT {} FROM ({}) AS page").format(texts, self.unpack(page))
+
 
 _UNPACKED = sql.SQL("SELECT *, data || '{{}}' AS record FROM ({}) AS packed OFFSET 0")
 
 
-def escaped(text: str) -> str:
-    """Keep psycopg from reading a placeholder in a name."""
-    return text.replace("%", "%%")
+def _render_json(column: Column) -> sql.Composable:
+    value = _render_value(column, "->")
+    return sql.SQL("coalesce({}, 'null')").format(value) if column.is_json else value
 
 
-# One value ----------------------------------------------------------------------------------------
+def _render_cell(column: Column) -> sql.Composable:
+    is_nested = column.type in field_types and field_types[column.type].is_nested
+    if not column.is_json or is_nested:
+        return _render_json(column)
+    return sql.SQL("{}::bool" if column.type == "bool" else "{}").format(
+        _render_value(column, "->>")
+    )
 
 
-def _json(column: Column) -> sql.Composable:
-    value = _value(column, "->")
-    return sql.SQL("coalesce({}, 'null')").format(value) if column.packed else value
-
-
-def _cell(column: Column) -> sql.Composable:
-    if not column.packed or _is_nested(column):
-        return _json(column)
-    return sql.SQL("{}::bool" if column.type == "bool" else "{}").format(_value(column, "->>"))
-
-
-def _is_nested(column: Column) -> bool:
-    return column.type in field_types and field_types[column.type].is_nested
-
-
-def _value(column: Column, arrow: LiteralString) -> sql.Composable:
-    """Give a value: as JSON by the arrow ``->``, as a text by the other one."""
+def _render_value(column: Column, arrow: LiteralString) -> sql.Composable:
+    """Render a value: as JSON by the arrow ``->``, as a text by ``->>``."""
     if column.value is None:
-        name = sql.Literal(escaped(column.name))
+        name = sql.Literal(_escape_placeholders(column.name))
         return sql.SQL("(page.record {} {})").format(sql.SQL(arrow), name)
-    as_text = column.packed and arrow == "->>"
+    as_text = column.is_json and arrow == "->>"
     return sql.SQL(f"({column.value} #>> '{{}}')" if as_text else column.value)
 
 
-# A whole record -----------------------------------------------------------------------------------
-
-
-def _filled(columns: Sequence[Column], labels: Sequence[str], begin: str, end: str) -> sql.SQL:
-    """Write values behind their labels, commas between them."""
+def _render_format(
+    columns: Sequence[Column], labels: Sequence[str], begin: str, end: str
+) -> sql.SQL:
+    """Render values behind their labels, with commas between them."""
     slots = [label.replace("%", "%%") + "%s" for label in labels]
     slots = [begin + slots[0], *(f",{slot}" for slot in slots[1:])]
     slots[-1] += end
     parts = [
         sql.SQL("format({}, {})").format(
-            sql.Literal(escaped("".join(slots[start : start + _VALUES_AT_ONCE]))),
-            sql.SQL(", ").join(map(_json, columns[start : start + _VALUES_AT_ONCE])),
+            sql.Literal(_escape_placeholders("".join(slots[start : start + _MAX_FORMAT_VALUES]))),
+            sql.SQL(", ").join(map(_render_json, columns[start : start + _MAX_FORMAT_VALUES])),
         )
-        for start in range(0, len(columns), _VALUES_AT_ONCE)
+        for start in range(0, len(columns), _MAX_FORMAT_VALUES)
     ]
     if len(parts) == 1:
-        return _composed(parts[0])
-    return _composed(sql.SQL("concat({})").format(sql.SQL(", ").join(parts)))
+        return _compose_once(parts[0])
+    return _compose_once(sql.SQL("concat({})").format(sql.SQL(", ").join(parts)))
 
 
-def _composed(text: sql.Composable) -> sql.SQL:
+def _escape_placeholders(text: str) -> str:
+    """Keep psycopg from reading a placeholder in a name."""
+    return text.replace("%", "%%")
+
+
+def _compose_once(text: sql.Composable) -> sql.SQL:
     return sql.SQL(text.as_string())
+
+
+# In Python ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecords:
+    """
+    The records that a statement found.
+
+    ``records`` is their JSON list, or a JSON text of rows.  ``head`` are the columns of the first
+    row before the last one, which are the same in each row.
+    """
+
+    records: list[bytes] | Spool
+    count: int
+    size_bytes: int
+    head: tuple[bytes | None, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """The number of matches, where a statement counts them before each record."""
+        (total,) = self.head
+        return int(total or 0)
+
+
+def collect_records(batches: Iterator[storage.Texts]) -> FoundRecords:
+    """
+    Join the texts of records to a JSON list, in memory while it is small; null is no record.
+
+    Raises: as ``Spool``.
+    """
+    head: tuple[bytes | None, ...] = ()
+    texts: list[bytes] = []
+    size_bytes = 0
+    for batch in batches:
+        head = batch.head
+        some = list(filter(None, batch.last))
+        texts += some
+        size_bytes += sum(map(len, some))
+        if size_bytes > MAX_MEMORY_BYTES:
+            spool = Spool.from_members(chain(texts, _read_texts(batches)))
+            return FoundRecords(spool, len(spool), spool.size_bytes, head)
+    if not texts:
+        return FoundRecords([b"[", b"]"], 0, 0, head)
+    blocks = [b","] * (2 * len(texts) + 1)
+    blocks[0], blocks[1::2], blocks[-1] = b"[", texts, b"]"
+    return FoundRecords(blocks, len(texts), size_bytes, head)
+
+
+def _read_texts(batches: Iterable[storage.Texts]) -> Iterator[bytes]:
+    for batch in batches:
+        yield from filter(None, batch.last)
+
+
+def close_records(records: list[bytes] | Spool) -> None:
+    """Discard records that are not in memory."""
+    if isinstance(records, Spool):
+        records.close()
+
+
+#: The size of a batch of records, if they are as large as those before.
+_BATCH_BYTES = 2 * 2**20
+
+#: The records of a batch at most, for some may be much larger than those before.
+_MAX_BATCH_ROWS = 100
+
+#: The records of the first batch, whose sizes are unknown.
+_FIRST_BATCH_ROWS = 32
+
+
+class RecordSizes:
+    """The sizes of a relation's records so far, which decide how many are read at once."""
+
+    def __init__(self) -> None:
+        """Begin without any record."""
+        self._batch_rows = _MAX_BATCH_ROWS
+        self._is_known = False
+
+    def note(self, count: int, size_bytes: int) -> None:
+        """Note the size of some records together; the largest mean size decides."""
+        if count:
+            rows = max(1, count * _BATCH_BYTES // size_bytes)
+            self._batch_rows = min(self._batch_rows, rows)
+            self._is_known = True
+
+    def batch_rows(self, limit: int | None) -> int | None:
+        """Choose the number of records to read at once; None for all of a page."""
+        rows = self._batch_rows if self._is_known else _FIRST_BATCH_ROWS
+        return None if limit is not None and limit <= rows else rows

@@ -1,630 +1,62 @@
-"""
-The statements of one query over one relation.
-
-Which of them is run, and how a page is read, ``search`` decides.
-"""
+"""A query in SQL: its conditions, its order and its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from enum import Enum
-from functools import cached_property, lru_cache
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from functools import cached_property, lru_cache, partial
+from typing import LiteralString
 
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
+from .. import storage
 from ..exceptions import (
     InvalidParameter,
     InvalidParameters,
     SortOutsideFields,
+    UnknownLanguage,
     UnknownResultField,
     UnknownSortField,
     UnsortableField,
 )
-from ..field_types import Cast, Operators, field_types
+from ..field_types import Operators, field_types
 from ..filters import (
+    MAX_SHOWN_LENGTH,
     Clause,
     FullTextQuery,
     In,
-    Types,
+    TypedFields,
     compile_conditions,
     compile_field_key,
     compile_value_key,
-    join_by_and,
+    join_clauses,
     parse_full_text_query,
 )
-from . import rendering as records
-from .query import ID, Query, RecordsFormat, SortKey
-from .relations import Relation
+from .query import ID, Query, RecordsFormat, Relation, SortKey
+from .rendering import Column, Columns
 
-Result = TypeVar("Result")
+#: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a
+#: thousand narrow lists of fields, or thirty wide ones, take some ten megabytes.
+_MAX_NARROW_FIELDS = 64
+MAX_NARROW_ENTRIES = 1_000
+MAX_WIDE_ENTRIES = 30
 
-_LETTERS_SHOWN = 100
+#: Up to this many whole records are sorted; above, their keys alone.
+_MAX_SORTED_RECORDS = 1_000
 
-#: What is composed of fields is kept, and clients choose their order: 300 bytes for each field, so
-#: that a thousand lists of few fields, and thirty of many, take some ten megabytes each.
-_FEW_FIELDS = 64
-_MAX_NARROW = 1_000
-_MAX_WIDE = 30
-
-#: So many whole records are sorted at once; of more, the keys alone.
-_RECORDS_SORTED = 1_000
-_RANK_TYPE = "float"
 #: Types whose keys are the texts that are stored.
 _TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
-_ID_TYPE = "int"
 
 
-class Way(Enum):
-    """
-    How the first records in an order are found.
-
-    All matches are ``SORTED``, or the order is ``WALKED``, record by record, until the page is
-    full.  To walk is a disaster where matches are few or lie at the end, to sort where they are
-    many: ``docs/decisions/0014``.
-    """
-
-    SORTED = "sorted"
-    WALKED = "walked"
-
-
-class Statements:
-    """
-    The statements of one query.
-
-    Raises: ``InvalidParameters``, everything in the query that does not fit the relation.
-    """
-
-    def __init__(
-        self,
-        relation: Relation,
-        query: Query,
-        read: Cast,
-        faults: Iterable[InvalidParameter] = (),
-    ) -> None:
-        """Fit the query to the relation; ``faults`` are reported with those found here."""
-        faults = list(faults)
-        self._relation, self._query = relation, query
-        questions: tuple[FullTextQuery, ...] = _collecting(
-            faults,
-            lambda: parse_full_text_query(
-                query.q,
-                query.q_fields,
-                language=query.language or relation.language,
-                plain=query.plain,
-                names=relation.names,
-            ),
-            (),
-        )
-        self._ranks = {
-            question.rank_name: question.rank()
-            for question in questions
-            if question.rank_name not in relation.names  # a field of that name hides the rank
-        }
-        where = _collecting(
-            faults,
-            lambda: compile_conditions(query.filters, Types(relation.names, read, relation.sparse)),
-            Clause(sql.SQL("")),
-        )
-        self._where = join_by_and([where, *(question.matches() for question in questions)])
-        self.names: tuple[str, ...] = _collecting(faults, self._asked_names, ())
-        #: Without ``fields`` nothing is merged, since ``_id`` is among them.
-        self._distinct = query.distinct and ID not in self.names
-        self._keys: tuple[SortKey, ...] = _collecting(faults, self._sort_keys, ())
-        if faults:
-            raise InvalidParameters(faults)
-
-    # What is asked --------------------------------------------------------------------------------
-
-    @cached_property
-    def fields(self) -> tuple[tuple[str, str], ...]:
-        """The names and types of the records' members, in order."""
-        return tuple((name, self._type(name)) for name in self.names)
-
-    @property
-    def is_whole(self) -> bool:
-        """Tell whether every record matches."""
-        return not (self._query.filters or self._questioned or self._distinct)
-
-    @property
-    def known_total(self) -> int | None:
-        """The number of matches, where that has been kept."""
-        if self.is_whole:
-            return self._relation.rows
-        query, common = self._query, self._relation.common
-        if self._questioned or self._distinct or len(query.filters) != 1:
-            return None
-        (condition,) = query.filters
-        if not isinstance(condition, In) or condition.field not in common:
-            return None
-        # The fields are of text, which every value can be.
-        kind = field_types[self._type(condition.field)]
-        counts = common[condition.field]
-        texts = {"null" if value is None else kind.equals(value) for value in condition.values}
-        found = [counts.get(text) for text in texts if text is not None]
-        return None if None in found else sum(count for count in found if count is not None)
-
-    @property
-    def is_by_id(self) -> bool:
-        """Tell whether the records come in the order of their keys, or in the opposite one."""
-        by_id = not self._keys or self._keys[0].field == ID
-        return by_id and not self._distinct and not (self._questioned and not self._keys)
-
-    @property
-    def is_ranked(self) -> bool:
-        """Tell whether the best match comes first."""
-        return self._questioned and not self._keys and not self._distinct
-
-    @property
-    def is_distinct(self) -> bool:
-        """Tell whether each combination of the asked fields is one record."""
-        return self._distinct
-
-    @property
-    def is_walkable(self) -> bool:
-        """Tell whether an index gives the order."""
-        if self.is_by_id:
-            return True
-        return (
-            not (self._distinct or self.is_ranked)
-            and len(self._keys) == 1
-            and self._keys[0].field in self._relation.ordered
-            and self._keys[0].nulls_first in {None, self._keys[0].descending}
-        )
-
-    @property
-    def is_loose(self) -> bool:
-        """Tell whether an index can be skipped through from one value to the next."""
-        return (
-            self._distinct
-            and not (self._query.filters or self._questioned)
-            and len(self.names) == 1
-            and self.names[0] in self._relation.ordered
-        )
-
-    @property
-    def is_descending(self) -> bool:
-        """Tell whether the first key goes down."""
-        return bool(self._keys) and self._keys[0].descending
-
-    @property
-    def _questioned(self) -> bool:
-        return bool(self._query.q or self._query.q_fields)
-
-    def _asked_names(self) -> tuple[str, ...]:
-        if not self._query.fields:
-            return (ID, *self._relation.names, *self._ranks)
-        known = {ID, *self._relation.names, *self._ranks}
-        unknown = [name for name in self._query.fields if name not in known]
-        if unknown:
-            raise InvalidParameters(
-                UnknownResultField(field=name[:_LETTERS_SHOWN]) for name in unknown
-            )
-        return tuple(dict.fromkeys(self._query.fields))
-
-    def _sort_keys(self) -> tuple[SortKey, ...]:
-        faults = [fault for key in self._query.sort if (fault := self._sort_fault(key))]
-        if faults:
-            raise InvalidParameters(faults)
-        first: dict[str, SortKey] = {}
-        for key in self._query.sort:
-            first.setdefault(key.field, key)
-        return tuple(first.values())
-
-    def _sort_fault(self, key: SortKey) -> InvalidParameter | None:
-        name = key.field[:_LETTERS_SHOWN]
-        if key.field != ID and key.field not in self._relation.names:
-            return UnknownSortField(field=name)
-        kind = self._type(key.field)
-        if key.field != ID and Operators.ORDER not in field_types[kind].operators:
-            return UnsortableField(field=name, type=kind)
-        if self._distinct and self.names and key.field not in self.names:
-            return SortOutsideFields(field=name)
-        return None
-
-    def _type(self, name: str) -> str:
-        if name == ID:
-            return _ID_TYPE
-        return self._relation.names.get(name, _RANK_TYPE)
-
-    # Counting -------------------------------------------------------------------------------------
-
-    def count(self) -> Clause:
-        """Count the matches."""
-        if not self._distinct:
-            return self._selecting(Clause(sql.SQL("count(*)")))
-        return _over("SELECT count(*) FROM ({}) AS found", self._combinations())
-
-    def size(self) -> Clause:
-        """Measure the table, in bytes: none when it has no records, and never had."""
-        table = sql.Literal(self._relation.source.text.as_string())
-        return Clause(sql.SQL("SELECT pg_relation_size({}::regclass)").format(table))
-
-    # Pages ----------------------------------------------------------------------------------------
-
-    def page(self, way: Way, window: int | None = None, *, begin: str = "") -> Clause:
-        """
-        Read the texts of one page's records, each with ``begin`` before it.
-
-        With a ``window``, only so many records from the beginning of the order are looked at.
-        """
-        if window is None and self._is_walk and not self._relation.source.parameters:
-            write = _written_walk_of_few if self._has_few_fields else _written_walk_of_many
-            text = write(self._relation, self._columns, self._is_of_lists, begin, *self._walk_form)
-            return Clause(text, self._walk_parameters())
-        return self._read_from(self._page(way, window), self._writing(begin))
-
-    def cells(self, way: Way, window: int | None = None) -> Clause:
-        """Read the cells of one page's records; see ``page``."""
-        return self._read_from(self._page(way, window), self._columns.cells)
-
-    def last_id(self, way: Way) -> Clause:
-        """Read the ``_id`` of the page's last record."""
-        last = sql.SQL("min" if self.is_descending else "max")
-        page = self._page(way)
-        return Clause(
-            sql.SQL("SELECT {}(_id) FROM ({}) AS page").format(last, page.text), page.parameters
-        )
-
-    def _within(self, window: int) -> Clause:
-        """Find a page among the first records in the order, so many as the window holds."""
-        source = self._relation.source
-        if self.is_by_id:
-            keys, order = Clause(sql.SQL("")), self._order(Way.WALKED)
-        else:
-            keys = _over(", {} AS key", self._key(self._keys[0].field))
-            order = self._walked_order(Clause(sql.SQL("key")))
-        first = Clause(
-            sql.SQL("SELECT _id, data, search{} FROM {} ORDER BY {} LIMIT %s").format(
-                keys.text, source.text, order.text
-            ),
-            [*keys.parameters, *source.parameters, *order.parameters, window],
-        )
-        kept = Clause(
-            sql.SQL("SELECT _id, data, search FROM ({}) AS record WHERE {} ORDER BY {}").format(
-                first.text, self._where.text, order.text
-            ),
-            [*first.parameters, *self._where.parameters, *order.parameters],
-        )
-        return self._with_ranks(self._limited(kept))
-
-    def ranked(self) -> Clause:
-        """Count the matches and read the page of the best of them, in one go."""
-        found = self._selecting(self._found_columns())
-        best = self._limited(_over("SELECT * FROM found ORDER BY {}", self._order(Way.SORTED)))
-        page = self._with_data(best)
-        return self._counted(found, page, sql.SQL("page._id IS NOT NULL"))
-
-    def combined(self) -> Clause:
-        """Count the combinations and read a page of them, in one go."""
-        return self._combined(self._combinations())
-
-    def combined_loosely(self, most: int) -> Clause:
-        """
-        Do as ``combined``, of the single field's first values, so many at most.
-
-        Source: a recursive query that looks up, in the index, the next value after each.
-        """
-        name = self.names[0]
-        key = self._key(name)
-        source = self._relation.source
-        found = Clause(
-            sql.SQL(
-                "WITH RECURSIVE value (key, c0) AS ("
-                " (SELECT {key}, data -> %s FROM {source} WHERE {key} IS NOT NULL"
-                " ORDER BY {key}, _id LIMIT 1)"
-                " UNION ALL SELECT next.key, next.c0 FROM value CROSS JOIN LATERAL"
-                " (SELECT {key} AS key, data -> %s AS c0 FROM {source} WHERE {key} > value.key"
-                " ORDER BY {key}, _id LIMIT 1) AS next)"
-                " SELECT c0 FROM (SELECT c0 FROM value LIMIT %s) AS first"
-                " UNION ALL SELECT 'null' FROM (SELECT {key} AS key FROM {source}"
-                " ORDER BY {key} DESC, _id DESC LIMIT 1) AS last WHERE key IS NULL"
-            ).format(key=key.text, source=source.text),
-            [
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                *key.parameters, name, *source.parameters, *key.parameters, *key.parameters,
-                most, *key.parameters, *source.parameters, *key.parameters,
-            ],
-        )  # fmt: skip
-        return self._combined(found)
-
-    def _combined(self, found: Clause) -> Clause:
-        page = self._limited(
-            _over("SELECT true AS is_there, * FROM found ORDER BY {}", self._distinct_order())
-        )
-        return self._counted(found, page, sql.SQL("page.is_there"))
-
-    def _counted(self, found: Clause, page: Clause, is_there: sql.Composable) -> Clause:
-        """Join the number of what is found to each record of a page; at least one row comes."""
-        write = self._writing()
-        return Clause(
-            sql.SQL(
-                "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
-                " FROM (SELECT count(*) AS total FROM found) AS counted"
-                " LEFT JOIN ({}) AS page ON true"
-            ).format(found.text, is_there, write, self._columns.unpacked(page.text)),
-            [*found.parameters, *page.parameters],
-        )
-
-    def _read_from(self, page: Clause, what: sql.Composable) -> Clause:
-        return Clause(_read(what, page.text, self._columns), page.parameters)
-
-    def _writing(self, begin: str = "") -> sql.Composable:
-        return self._columns.texts(as_lists=self._is_of_lists, begin=begin)
-
-    @property
-    def _is_of_lists(self) -> bool:
-        return self._query.records_format is RecordsFormat.LISTS
-
-    def _page(self, way: Way, window: int | None = None) -> Clause:
-        if window is not None:
-            return self._within(window)
-        if self._distinct:
-            combinations = _over("SELECT * FROM ({}) AS page", self._combinations())
-            return self._limited(_over_two("{} ORDER BY {}", combinations, self._distinct_order()))
-        if self._is_walk:
-            text = _walk(self._relation.source.text, *self._walk_form)
-            return Clause(text, self._walk_parameters())
-        if self.is_ranked:
-            found = self._selecting(self._found_columns())
-            best = self._limited(_over_two("{} ORDER BY {}", found, self._order(way)))
-            return self._with_data(best)
-        if self._is_deep:
-            return self._with_ranks(self._keys_first(way))
-        found = self._selecting(Clause(sql.SQL("_id, data, search")))
-        return self._with_ranks(self._limited(_over_two("{} ORDER BY {}", found, self._order(way))))
-
-    @property
-    def _is_deep(self) -> bool:
-        """Tell whether many records lie before the end of a page in the order of some fields."""
-        query = self._query
-        return (
-            not self.is_by_id
-            and query.limit is not None
-            and query.offset + query.limit > _RECORDS_SORTED
-        )
-
-    def _keys_first(self, way: Way) -> Clause:
-        """Sort keys alone, for whole records would not fit into memory, and fetch the page then."""
-        order, source = self._order(way), self._relation.source
-        keys = self._limited(
-            _over_two("{} ORDER BY {}", self._selecting(Clause(sql.SQL("_id AS key_id"))), order)
-        )
-        return Clause(
-            sql.SQL(
-                "SELECT _id, data, search FROM ({}) AS keys JOIN {} ON _id = key_id ORDER BY {}"
-            ).format(keys.text, source.text, order.text),
-            [*keys.parameters, *source.parameters, *order.parameters],
-        )
-
-    def _with_data(self, best: Clause) -> Clause:
-        """Fetch the records of the best, of which only ``_found_columns`` are known."""
-        source = self._relation.source
-        return Clause(
-            sql.SQL(
-                "SELECT best.*, (SELECT data FROM {} WHERE {} = best.place) AS data"
-                " FROM ({}) AS best"
-            ).format(source.text, sql.SQL(self._relation.place), best.text),
-            [*source.parameters, *best.parameters],
-        )
-
-    def _with_ranks(self, page: Clause) -> Clause:
-        """Rank the records of a page that has another order, if ranks are asked for."""
-        ranks = self._rank_columns()
-        if not ranks:
-            return page
-        columns = _listed([Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *ranks])
-        return _over_two("SELECT {} FROM ({}) AS record", columns, page)
-
-    def _selecting(self, what: Clause) -> Clause:
-        source, where = self._relation.source, self._where
-        return Clause(
-            sql.SQL("SELECT {} FROM {} WHERE {}").format(what.text, source.text, where.text),
-            [*what.parameters, *source.parameters, *where.parameters],
-        )
-
-    def _limited(self, ordered: Clause) -> Clause:
-        query = self._query
-        limit = [] if query.limit is None else [query.limit]
-        offset = [query.offset] if query.offset or not limit else []
-        words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
-        return Clause(
-            sql.SQL("{}{}").format(ordered.text, sql.SQL(words)),
-            [*ordered.parameters, *limit, *offset],
-        )
-
-    # Walks through the keys of the whole table ----------------------------------------------------
-
-    @property
-    def _is_walk(self) -> bool:
-        return self.is_by_id and self.is_whole
-
-    @property
-    def _walk_form(self) -> tuple[bool, bool, bool]:
-        query = self._query
-        return self.is_descending, query.offset > 0, query.limit is not None
-
-    def _walk_parameters(self) -> list[Any]:
-        source, query = self._relation.source.parameters, self._query
-        parameters = [*source]
-        if query.offset:
-            parameters += [self._relation.rows, query.offset, *source, query.offset, *source]
-        return parameters if query.limit is None else [*parameters, query.limit]
-
-    # Order ----------------------------------------------------------------------------------------
-
-    def _order(self, way: Way) -> Clause:
-        if self.is_by_id:
-            # The fence keeps PostgreSQL from walking the whole key in search of few matches.
-            key = "_id" if way is Way.WALKED else "_id + 0"
-            return Clause(sql.SQL(key + (" DESC" if self.is_descending else "")))
-        if not self._keys:
-            return self._rank_order()
-        if way is Way.WALKED and self.is_walkable:
-            return self._walked_order(self._key(self._keys[0].field))
-        # Another fence, for an order that is no number: the greatest of one value is that value.
-        fence = "greatest({})" if self.is_walkable else "{}"
-        keys = [_ordered(key, _over(fence, self._key(key.field))) for key in self._keys]
-        if all(key.field != ID for key in self._keys):
-            keys.append(Clause(sql.SQL("_id + 0" + (" DESC" if self._keys[-1].descending else ""))))
-        return _listed(keys)
-
-    def _walked_order(self, key: Clause) -> Clause:
-        """Say the order as an index over one field has it, from one end or the other."""
-        return _over("{0} DESC, _id DESC" if self.is_descending else "{0}, _id", key)
-
-    def _rank_order(self) -> Clause:
-        places = range(len(self._ranks))
-        return Clause(sql.SQL(", ".join([*(f"rank{n} DESC" for n in places), "_id"])))
-
-    def _key(self, name: str) -> Clause:
-        if name == ID:
-            return Clause(sql.SQL("_id"))
-        return Clause(compile_field_key(field_types[self._type(name)]), [name])
-
-    def _distinct_order(self) -> Clause:
-        keys = []
-        for key in self._keys:
-            column = sql.SQL(f"c{self.names.index(key.field)}")
-            kind = field_types[self._type(key.field)]
-            keys.append(_ordered(key, Clause(compile_value_key(kind, column))))
-        keys += [Clause(sql.SQL(f"c{place}")) for place in range(len(self.names))]
-        return _listed(keys)
-
-    # Columns --------------------------------------------------------------------------------------
-
-    @cached_property
-    def _columns(self) -> records.Columns:
-        compose = _columns_of_few if self._has_few_fields else _columns_of_many
-        return compose(self.fields, tuple(self._ranks), self._distinct)
-
-    @property
-    def _has_few_fields(self) -> bool:
-        return len(self.names) <= _FEW_FIELDS
-
-    def _rank_columns(self) -> list[Clause]:
-        """Rank the matches, if that is asked for or decides the order."""
-        if not self.is_ranked and not any(name in self._ranks for name in self.names):
-            return []
-        return [
-            _over(f"{{}} AS rank{place}", rank) for place, rank in enumerate(self._ranks.values())
-        ]
-
-    def _found_columns(self) -> Clause:
-        """Read of a match what orders it, and where it is to be fetched."""
-        place = Clause(sql.SQL(f"{self._relation.place} AS place"))
-        return _listed([Clause(sql.SQL("_id")), place, *self._rank_columns()])
-
-    def _combinations(self) -> Clause:
-        """
-        Read each combination of the asked fields once.
-
-        A text is grouped by its key where that has an index: only then does PostgreSQL know how
-        many values there are, and so whether to share the work.
-        """
-        inner: list[Clause] = []
-        outer: list[sql.Composable] = []
-        for place, name in enumerate(self.names):
-            if name in self._ranks:
-                value, shown = self._ranks[name], sql.SQL("{}")
-            elif name in self._relation.ordered and self._type(name) in _TEXTS:
-                value, shown = self._key(name), sql.SQL("coalesce(to_jsonb({}), 'null')")
-            else:
-                value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
-                shown = sql.SQL("{}")
-            column = sql.SQL(f"v{place}")
-            inner.append(_over(f"{{}} AS v{place}", value))
-            outer.append(sql.SQL("{} AS {}").format(shown.format(column), sql.SQL(f"c{place}")))
-        grouped = self._selecting(_listed(inner))
-        return Clause(
-            sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
-                sql.SQL(", ").join(outer),
-                grouped.text,
-                sql.SQL(", ").join(sql.SQL(f"v{place}") for place in range(len(self.names))),
-            ),
-            grouped.parameters,
-        )
-
-
-def _columns_of(
-    fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], distinct: bool
-) -> records.Columns:
-    """Say where a page has each field; the same fields are asked for over and over."""
-    ranks = {name: place for place, name in enumerate(rank_names)}
-    columns = []
-    for place, (name, kind) in enumerate(fields):
-        value, packed = None, True
-        if distinct:
-            value, packed = f"page.c{place}", name not in ranks
-        elif name == ID:
-            value, packed = "page._id", False
-        elif name in ranks:
-            value, packed = f"page.rank{ranks[name]}", False
-        columns.append(records.Column(name, kind, value, packed))
-    return records.Columns(columns)
-
-
-_columns_of_few = lru_cache(maxsize=_MAX_NARROW)(_columns_of)
-_columns_of_many = lru_cache(maxsize=_MAX_WIDE)(_columns_of)
-
-
-def _read(what: sql.Composable, page: sql.Composable, columns: records.Columns) -> sql.Composable:
-    return sql.SQL("SELECT {} FROM ({}) AS page").format(what, columns.unpacked(page))
-
-
-def _walk(
-    source: sql.Composable, is_descending: bool, is_later: bool, is_limited: bool
-) -> sql.Composable:
-    """
-    Walk the keys of a whole table, perhaps from an offset on.
-
-    Where no number is missing the offset is a number; else the keys alone are skipped over, in the
-    index, and only then records fetched.
-    """
-    start: sql.Composable = sql.SQL("true")
-    order = sql.SQL("_id DESC" if is_descending else "_id")
-    if is_later:
-        end, step, beyond = ("last", "-", "<=") if is_descending else ("first", "+", ">=")
-        start = sql.SQL(
-            "_id {beyond} (SELECT CASE WHEN last - first + 1 = %s THEN {end} {step} %s ELSE"
-            " (SELECT _id FROM {source} ORDER BY {order} LIMIT 1 OFFSET %s) END"
-            " FROM (SELECT min(_id) AS first, max(_id) AS last FROM {source}) AS ends)"
-        ).format(
-            beyond=sql.SQL(beyond),
-            end=sql.SQL(end),
-            step=sql.SQL(step),
-            source=source,
-            order=order,
-        )
-    return sql.SQL("SELECT _id, data FROM {} WHERE {} ORDER BY {}{}").format(
-        source, start, order, sql.SQL(" LIMIT %s" if is_limited else "")
-    )
-
-
-def _written_walk(
-    relation: Relation, columns: records.Columns, as_lists: bool, begin: str, *form: bool
-) -> sql.SQL:
-    """Compose once what is asked of a table most often: all its records, page by page."""
-    what = columns.texts(as_lists=as_lists, begin=begin)
-    return sql.SQL(_read(what, _walk(relation.source.text, *form), columns).as_string())
-
-
-_written_walk_of_few = lru_cache(maxsize=_MAX_NARROW)(_written_walk)
-_written_walk_of_many = lru_cache(maxsize=_MAX_WIDE)(_written_walk)
-
-
-def _over(template: str, clause: Clause) -> Clause:
-    return Clause(sql.SQL(template).format(clause.text), clause.parameters)
-
-
-def _over_two(template: str, first: Clause, second: Clause) -> Clause:
+def compose(template: LiteralString, *clauses: Clause) -> Clause:
+    """Fill the places of a template with clauses, in order."""
     return Clause(
-        sql.SQL(template).format(first.text, second.text),
-        [*first.parameters, *second.parameters],
+        sql.SQL(template).format(*(clause.text for clause in clauses)),
+        [parameter for clause in clauses for parameter in clause.parameters],
     )
 
 
-def _listed(clauses: Iterable[Clause]) -> Clause:
+def _join_with_commas(clauses: Iterable[Clause]) -> Clause:
     clauses = list(clauses)
     return Clause(
         sql.SQL(", ").join(clause.text for clause in clauses),
@@ -632,18 +64,346 @@ def _listed(clauses: Iterable[Clause]) -> Clause:
     )
 
 
-def _ordered(key: SortKey, value: Clause) -> Clause:
+class BoundQuery:
+    """
+    A query whose names and values fit a relation.
+
+    ``fields`` are the names and types of the records' members, in order.  ``known_total`` is the
+    number of matches, where it is stored.
+    """
+
+    def __init__(self, relation: Relation, query: Query, connection: BaseDatabaseWrapper) -> None:
+        """
+        Check everything, and compile the conditions.
+
+        Raises: ``InvalidParameters``, everything in the query that does not fit the relation.
+        """
+        errors: list[InvalidParameter] = []
+        self.relation, self._query = relation, query
+        self.limit, self.offset = query.limit, query.offset
+        #: The number of matches up to the end of the page; None without a ``limit``.
+        self.end = None if query.limit is None else query.offset + query.limit
+        self.records_format = query.records_format
+        self.is_copied = query.is_copied
+        has_full_text = bool(query.q or query.q_fields)
+        full_text = self._compile_full_text(connection, errors) if has_full_text else ()
+        self._ranks = {
+            each.rank_name: each.rank
+            for each in full_text
+            if each.rank_name not in relation.types  # a field of that name hides the rank
+        }
+        where = self._compile_filters(connection, errors)
+        self.where = join_clauses([where, *(each.match for each in full_text)], "AND")
+        self._types = {**dict.fromkeys(self._ranks, "float"), **relation.types, ID: "int"}
+        self._names = self._check_fields(errors)
+        #: Records with ``_id`` are distinct anyway.
+        self.is_distinct = query.distinct and ID not in self._names
+        self.sort = self._check_sort(errors)
+        if errors:
+            raise InvalidParameters(errors)
+        self.fields = tuple((name, self._types[name]) for name in self._names)
+        self.is_unfiltered = not (query.filters or has_full_text or self.is_distinct)
+        #: The best match comes first.
+        self.is_ranked = has_full_text and not self.sort and not self.is_distinct
+        is_by_key = not self.sort or self.sort[0].field == ID
+        #: Records come in the order of their keys, or in the opposite one.
+        self.is_by_id = is_by_key and not self.is_ranked and not self.is_distinct
+        self.is_descending = bool(self.sort) and self.sort[0].descending
+        #: The number of matches comes with the page: all of them must be read for it.
+        self.counts_matches = bool(
+            (self.is_distinct or (self.is_ranked and query.include_total))
+            and query.limit
+            and not self.is_copied
+        )
+        self.known_total = self._find_known_total(has_full_text=has_full_text)
+
+    # Checks ---------------------------------------------------------------------------------------
+
+    def _compile_full_text(
+        self, connection: BaseDatabaseWrapper, errors: list[InvalidParameter]
+    ) -> tuple[FullTextQuery, ...]:
+        query, relation = self._query, self.relation
+        if query.language and query.language not in storage.search_languages(connection):
+            errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
+        try:
+            return parse_full_text_query(
+                query.q,
+                query.q_fields,
+                language=query.language or relation.language,
+                plain=query.plain,
+                names=relation.types,
+            )
+        except InvalidParameters as error:
+            errors += error.faults
+            return ()
+
+    def _compile_filters(
+        self, connection: BaseDatabaseWrapper, errors: list[InvalidParameter]
+    ) -> Clause:
+        cast = partial(storage.cast_texts, connection)
+        fields = TypedFields(self.relation.types, cast, self.relation.sparse)
+        try:
+            return compile_conditions(self._query.filters, fields)
+        except InvalidParameters as error:
+            errors += error.faults
+            return Clause(sql.SQL(""))
+
+    def _check_fields(self, errors: list[InvalidParameter]) -> tuple[str, ...]:
+        if not self._query.fields:
+            return (ID, *self.relation.types, *self._ranks)
+        unknown = [name for name in self._query.fields if name not in self._types]
+        errors += [UnknownResultField(field=name[:MAX_SHOWN_LENGTH]) for name in unknown]
+        return () if unknown else tuple(dict.fromkeys(self._query.fields))
+
+    def _check_sort(self, errors: list[InvalidParameter]) -> tuple[SortKey, ...]:
+        """Check the keys of the order; of two keys of one field the first counts."""
+        keys: dict[str, SortKey] = {}
+        for key in self._query.sort:
+            name = key.field[:MAX_SHOWN_LENGTH]
+            kind = "int" if key.field == ID else self.relation.types.get(key.field)
+            if kind is None:
+                errors.append(UnknownSortField(field=name))
+            elif key.field != ID and Operators.ORDER not in field_types[kind].operators:
+                errors.append(UnsortableField(field=name, type=kind))
+            elif self.is_distinct and self._names and key.field not in self._names:
+                errors.append(SortOutsideFields(field=name))
+            keys.setdefault(key.field, key)
+        return tuple(keys.values())
+
+    def _find_known_total(self, *, has_full_text: bool) -> int | None:
+        """Find the number of matches of all records, or of those with some common values."""
+        if self.is_unfiltered:
+            return self.relation.rows
+        query, counted_fields = self._query, self.relation.value_counts
+        if has_full_text or self.is_distinct or len(query.filters) != 1:
+            return None
+        (condition,) = query.filters
+        if not isinstance(condition, In) or condition.field not in counted_fields:
+            return None
+        # These fields are of text, which every value can be.
+        kind = field_types[self._types[condition.field]]
+        value_counts = counted_fields[condition.field]
+        texts = {"null" if value is None else kind.equals(value) for value in condition.values}
+        counts = [value_counts.get(text) for text in texts if text is not None]
+        return None if None in counts else sum(count for count in counts if count is not None)
+
+    def count_page(self, total: int) -> int:
+        """Count the records of the page, of ``total`` matches."""
+        end = total if self.end is None else min(total, self.end)
+        return max(0, end - self.offset)
+
+    # What decides the plan ------------------------------------------------------------------------
+
+    @property
+    def has_index_order(self) -> bool:
+        """Tell whether an index has the order."""
+        if self.is_by_id or self.is_ranked or self.is_distinct:
+            return self.is_by_id
+        key = self.sort[0]
+        return (
+            len(self.sort) == 1
+            and key.field in self.relation.ordered
+            and key.nulls_first in {None, key.descending}
+        )
+
+    @property
+    def can_skip_scan(self) -> bool:
+        """Tell whether an index leads from one value to the next."""
+        return (
+            self.is_distinct
+            and not (self._query.filters or self._query.q or self._query.q_fields)
+            and len(self._names) == 1
+            and self._names[0] in self.relation.ordered
+        )
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def select(self, columns: Clause) -> Clause:
+        """Select columns of the matches."""
+        return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
+
+    def take_page(self, ordered: Clause) -> Clause:
+        """Take the page out of a statement whose rows are in order."""
+        limit = [] if self.limit is None else [self.limit]
+        offset = [self.offset] if self.offset or not limit else []
+        words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")
+        return Clause(
+            sql.SQL("{}{}").format(ordered.text, sql.SQL(words)),
+            [*ordered.parameters, *limit, *offset],
+        )
+
+    def select_page(self, order: Clause) -> Clause:
+        """
+        Select the records of the page, of all matches in an order.
+
+        Far from the beginning of an order of fields, keys alone are sorted and the records fetched
+        then: the records would not fit into memory.
+        """
+        if self.is_by_id or self.end is None or self.end <= _MAX_SORTED_RECORDS:
+            records = self.select(Clause(sql.SQL("_id, data, search")))
+            return self.add_ranks(self.take_page(compose("{} ORDER BY {}", records, order)))
+        keys = self.select(Clause(sql.SQL("_id AS key_id")))
+        page = compose(
+            "SELECT _id, data, search FROM ({}) AS keys JOIN {} ON _id = key_id ORDER BY {}",
+            self.take_page(compose("{} ORDER BY {}", keys, order)),
+            self.relation.source,
+            order,
+        )
+        return self.add_ranks(page)
+
+    def select_count(self) -> Clause:
+        """Count the matches."""
+        if not self.is_distinct:
+            return self.select(Clause(sql.SQL("count(*)")))
+        return compose("SELECT count(*) FROM ({}) AS found", self.select_groups())
+
+    def select_table_size(self) -> Clause:
+        """Measure the table, in bytes: zero if it has never had a record."""
+        table = sql.Literal(self.relation.source.text.as_string())
+        return Clause(sql.SQL("SELECT pg_relation_size({}::regclass)").format(table))
+
+    def select_groups(self) -> Clause:
+        """
+        Select each combination of the asked fields once, for ``distinct``.
+
+        A text is grouped by its key where that has an index: only then does PostgreSQL know the
+        number of values, by which it decides to work in parallel.
+        """
+        inner: list[Clause] = []
+        outer: list[sql.Composable] = []
+        for position, (name, kind) in enumerate(self.fields):
+            shown = "{}"
+            if name in self._ranks:
+                value = self._ranks[name]
+            elif name in self.relation.ordered and kind in _TEXTS:
+                value, shown = self.key(name), "coalesce(to_jsonb({}), 'null')"
+            else:
+                value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
+            inner.append(compose(f"{{}} AS v{position}", value))
+            outer.append(sql.SQL(f"{shown} AS c{position}").format(sql.SQL(f"v{position}")))
+        values = self.select(_join_with_commas(inner))
+        return Clause(
+            sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
+                sql.SQL(", ").join(outer),
+                values.text,
+                sql.SQL(", ".join(f"v{position}" for position in range(len(self.fields)))),
+            ),
+            values.parameters,
+        )
+
+    # Order ----------------------------------------------------------------------------------------
+
+    def key(self, name: str) -> Clause:
+        """Compile the key by which a field is sorted."""
+        if name == ID:
+            return Clause(sql.SQL("_id"))
+        return Clause(compile_field_key(field_types[self._types[name]]), [name])
+
+    def index_order(self, key: Clause | None = None) -> Clause:
+        """
+        Compile the order as an index has it, from one end or the other.
+
+        ``key`` is the key of the field that decides, if it has been computed before.
+        """
+        if self.is_by_id:
+            return Clause(sql.SQL("_id DESC" if self.is_descending else "_id"))
+        key = key or self.key(self.sort[0].field)
+        return compose("{} DESC, _id DESC" if self.is_descending else "{}, _id", key)
+
+    def sort_order(self) -> Clause:
+        """
+        Compile the order so that PostgreSQL sorts all matches.
+
+        It would otherwise scan a whole index in search of few matches.  ``_id + 0``, and the
+        greatest of one value, are expressions that no index has.
+        """
+        if self.is_by_id:
+            return Clause(sql.SQL("_id + 0 DESC" if self.is_descending else "_id + 0"))
+        fence: LiteralString = "greatest({})" if self.has_index_order else "{}"
+        keys = [_order_by(key, compose(fence, self.key(key.field))) for key in self.sort]
+        if all(key.field != ID for key in self.sort):
+            is_descending = self.sort[-1].descending
+            keys.append(Clause(sql.SQL("_id + 0 DESC" if is_descending else "_id + 0")))
+        return _join_with_commas(keys)
+
+    def rank_order(self) -> Clause:
+        """Compile the order of ranks, the best first."""
+        ranks = [f"rank{position} DESC" for position in range(len(self._ranks))]
+        return Clause(sql.SQL(", ".join([*ranks, "_id"])))
+
+    def group_order(self) -> Clause:
+        """Compile the order of the combinations of ``distinct``."""
+        keys = []
+        for key in self.sort:
+            column = sql.SQL(f"c{self._names.index(key.field)}")
+            kind = field_types[self._types[key.field]]
+            keys.append(_order_by(key, Clause(compile_value_key(kind, column))))
+        keys += [Clause(sql.SQL(f"c{position}")) for position in range(len(self._names))]
+        return _join_with_commas(keys)
+
+    # Columns --------------------------------------------------------------------------------------
+
+    def match_columns(self) -> Clause:
+        """Compile what is read of each match to rank it, and to fetch it then."""
+        locator = Clause(sql.SQL(f"{self.relation.row_locator} AS row_locator"))
+        return _join_with_commas([Clause(sql.SQL("_id")), locator, *self._rank_columns()])
+
+    def add_ranks(self, page: Clause) -> Clause:
+        """Compute the ranks of a page's records, if they are among the fields."""
+        if not any(name in self._ranks for name in self._names):
+            return page
+        columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
+        return compose("SELECT {} FROM ({}) AS record", _join_with_commas(columns), page)
+
+    def _rank_columns(self) -> list[Clause]:
+        return [
+            compose(f"{{}} AS rank{position}", rank)
+            for position, rank in enumerate(self._ranks.values())
+        ]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The members of the page's records."""
+        build = _build_narrow_columns if self.is_narrow else _build_wide_columns
+        return build(self.fields, tuple(self._ranks), self.is_distinct)
+
+    @property
+    def is_of_lists(self) -> bool:
+        """Tell whether records are rendered as lists."""
+        return self.records_format is RecordsFormat.LISTS
+
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether the fields are few."""
+        return len(self.fields) <= _MAX_NARROW_FIELDS
+
+    def texts(self, begin: str = "") -> sql.SQL:
+        """Render the text of a record over ``page``, with ``begin`` before it."""
+        return self.columns.texts(as_lists=self.is_of_lists, begin=begin)
+
+
+def _order_by(key: SortKey, value: Clause) -> Clause:
     direction = " DESC" if key.descending else ""
     nulls = {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
-    return _over(f"{{}}{direction}{nulls}", value)
+    return compose(f"{{}}{direction}{nulls}", value)
 
 
-def _collecting(
-    faults: list[InvalidParameter], make: Callable[[], Result], otherwise: Result
-) -> Result:
-    """Make something, or keep its faults for later."""
-    try:
-        return make()
-    except InvalidParameters as error:
-        faults.extend(error.faults)
-        return otherwise
+def _build_columns(
+    fields: tuple[tuple[str, str], ...], rank_names: tuple[str, ...], is_distinct: bool
+) -> Columns:
+    ranks = {name: position for position, name in enumerate(rank_names)}
+    columns = []
+    for position, (name, kind) in enumerate(fields):
+        if is_distinct:
+            columns.append(Column(name, kind, f"page.c{position}", is_json=name not in ranks))
+        elif name == ID:
+            columns.append(Column(name, kind, "page._id", is_json=False))
+        elif name in ranks:
+            columns.append(Column(name, kind, f"page.rank{ranks[name]}", is_json=False))
+        else:
+            columns.append(Column(name, kind))
+    return Columns(columns)
+
+
+_build_narrow_columns = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_build_columns)
+_build_wide_columns = lru_cache(maxsize=MAX_WIDE_ENTRIES)(_build_columns)

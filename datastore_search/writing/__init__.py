@@ -38,7 +38,7 @@ from ..exceptions import (
     UnknownResource,
 )
 from ..field_types import field_types
-from ..filters import Condition, Types, compile_conditions
+from ..filters import Condition, TypedFields, compile_conditions
 from ..models import Load, LoadState, Origin, Resource, drop_tables_on_commit
 from . import rows
 from .aliases import set_aliases
@@ -245,7 +245,7 @@ class Writer:
         load_id = self._load.pk
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
-        where = compile_conditions(conditions, Types(names, self._cast, sparse))
+        where = compile_conditions(conditions, TypedFields(names, self._cast, sparse))
         deleted = rows.delete(self._connection, load_id, where)
         self._count(-deleted)
         return deleted

@@ -444,7 +444,7 @@ def test_what_nobody_expected_says_nothing(
     def broken(*_args: object) -> None:
         raise RuntimeError("SELECT secret FROM django")
 
-    monkeypatch.setattr("datastore_search.api.actions.search.search", broken)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_page", broken)
 
     error = error_of(find(client, resource), 500, "Internal Server Error")
 

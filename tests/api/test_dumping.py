@@ -496,7 +496,7 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
             resource.current_load.pk = 2**40
         return build_relation(resource)
 
-    monkeypatch.setattr("datastore_search.api.dumping.views.build_relation", found)
+    monkeypatch.setattr("datastore_search.search.streaming.build_relation", found)
 
 
 def test_records_that_were_replaced_are_looked_for_again(

@@ -19,7 +19,7 @@ from psycopg import sql
 
 from datastore_search import spooling
 from datastore_search.models import Load, Resource
-from datastore_search.spooling import MEMORY_BYTES, Spool
+from datastore_search.spooling import MAX_MEMORY_BYTES, Spool
 from datastore_search.stream_slots import StreamSlot
 
 from ..builders import act, ask, error_of, make_resource, make_token, make_user
@@ -113,7 +113,7 @@ def test_head_tells_the_length_of_a_large_answer_and_sends_nothing(
 
     by_head = Client().head(PATH, asked)
 
-    assert size > MEMORY_BYTES
+    assert size > MAX_MEMORY_BYTES
     assert by_get["Content-Length"] == by_head["Content-Length"] == str(size)
     assert by_head.headers == by_get.headers
     assert by_head.getvalue() == b""
@@ -191,7 +191,7 @@ def test_memory_does_not_grow_with_the_bytes_of_a_record(
     close(response)
 
     assert size > 9_000_000
-    assert peak < 3 * MEMORY_BYTES
+    assert peak < 3 * MAX_MEMORY_BYTES
 
 
 def test_many_records_that_are_deleted_come_back_block_by_block(client: Client, db: None) -> None:
@@ -241,11 +241,11 @@ def test_an_answer_may_be_so_large_and_no_larger(
     client = Client()
     asked = {"resource_id": str(tables[name].pk), "limit": 32_000, **more}
     size = len(ask(client, asked).getvalue())
-    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MEMORY_BYTES + 1_000
+    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MAX_MEMORY_BYTES + 1_000
 
     error = error_of(ask(client, asked), 409, "Validation Error")
 
-    assert size > MEMORY_BYTES + 1_000
+    assert size > MAX_MEMORY_BYTES + 1_000
     assert error == {
         "limit": [
             (
@@ -344,7 +344,7 @@ def test_head_and_refused_answers_keep_no_slot(
     client: Client, tables: dict[str, Resource], settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_STREAMS_MAX = 1
-    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MEMORY_BYTES + 1_000
+    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MAX_MEMORY_BYTES + 1_000
     for _answer in range(3):
         error_of(answer_of(client, tables["large"]), 409, "Validation Error")
     settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = 2**30
@@ -425,7 +425,7 @@ def test_rows_that_cannot_be_read_to_their_end_leave_no_file(files: list[Any]) -
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        Spool.of_list(rows())
+        Spool.from_list_lines(rows())
 
     assert [file.closed for file in files] == [True]
 
@@ -434,10 +434,10 @@ def test_rows_that_cannot_be_read_to_their_end_leave_no_file(files: list[Any]) -
     ("rows", "text"), [([], "[]"), ([b",1\n"], "[1\n]"), ([b",1\n", b",2\n"], "[1\n,2\n]")]
 )
 def test_a_spool_of_few_rows_is_a_list(rows: list[bytes], text: str) -> None:
-    spool = Spool.of_list(rows)
+    spool = Spool.from_list_lines(rows)
 
     assert b"".join(spool).decode() == text
-    assert spool.size == len(text)
+    assert spool.size_bytes == len(text)
     spool.close()
 
 
@@ -464,4 +464,4 @@ def test_memory_does_not_grow_with_the_answer(
     tracemalloc.stop()
 
     assert size > 20_000_000
-    assert peak < 3 * MEMORY_BYTES
+    assert peak < 3 * MAX_MEMORY_BYTES

@@ -125,7 +125,7 @@ def test_a_page_may_read_what_nobody_expected(
     def broken(*_args: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("datastore_search.api.actions.search.search", broken)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_page", broken)
 
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 

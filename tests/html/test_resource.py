@@ -15,7 +15,7 @@ from django.db.utils import OperationalError
 from django.test import Client
 
 from datastore_search.models import Field, Resource
-from datastore_search.search import ConsistentRead, search
+from datastore_search.search import ConsistentRead, read_page
 from datastore_search.search.consistency import StaleVersion
 from datastore_search.stream_slots import StreamSlot
 
@@ -499,9 +499,9 @@ def test_a_resource_that_is_being_replaced_is_read_again(
         looks.append(found)
         if len(looks) == 1:
             raise StaleVersion
-        return search(found, query)
+        return read_page(found, query)
 
-    monkeypatch.setattr("datastore_search.html.views.search", once_replaced)
+    monkeypatch.setattr("datastore_search.html.views.read_page", once_replaced)
 
     assert len(table_of(client.get(path_of(resource)))) == 7
     assert len(looks) == 2
@@ -524,7 +524,7 @@ def test_what_passes_is_503(
     def failing(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("datastore_search.html.views.search", failing)
+    monkeypatch.setattr("datastore_search.html.views.read_page", failing)
 
     response = client.get(path_of(resource))
 

@@ -12,10 +12,9 @@ from psycopg import sql
 
 from datastore_search.filters import Clause
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
-from datastore_search.search import consistency as looks
+from datastore_search.search import build_relation, consistency, plan
 from datastore_search.search import sql as statements
-from datastore_search.search.descriptions import Description, Descriptions
-from datastore_search.search.relations import build_relation
+from datastore_search.search.consistency import Description, DescriptionCache
 
 from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
 
@@ -24,10 +23,10 @@ LONG = "x" * (MAX_ALIAS_LENGTH + 1)
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Descriptions:
+def kept(monkeypatch: pytest.MonkeyPatch) -> DescriptionCache:
     """A process that has described nothing yet, and keeps two descriptions."""
-    descriptions = Descriptions(2)
-    monkeypatch.setattr(looks, "_descriptions", descriptions)
+    descriptions = DescriptionCache(2)
+    monkeypatch.setattr(consistency, "_descriptions", descriptions)
     return descriptions
 
 
@@ -37,7 +36,7 @@ def described(resource: Resource) -> Description:
 
 
 def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource) -> None:
-    description, descriptions = described(resource), Descriptions(2)
+    description, descriptions = described(resource), DescriptionCache(2)
     for name in ("a", "b"):
         descriptions.add(("default", name), description)
     assert descriptions.get(("default", "a")) is description
@@ -59,7 +58,7 @@ WRITING = ["datastore_create", "datastore_upsert", "datastore_delete", "datastor
 @pytest.mark.parametrize("name", ["nope", ID, ID.upper(), LONG, "x" * 100_000])
 @pytest.mark.parametrize("action", [*READING, *WRITING])
 def test_an_unknown_name_leaves_nothing(
-    client: Client, resource: Resource, kept: Descriptions, action: str, name: str
+    client: Client, resource: Resource, kept: DescriptionCache, action: str, name: str
 ) -> None:
     token = make_token(make_user(permissions=("change_resource", "delete_resource")))
     sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
@@ -86,14 +85,14 @@ def test_an_unknown_name_leaves_nothing(
 )
 @pytest.mark.usefixtures("db")
 def test_an_unknown_name_in_an_address_leaves_nothing_either(
-    client: Client, kept: Descriptions, path: str
+    client: Client, kept: DescriptionCache, path: str
 ) -> None:
     assert client.get(path).status_code == 404
     assert len(kept) == 0
 
 
 def test_unknown_names_displace_no_description(
-    client: Client, resource: Resource, kept: Descriptions
+    client: Client, resource: Resource, kept: DescriptionCache
 ) -> None:
     asked = {"resource_id": str(resource.pk)}
     ask(client, asked)
@@ -107,7 +106,7 @@ def test_unknown_names_displace_no_description(
 
 
 def test_an_id_is_kept_once_however_it_is_spelled(
-    client: Client, db: None, kept: Descriptions
+    client: Client, db: None, kept: DescriptionCache
 ) -> None:
     resource = make_resource(id=ID)
     Alias.objects.create(resource=resource, name="Rivers")
@@ -129,16 +128,16 @@ def test_an_alias_may_be_as_long_as_a_name(client: Client, resource: Resource) -
 def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = [f"f{number}" for number in range(statements._FEW_FIELDS + 1)]
+    names = [f"f{number}" for number in range(statements._MAX_NARROW_FIELDS + 1)]
     wide = make_resource(f"{','.join(names)}\n{','.join('1' * len(names))}\n")
-    caches: list[Any] = [statements._columns_of_many, statements._written_walk_of_many]
-    few = statements._columns_of_few.cache_info().currsize
+    caches: list[Any] = [statements._build_wide_columns, plan._render_wide_key_scan]
+    few = statements._build_narrow_columns.cache_info().currsize
 
-    for turn in range(statements._MAX_WIDE + 5):
+    for turn in range(statements.MAX_WIDE_ENTRIES + 5):
         fields = [*names[turn:], *names[:turn]]
         assert (
             len(ids_of(ask(client, {"resource_id": str(wide.pk), "fields": ["_id", *fields]}))) == 1
         )
 
-    assert [cache.cache_info().currsize for cache in caches] == [statements._MAX_WIDE] * 2
-    assert statements._columns_of_few.cache_info().currsize == few
+    assert [cache.cache_info().currsize for cache in caches] == [statements.MAX_WIDE_ENTRIES] * 2
+    assert statements._build_narrow_columns.cache_info().currsize == few

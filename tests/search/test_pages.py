@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +12,8 @@ from django.db import connection
 from datastore_search.filters import In
 from datastore_search.models import Resource
 from datastore_search.search import Query, build_relation
-from datastore_search.search.sql import Statements, Way
+from datastore_search.search.plan import IndexScan, KeyScan, Plan, RankSort, Sort
+from datastore_search.search.sql import BoundQuery
 
 from ..builders import make_resource, page_of
 
@@ -27,39 +28,35 @@ def clustered(django_db_setup: None, django_db_blocker: Any) -> Any:
         resource.delete()
 
 
-def refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
-    return [None] * len(texts)
-
-
-def plan_of(resource: Resource, query: Query, way: Way) -> str:
-    statement = Statements(build_relation(resource), query, refuse_all).page(way)
+def explain(resource: Resource, query: Query, plan: Callable[[BoundQuery], Plan]) -> str:
+    statement = plan(BoundQuery(build_relation(resource), query, connection)).texts()
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
         return json.dumps(cursor.fetchone()[0])
 
 
 def test_few_matches_are_taken_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=100, filters=(In("kind", ("rare",)),)), Way.SORTED)
+    plan = explain(clustered, Query(limit=100, filters=(In("kind", ("rare",)),)), Sort)
 
     assert "_data_idx" in plan
     assert "_pkey" not in plan
 
 
-def test_many_matches_are_met_while_walking_the_key(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, filters=(In("kind", ("common",)),)), Way.WALKED)
+def test_many_matches_are_found_while_the_key_is_scanned(db: None, clustered: Resource) -> None:
+    plan = explain(clustered, Query(limit=5, filters=(In("kind", ("common",)),)), IndexScan)
 
     assert "_pkey" in plan
     assert '"Sort"' not in plan
 
 
 def test_a_rare_word_is_taken_from_the_index(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, q="29950"), Way.SORTED)
+    plan = explain(clustered, Query(limit=5, q="29950"), RankSort)
 
     assert "_search_idx" in plan
 
 
 def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> None:
-    plan = plan_of(clustered, Query(limit=5, offset=25_000), Way.WALKED)
+    plan = explain(clustered, Query(limit=5, offset=25_000), KeyScan)
 
     assert "Index Only Scan" in plan
     assert '"Sort"' not in plan

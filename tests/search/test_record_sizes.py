@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.search.record_sizes import RecordSizes
+from datastore_search.search.rendering import RecordSizes
 
 
 def sizes_of(*answers: tuple[int, int]) -> RecordSizes:

@@ -13,7 +13,7 @@ from django.test import Client as Browser
 
 from datastore_search.exceptions import TooManySlowSearches
 from datastore_search.models import Resource
-from datastore_search.search import Query, search, with_consistent_read
+from datastore_search.search import Query, read_page, with_consistent_read
 from datastore_search.storage import admission
 
 from ..builders import error_of, make_resource, make_slow
@@ -209,7 +209,9 @@ def test_a_resource_that_is_not_there_is_not_found_in_a_flood(
 
 
 def test_the_program_itself_is_never_refused(resource: Resource, flood: None) -> None:
-    page = with_consistent_read(resource.pk, lambda look: search(look, Query(limit=5, q="river")))
+    page = with_consistent_read(
+        resource.pk, lambda read: read_page(read, Query(limit=5, q="river"))
+    )
 
     with closing(page):
         assert page.total is not None

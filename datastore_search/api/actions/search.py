@@ -7,7 +7,7 @@ Source: CKAN ``datastore_search``, sections 3 to 11 of its semantics.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,15 +16,12 @@ from rest_framework.request import Request
 
 from ...clients import Client
 from ...field_types import as_sent
-from ...models import Reader
 from ...search import (
     ConsistentRead,
     Page,
     Query,
-    open_snapshot,
     read_page,
     retry_if_stale,
-    search,
     with_consistent_read,
 )
 from ...spooling import Spool
@@ -33,8 +30,7 @@ from ..parameters import SearchParameters, build_query
 from ..permissions import check_may_read, get_reader
 from ..renderers import RawJson
 from .action import VARY, Action, Answer
-from .table_metadata import NAME as METADATA
-from .table_metadata import build_names_relation, find_readable_resources
+from .table_metadata import TABLE_METADATA, read_table_metadata
 
 #: What an answer repeats of the parameters that were given.
 _ECHOED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
@@ -65,10 +61,11 @@ class _Asked:
 def _run(request: Request, sent: Mapping[str, object]) -> Answer:
     given = SearchParameters.read(sent)
     asked = _Asked(request, sent, given, build_query(given))
-    if asked.name == METADATA:
+    if asked.name == TABLE_METADATA:
         reader = get_reader(request)
-        page = retry_if_stale(lambda: _names(request, reader, asked.query))
-        result = _result(asked, METADATA, {}, page)
+        client = Client.from_request(request)
+        page = retry_if_stale(lambda: read_table_metadata(reader, asked.query, client))
+        result = _result(asked, TABLE_METADATA, {}, page)
         return Answer(result, public=not reader.is_authenticated)
 
     def answer(read: ConsistentRead) -> Answer:
@@ -76,22 +73,13 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         check_may_read(request, resource, asked.name)
         validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
         validators.check(request)
-        page = search(read, asked.query)
+        page = read_page(read, asked.query)
         result = _result(asked, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)
 
-    as_snapshot = asked.query.is_text or asked.query.is_large  # these are copied out
-    client = Client.from_request(request)
-    return with_consistent_read(asked.name, answer, client=client, as_snapshot=as_snapshot)
-
-
-def _names(request: Request, reader: Reader, query: Query) -> Page:
-    with open_snapshot(Client.from_request(request)) as session:
-        using = session.connection.alias
-        readable = find_readable_resources(reader, using=using)
-        names = build_names_relation(readable, using=using)
-        page = read_page(ConsistentRead(session, None), names, query)
-    return page if readable.is_complete else replace(page, total=None)  # which would be wrong
+    return with_consistent_read(
+        asked.name, answer, client=Client.from_request(request), as_snapshot=asked.query.is_copied
+    )
 
 
 datastore_search = Action(

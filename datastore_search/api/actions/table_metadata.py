@@ -1,53 +1,61 @@
 """
-``_table_metadata``: the names under which a reader may ask for records, as records themselves.
+``_table_metadata``: the names of the resources that a user may read, as records.
 
-Source: CKAN's pseudo table of this name; it lists private tables to everybody, this one does not.
+Source: CKAN's pseudo table of this name, which also lists private tables.
 """
 
 from __future__ import annotations
 
-from typing import LiteralString, cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import LiteralString
 
 from psycopg import sql
 
+from ...clients import Client
 from ...filters import Clause
-from ...models import Alias, Reader, Resource, ResourceQuerySet
-from ...object_permissions import Permitted
-from ...search import Relation
+from ...models import Alias, Reader, Resource
+from ...search import ConsistentRead, Page, Query, Relation, open_snapshot, read_page
 
-#: Asked for in place of a resource's id.
-NAME = "_table_metadata"
+#: The name, in place of a resource's id.
+TABLE_METADATA = "_table_metadata"
 
-_NAMES = {"name": "text", "oid": "int8", "alias_of": "text"}
-
-
-def find_readable_resources(user: Reader, *, using: str) -> Permitted:
-    """Find the loaded resources that a user may read, as a database has them."""
-    return _loaded(using).readable_by(user)
+FIELD_TYPES = {"name": "text", "oid": "int8", "alias_of": "text"}
 
 
-def build_names_relation(readable: Permitted, *, using: str) -> Relation:
-    """Give the relation of the ids and aliases of some loaded resources, as a database has them."""
-    found = _loaded(using).filter(readable.condition).order_by()
-    named = found.values_list("id", "current_load_id")
-    text, parameters = named.query.get_compiler(using).as_sql()
+def read_table_metadata(reader: Reader, query: Query, client: Client) -> Page:
+    """
+    Read the ids and aliases of the loaded resources that a user may read.
+
+    The page has no total where it would be wrong.
+
+    Raises: as ``read_page``.
+    """
+    with open_snapshot(client) as session:
+        using = session.connection.alias
+        loaded = Resource.objects.using(using).filter(current_load__isnull=False)
+        readable = loaded.readable_by(reader)
+        named = loaded.filter(readable.condition).order_by().values_list("id", "current_load_id")
+        text, parameters = named.query.get_compiler(using).as_sql()
+        page = read_page(ConsistentRead(session, _build_relation(text, parameters)), query)
+    return page if readable.is_complete else replace(page, total=None)
+
+
+def _build_relation(readable: LiteralString, parameters: Sequence[object]) -> Relation:
+    """Build a relation of names from the ORM's statement for the ids of resources and tables."""
     return Relation(
         source=Clause(
             sql.SQL(_SOURCE).format(
-                readable=sql.SQL(cast("LiteralString", text)),  # which the ORM has written
+                readable=sql.SQL(readable),
                 aliases=sql.Identifier(Alias._meta.db_table),  # noqa: SLF001 - Django's public name for it
             ),
             list(parameters),
         ),
-        names=_NAMES,
+        types=FIELD_TYPES,
         language="simple",
         rows=None,
-        place="_id",
+        row_locator="_id",
     )
-
-
-def _loaded(using: str) -> ResourceQuerySet:
-    return Resource.objects.using(using).filter(current_load__isnull=False)
 
 
 _SOURCE = """(

@@ -279,8 +279,8 @@ def _records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
 
 def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    read = ConsistentRead(writer.session, writer.resource)
-    found = read_page(read, build_relation(writer.resource), query)
+    resource = writer.resource
+    found = read_page(ConsistentRead(writer.session, build_relation(resource), resource), query)
     return found.records if isinstance(found.records, Spool) else RawJson(found.records)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from ...search.streaming import Reading
+from ...search import RecordCopy
 from .xml_rows import NAMESPACE, RowWriter
 
 #: So much is sent at once, and kept in memory.
@@ -39,8 +39,8 @@ class DumpFormat:
     """
 
     content_type: str
-    begin: Callable[[Reading, Info], str]
-    rows: Callable[[Reading], AbstractContextManager[Iterator[bytes]]]
+    begin: Callable[[RecordCopy, Info], str]
+    rows: Callable[[RecordCopy], AbstractContextManager[Iterator[bytes]]]
     end: bytes = b""
     needs_mark: bool = False
 
@@ -50,11 +50,11 @@ class DumpFormat:
         mark = _("This file is incomplete: the server could not send the rest.")
         return f'"{mark}\n'.encode() if self.needs_mark else b""
 
-    def blocks(self, reading: Reading, info: Info, *, bom: bool) -> Generator[bytes]:
+    def blocks(self, copy: RecordCopy, info: Info, *, bom: bool) -> Generator[bytes]:
         """Write everything, in blocks; none of them is empty."""
         block = bytearray(_BOM if bom else b"")
-        block += self.begin(reading, info).encode()
-        with self.rows(reading) as rows:
+        block += self.begin(copy, info).encode()
+        with self.rows(copy) as rows:
             for row in rows:
                 block += row
                 if len(block) >= BLOCK_BYTES:
@@ -68,10 +68,10 @@ class DumpFormat:
 # CSV and TSV --------------------------------------------------------------------------------------
 
 
-def _header(reading: Reading, info: Info, *, delimiter: str) -> str:
+def _header(copy: RecordCopy, info: Info, *, delimiter: str) -> str:
     """Write the names of the fields; this line alone ends in CRLF, as CKAN's does."""
     line = io.StringIO()
-    csv.writer(line, delimiter=delimiter).writerow(name for name, _kind in reading.fields)
+    csv.writer(line, delimiter=delimiter).writerow(name for name, _kind in copy.fields)
     return line.getvalue()
 
 
@@ -79,7 +79,7 @@ def _separated(content_type: str, delimiter: str) -> DumpFormat:
     return DumpFormat(
         content_type=content_type,
         begin=partial(_header, delimiter=delimiter),
-        rows=lambda reading: reading.csv(delimiter),
+        rows=lambda copy: copy.csv(delimiter),
         needs_mark=True,
     )
 
@@ -87,37 +87,37 @@ def _separated(content_type: str, delimiter: str) -> DumpFormat:
 # JSON ---------------------------------------------------------------------------------------------
 
 
-def _described(reading: Reading, info: Info) -> list[dict[str, Any]]:
+def _described(copy: RecordCopy, info: Info) -> list[dict[str, Any]]:
     """Describe the fields as ``datastore_search`` does."""
     return [
         {"id": name, "type": kind, **({"info": info[name]} if info.get(name) else {})}
-        for name, kind in reading.fields
+        for name, kind in copy.fields
     ]
 
 
-def _json_begin(reading: Reading, info: Info) -> str:
-    fields = json.dumps(_described(reading, info), ensure_ascii=False, separators=(",", ":"))
+def _json_begin(copy: RecordCopy, info: Info) -> str:
+    fields = json.dumps(_described(copy, info), ensure_ascii=False, separators=(",", ":"))
     return f'{{\n  "fields": {fields},\n  "records": ['
 
 
 @contextmanager
-def _json_rows(reading: Reading) -> Iterator[Iterator[bytes]]:
+def _json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     before = chain([b"\n    "], repeat(b",\n    "))
-    with reading.lists() as rows:
+    with copy.lists() as rows:
         yield (start + row[:-1] for start, row in zip(before, rows))  # noqa: B905 - one never ends
 
 
 # XML ----------------------------------------------------------------------------------------------
 
 
-def _xml_begin(reading: Reading, info: Info) -> str:
+def _xml_begin(copy: RecordCopy, info: Info) -> str:
     return f'<data xmlns:xsi="{NAMESPACE}">\n'
 
 
 @contextmanager
-def _xml_rows(reading: Reading) -> Iterator[Iterator[bytes]]:
-    write = RowWriter(reading.fields)
-    with reading.cells() as rows:
+def _xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
+    write = RowWriter(copy.fields)
+    with copy.cells() as rows:
         yield map(write, rows)
 
 

@@ -39,6 +39,6 @@ def of_all_fields(query: Query, relation: Relation) -> Query:
 
     So a full-text query has no influence on a dump's fields or its order.
     """
-    fields = query.fields or (ID, *relation.names)
+    fields = query.fields or (ID, *relation.types)
     is_merged = query.distinct and ID not in fields  # and then there is no _id to go by
     return replace(query, fields=fields, sort=query.sort or (() if is_merged else (SortKey(ID),)))

@@ -20,8 +20,7 @@ from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
 from ...models import Resource
-from ...search import ConsistentRead, Query, build_relation
-from ...search.streaming import Reading, Stream
+from ...search import ConsistentRead, Query, RecordCopy, Stream
 from ...validators import Unchanged, Validators
 from ..body import read_parameters
 from ..envelope import exception_handler
@@ -85,7 +84,7 @@ class DumpView(EnvelopeView):
             raise UnknownResource(resource=printable(name))
         try:
             begin = partial(self._blocks, given, query, name)
-            stream = Stream.opened(name, begin, Client.from_request(request))
+            stream = Stream.open(name, begin, Client.from_request(request))
         except Unchanged as unchanged:
             return unchanged.response
         if request.method == "HEAD":
@@ -98,13 +97,12 @@ class DumpView(EnvelopeView):
         resource = read.resource
         check_may_read(self.request, resource, name)
         self._validators(resource).check(self.request)
-        relation = build_relation(resource)
-        reading = Reading(read, relation, of_all_fields(query, relation))
+        copy = RecordCopy(read, of_all_fields(query, read.relation))
         if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
             return _nothing()
         info = {field.name: field.info for field in resource.schema}
         form = formats[given.get("format", DEFAULT)]
-        return form.blocks(reading, info, bom=given.get("bom", False))
+        return form.blocks(copy, info, bom=given.get("bom", False))
 
     def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
         form = formats[kind]
