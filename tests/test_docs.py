@@ -606,3 +606,9 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_navigation(page: Path) -> None:
     name = str(page.relative_to(ROOT / "docs"))
     assert f": {name}\n" in text_of(ROOT / "mkdocs.yml")
+
+
+def test_pictures_load_fast() -> None:
+    sizes = [image.stat().st_size for image in (ROOT / "docs" / "images").iterdir()]
+
+    assert 0 < max(sizes) < 200_000
