@@ -297,7 +297,7 @@ def test_a_repeated_request_is_answered_without_a_body(
 
     assert call is not None
     assert (call.headers["If-None-Match"], call.expects) == ('"1"', 304)
-    assert ask(call).measure_body == 0
+    assert ask(call).body_bytes == 0
     assert drive([call], connections=1, seconds=seconds).count >= 3
 
 
