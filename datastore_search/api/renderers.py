@@ -1,4 +1,4 @@
-"""The bytes of an answer."""
+"""Renderers: the envelope as JSON, with records that PostgreSQL has written as JSON."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ from rest_framework.renderers import BaseRenderer
 from ..spooling import MAX_MEMORY_BYTES, Spool
 from .streams import stream_response
 
-#: Decimal digits before the point that every double has room for.
-_DOUBLE_DIGITS = 308
+#: Decimal digits before the point of any double.
+_MAX_DOUBLE_DIGITS = 308
 
 
 @dataclass(frozen=True, slots=True)
 class RawJson:
-    """A text that is JSON already, in UTF-8, in blocks: they are written as they are."""
+    """JSON text in UTF-8, as blocks that the renderer writes unchanged."""
 
     blocks: Sequence[bytes]
+
+
+def wrap_records(records: Sequence[bytes] | Spool) -> RawJson | Spool:
+    """Prepare the records of a page for the renderer."""
+    return records if isinstance(records, Spool) else RawJson(records)
 
 
 class EnvelopeRenderer(BaseRenderer):
     """
     Write the envelope as JSON.
 
-    A member of ``result`` may be ``RawJson``, the text that PostgreSQL wrote: it is spliced in
-    behind the other members and never parsed.
+    Members of ``result`` that are ``RawJson`` come after the others; they are never parsed.
     """
 
     media_type = "application/json"
@@ -46,17 +50,17 @@ class EnvelopeRenderer(BaseRenderer):
         accepted_media_type: str | None = None,
         renderer_context: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """Give the answer's bytes; of no data, none."""
+        """Write the answer; without data it is empty."""
         if data is None:
             return b""
         result = data.get("result")
         if not isinstance(result, Mapping):
-            return _dumped(data)
+            return _encode(data)
         raw = {name: value for name, value in result.items() if isinstance(value, RawJson)}
         if not raw:
-            return _dumped(data)
+            return _encode(data)
         rest = {name: value for name, value in result.items() if name not in raw}
-        blocks = [_opened(data, rest)]
+        blocks = [_encode_start(data, rest)]
         for name, value in raw.items():
             blocks += [b", "] if len(blocks) > 1 else []
             blocks += [f"{json.dumps(name)}: ".encode(), *value.blocks]
@@ -67,16 +71,16 @@ _END = b"}}"
 
 
 class SpooledEnvelope:
-    """An envelope whose ``result`` ends with a spool, in blocks."""
+    """An envelope whose ``result`` ends with the content of a spool, as blocks."""
 
     def __init__(self, data: Mapping[str, Any]) -> None:
-        """Take an envelope; one member of its ``result`` is a ``Spool``."""
+        """Prepare an envelope of whose ``result`` one member is a ``Spool``."""
         result = data["result"]
         (name,) = (name for name, value in result.items() if isinstance(value, Spool))
         self._spool: Spool = result[name]
         rest = {other: value for other, value in result.items() if other != name}
-        self._begin = _opened(data, rest) + f"{json.dumps(name)}: ".encode()
-        self._blocks = chain([self._begin], self._spool, [_END])
+        self._start = _encode_start(data, rest) + f"{json.dumps(name)}: ".encode()
+        self._blocks = chain([self._start], self._spool, [_END])
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -85,40 +89,40 @@ class SpooledEnvelope:
         try:
             block: bytes = next(self._blocks)
         except StopIteration:
-            self.close()  # before the server does
+            self.close()  # frees the spool before the server does
             raise
         return block
 
-    def response(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer a request with it: at once, if that needs little memory."""
+    def build_response(self, request: HttpRequest) -> HttpResponseBase:
+        """Build the response: whole if it needs little memory, otherwise streamed."""
         kind = f"{EnvelopeRenderer.media_type}; charset={EnvelopeRenderer.charset}"
         if self._spool.size_bytes <= MAX_MEMORY_BYTES:
             with closing(self):
                 return HttpResponse(b"".join(self), content_type=kind)
         response = stream_response(request, self, kind)
-        response["Content-Length"] = str(len(self._begin) + self._spool.size_bytes + len(_END))
+        response["Content-Length"] = str(len(self._start) + self._spool.size_bytes + len(_END))
         return response
 
     def close(self) -> None:
-        """Throw the spool away."""
+        """Delete the spool."""
         self._spool.close()
 
 
-def _opened(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
-    """Write an envelope with the first members of its result, up to where the next one begins."""
-    body = _dumped({**data, "result": rest})  # ends with the two braces of result and envelope
+def _encode_start(data: Mapping[str, Any], rest: Mapping[str, Any]) -> bytes:
+    """Encode an envelope up to the end of the members ``rest`` of its result."""
+    body = _encode({**data, "result": rest})  # ends with the two braces of result and envelope
     return body[:-2] + (b", " if rest else b"")
 
 
-def _dumped(data: object) -> bytes:
+def _encode(data: object) -> bytes:
     return _ENCODER.encode(data).encode()
 
 
-def _plain(value: object) -> object:
-    """Write what JSON does not know: an exact number as the nearest double, all else as text."""
-    if isinstance(value, Decimal) and value.adjusted() < _DOUBLE_DIGITS:
+def _convert(value: object) -> object:
+    """Convert what JSON lacks: a decimal to the nearest double, any other value to text."""
+    if isinstance(value, Decimal) and value.adjusted() < _MAX_DOUBLE_DIGITS:
         return float(value)
     return str(value)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_plain)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=_convert)

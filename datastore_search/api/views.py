@@ -1,4 +1,4 @@
-"""The actions."""
+"""The views of the API: its actions and its version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..middleware import find_path_language
 from ..request_limits import measure_body
 from ..spooling import Spool
 from ..validators import Unchanged, keep
-from .actions import VARY, Action, Answer, actions
+from .actions import VARY, Action, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler
 from .permissions import check_may_send_records
@@ -32,7 +32,7 @@ from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 
 class IgnoreAccept(BaseContentNegotiation):
-    """Answer in JSON whatever the client says it accepts, as CKAN does."""
+    """Answer in JSON whatever ``Accept`` says, as CKAN does."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
@@ -43,11 +43,11 @@ class IgnoreAccept(BaseContentNegotiation):
 
 
 class EnvelopeView(APIView):
-    """A view whose answers, and failures, are envelopes in the language of the path."""
+    """A view whose answers and failures are envelopes in the language of the path."""
 
     http_method_names: tuple[str, ...] = ("get", "post", "head", "options")
-    # What a portal chooses for its own views in REST_FRAMEWORK does not hold for these: CKAN's
-    # clients know one form of the addresses, of what is sent and of the answer.  Throttles do hold.
+    # The portal's REST_FRAMEWORK settings do not apply, except throttles: clients of CKAN know one
+    # form of addresses, requests and answers.
     versioning_class = None
     permission_classes = ()
     parser_classes = ()
@@ -60,23 +60,23 @@ class EnvelopeView(APIView):
         with translation.override(language):
             response = super().dispatch(request, *args, **kwargs)
             if isinstance(response, Response):
-                response = self._rendered(response)
+                response = self._render(response)
         response["Content-Language"] = language
-        return _emptied(response) if request.method == "HEAD" else response
+        return _remove_body(response) if request.method == "HEAD" else response
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Read the setting at each request."""
+        """Read the setting at each request, so that it can change."""
         return [import_string(path)() for path in conf.AUTHENTICATION_CLASSES]
 
     def perform_authentication(self, request: Request) -> None:
-        """Look at the token only when something depends on it: a public resource needs none."""
+        """Do nothing: the token is read when something depends on it, not for public reads."""
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        """Let every failure leave in the envelope."""
+        """Answer every failure with an envelope."""
         return exception_handler
 
-    def _rendered(self, response: Response) -> Response:
-        """Write the answer; what repeats too deep a parameter cannot be written."""
+    def _render(self, response: Response) -> Response:
+        """Render the answer; one that repeats a parameter of too many levels becomes a failure."""
         try:
             response.render()
         except RecursionError as error:
@@ -86,63 +86,65 @@ class EnvelopeView(APIView):
         return response
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override] # the stubs mix Django's request with REST framework's
-        """Name the methods."""
+        """List the allowed methods."""
         return Response(headers={"Allow": ", ".join(self.allowed_methods)})
 
 
 class ActionView(EnvelopeView):
     """
-    One address, all actions: ``api/action/<name>``.
+    All actions: ``api/action/<name>``.
 
-    Reading actions answer GET and POST alike, writing ones POST alone.
+    A reading action answers GET and POST, a writing action only POST.
     """
-
-    def get(self, request: Request, action: str) -> HttpResponseBase:
-        """Answer an action."""
-        return self.post(request, action)
 
     def post(self, request: Request, action: str) -> HttpResponseBase:
         """
-        Answer an action.
+        Run an action and answer with its result.
 
-        Raises: ``UnknownAction``; whatever the action raises.
+        Raises: ``UnknownAction``, ``WritingByGet``, and what the action raises.
         """
         if "/" in action:
             raise Http404
         if action not in actions:
             raise UnknownAction(action=action[:100])
-        found = actions[action]
-        if found.is_writing and request.method != "POST":
+        known = actions[action]
+        if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            answer = found.run(request, read_parameters(request, _max_body_bytes(request, found)))
+            sent = read_parameters(request, _get_max_body_bytes(request, known))
+            answer = known.run(request, sent)
         except Unchanged as unchanged:
             return unchanged.response
-        response = self._response(build_success(request, action, answer.result))
-        _say_how_long_to_keep(response, answer, request)
+        envelope, result = build_success(request, action, answer.result), answer.result
+        response: HttpResponseBase
+        if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
+            response = SpooledEnvelope(envelope).build_response(request)
+        else:
+            response = Response(envelope)
+        if answer.validators:
+            answer.validators.mark(response, request)
+        elif answer.public is None:
+            add_never_cache_headers(response)
+        else:
+            keep(response, private=not answer.public, vary=VARY)
         return response
 
-    def _response(self, envelope: dict[str, Any]) -> HttpResponseBase:
-        """Answer at once, or block by block what is too large for memory."""
-        result = envelope["result"]
-        if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
-            return SpooledEnvelope(envelope).response(self.request)
-        return Response(envelope)
+    get = post
 
 
 class VersionView(EnvelopeView):
-    """``api/3``: the version of the action API, the only one there is."""
+    """``api/3``: the only version of the action API."""
 
     http_method_names: tuple[str, ...] = ("get", "head", "options")
 
     def get(self, request: Request) -> Response:
-        """Say the version."""
+        """Answer with the version."""
         return Response({"version": 3})
 
 
-def _max_body_bytes(request: Request, action: Action) -> int:
+def _get_max_body_bytes(request: Request, action: Action) -> int:
     """
-    Say how large the body of an action may be; only that of a known user may hold many records.
+    Get the limit of the body: the larger one is for writing actions of an authenticated user.
 
     Raises: ``AccessDenied``.
     """
@@ -153,23 +155,14 @@ def _max_body_bytes(request: Request, action: Action) -> int:
     return conf.SEARCH_BODY_MAX_BYTES
 
 
-def _emptied(response: HttpResponseBase) -> HttpResponseBase:
-    """Keep the headers of an answer, its length among them, and drop its body."""
+def _remove_body(response: HttpResponseBase) -> HttpResponseBase:
+    """Remove the body of an answer, and keep its headers and ``Content-Length``."""
     if isinstance(response, HttpResponse):
         length = len(response.content)
         response.content = b""
         response["Content-Length"] = str(length)
         return response
-    if "Content-Length" not in response:  # what streams without one has seen to itself
+    if "Content-Length" not in response:  # a stream without one ends its body itself
         return response
     response.close()
     return HttpResponse(status=response.status_code, headers=dict(response.items()))
-
-
-def _say_how_long_to_keep(response: HttpResponseBase, answer: Answer, request: Request) -> None:
-    if answer.validators:
-        answer.validators.mark(response, request)
-    elif answer.public is None:
-        add_never_cache_headers(response)
-    else:
-        keep(response, private=not answer.public, vary=VARY)

@@ -23,4 +23,4 @@ actions: Mapping[str, Action] = {
     )
 }
 
-status.known.update({name: action.help for name, action in actions.items()})
+status.descriptions.update({name: action.help for name, action in actions.items()})

@@ -1,4 +1,4 @@
-"""What an action is."""
+"""The types of an action and of its answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from ...validators import Validators
 from ..parameters import ActionParameters
 
-#: What the answers of actions depend on, beside address and body.
+#: The header that answers depend on, beside address and body.
 VARY = ("Authorization",)
 
 
@@ -21,8 +21,8 @@ class Answer:
     """
     The result of an action.
 
-    ``validators`` say how a client may keep it.  Where there are none, ``public`` tells whether
-    everybody would get the same; None where it must not be kept at all.
+    With ``validators`` a client may cache it.  Without them, ``public`` tells whether it is the
+    same for every user; None forbids caches to store it.
     """
 
     result: Any
@@ -33,7 +33,7 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Action:
     """
-    One action: its name, the table of its parameters and what it does.
+    One action: its name, the serializer of its parameters, and the function that runs it.
 
     ``run`` takes the request and the parameters as they were sent.
     """

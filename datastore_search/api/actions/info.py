@@ -18,14 +18,15 @@ from ...exceptions import RecordsIncomplete
 from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
 from ...search import ConsistentRead, with_consistent_read
 from ...validators import Validators
+from ..fields import describe_fields
 from ..parameters import InfoParameters
 from ..permissions import check_may_read
 from .action import VARY, Action, Answer
 
 
-def _run(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = InfoParameters.read(sent)
-    name = InfoParameters.name_in(given)
+def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = InfoParameters.read(sent)
+    name = InfoParameters.name_in(parameters)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
@@ -33,13 +34,14 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
         validators = Validators.of(resource, request, sent, vary=VARY)
         validators.check(request)
         profiles = kept_profiles(resource.current_load_id, using=read.connection.alias)
-        fields = [_described(field) for field in resource.schema]
-        if given.get("include_fields_schema", True):
-            stored = (_stored(field, resource, profiles) for field in resource.schema)
-            fields = [each | more for each, more in zip(fields, stored, strict=True)]
+        schema = resource.schema
+        fields = describe_fields(((each.name, each.type) for each in schema), resource.infos)
+        if parameters.get("include_fields_schema", True):
+            details = (_describe_storage(field, resource, profiles) for field in schema)
+            fields = [each | more for each, more in zip(fields, details, strict=True)]
         result: dict[str, Any] = {"fields": fields}
-        if given.get("include_meta", True):
-            result["meta"] = _meta(read, profiles)
+        if parameters.get("include_meta", True):
+            result["meta"] = _describe_table(read, profiles)
         return Answer(result, validators=validators)
 
     return with_consistent_read(name, answer, client=Client.from_request(request))
@@ -48,21 +50,18 @@ def _run(request: Request, sent: Mapping[str, object]) -> Answer:
 datastore_info = Action(
     name="datastore_info",
     parameters=InfoParameters,
-    run=_run,
+    run=_describe_resource,
     help=_("Describe the fields of a resource, and how many records it has."),
 )
 
 
-def _described(field: Field) -> dict[str, Any]:
-    info = {"info": field.info} if field.info else {}
-    return {"id": field.name, "type": field.type, **info}
-
-
-def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict[str, Any]:
-    """Say how the values of a field are stored, and what they are like where that is known."""
+def _describe_storage(
+    field: Field, resource: Resource, profiles: Profiles | None
+) -> dict[str, Any]:
+    """Describe the type and index of a field, and its profile if there is one."""
     is_key = field.name in resource.primary_key
     load = resource.current_load
-    # One index answers the equality of any field.
+    # One index serves filters by equality on any field.
     is_filtered = load is None or IndexKind.FILTERS in load.indexes
     schema = {
         "native_type": field.type,
@@ -75,7 +74,7 @@ def _stored(field: Field, resource: Resource, profiles: Profiles | None) -> dict
     return {"schema": schema, **({"profile": profile} if profile else {})}
 
 
-def _meta(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
+def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
     resource = read.resource
     load = resource.current_load
     if load is None:
@@ -92,12 +91,12 @@ def _meta(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
         "idx_size": sizes.indexes_bytes,
         "db_size": sizes.database_bytes,
         "aliases": list(aliases.values_list("name", flat=True)),
-        **({"profiled": _profiled(profiles)} if profiles else {}),
+        **({"profiled": _describe_profiles(profiles)} if profiles else {}),
     }
 
 
-def _profiled(profiles: Profiles) -> dict[str, Any]:
-    """Say of which records the profiles are."""
+def _describe_profiles(profiles: Profiles) -> dict[str, Any]:
+    """Describe the records that the profiles count."""
     return {
         "records": profiles.records,
         "made": profiles.made.isoformat(timespec="seconds"),

@@ -24,126 +24,103 @@ from ...search import (
     retry_if_stale,
     with_consistent_read,
 )
-from ...spooling import Spool
 from ...validators import Validators
+from ..fields import describe_fields
 from ..parameters import SearchParameters, build_query
 from ..permissions import check_may_read, get_reader
-from ..renderers import RawJson
+from ..renderers import wrap_records
 from .action import VARY, Action, Answer
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
-#: What an answer repeats of the parameters that were given.
-_ECHOED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
+#: The parameters that an answer repeats if they were sent.
+_REPEATED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
 
-#: What the address of another page repeats.
-_LINKED = (*_ECHOED, "limit", "fields", "include_total", "records_format", "include_next_page")
+#: The parameters that the address of another page repeats.
+_LINKED = (*_REPEATED, "limit", "fields", "include_total", "records_format", "include_next_page")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """
-    What was asked.
-
-    ``sent`` are the parameters as they came, ``given`` as they were read.
-    """
+class _SearchCall:
+    """One call: its parameters as they were ``sent`` and as they were read, and their query."""
 
     request: Request
     sent: Mapping[str, Any]
-    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     query: Query
 
-    @property
-    def name(self) -> str:
-        """The id or alias of the resource."""
-        return SearchParameters.name_in(self.given)
 
-
-def _run(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = SearchParameters.read(sent)
-    asked = _Asked(request, sent, given, build_query(given))
-    if asked.name == TABLE_METADATA:
+def _search(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = SearchParameters.read(sent)
+    name, query = SearchParameters.name_in(parameters), build_query(parameters)
+    call = _SearchCall(request, sent, parameters, query)
+    client = Client.from_request(request)
+    if name == TABLE_METADATA:
         reader = get_reader(request)
-        client = Client.from_request(request)
-        page = retry_if_stale(lambda: read_table_metadata(reader, asked.query, client))
-        result = _result(asked, TABLE_METADATA, {}, page)
+        page = retry_if_stale(lambda: read_table_metadata(reader, query, client))
+        result = _build_result(call, TABLE_METADATA, {}, page)
         return Answer(result, public=not reader.is_authenticated)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, asked.name)
-        validators = Validators.of(resource, request, sent, asked.query.limit, vary=VARY)
+        check_may_read(request, resource, name)
+        validators = Validators.of(resource, request, sent, query.limit, vary=VARY)
         validators.check(request)
-        page = read_page(read, asked.query)
-        result = _result(asked, str(resource.pk), resource.infos, page)
+        page = read_page(read, query)
+        result = _build_result(call, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)
 
-    return with_consistent_read(
-        asked.name, answer, client=Client.from_request(request), as_snapshot=asked.query.is_copied
-    )
+    return with_consistent_read(name, answer, client=client, as_snapshot=query.is_copied)
 
 
 datastore_search = Action(
     name="datastore_search",
     parameters=SearchParameters,
-    run=_run,
+    run=_search,
     help=_("Search the records of a resource."),
 )
 
 
-def _result(
-    asked: _Asked, resource_id: str, info: Mapping[str, Mapping[str, Any]], page: Page
+def _build_result(
+    call: _SearchCall, resource_id: str, infos: Mapping[str, Mapping[str, Any]], page: Page
 ) -> dict[str, Any]:
-    query = asked.query
-    total = {} if page.total is None else {"total": page.total, "total_was_estimated": False}
+    query, next_page = call.query, page.next_page
     return {
         "resource_id": resource_id,
-        "fields": [
-            {"id": name, "type": kind, **({"info": info[name]} if info.get(name) else {})}
-            for name, kind in page.fields
-        ],
+        "fields": describe_fields(page.fields, infos),
         "records_format": query.records_format.value,
         "limit": query.limit,
         "include_total": query.include_total,
         "include_next_page": query.include_next_page,
-        **_echoed(asked),
-        **total,
-        **_next_page(page),
-        "_links": _links(asked, resource_id),
-        "records": _records(page),
+        **_repeat_parameters(call),
+        **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
+        **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
+        "_links": _build_links(call, resource_id),
+        "records": wrap_records(page.records),
     }
 
 
-def _records(page: Page) -> RawJson | Spool:
-    return page.records if isinstance(page.records, Spool) else RawJson(page.records)
-
-
-def _next_page(page: Page) -> dict[str, Any]:
-    if page.next_page is None:
-        return {}
-    return {"next_page": {"_id": {page.next_page.operator: page.next_page.bound}}}
-
-
-def _echoed(asked: _Asked) -> dict[str, Any]:
+def _repeat_parameters(call: _SearchCall) -> dict[str, Any]:
+    parameters = call.parameters
     return {
-        name: asked.sent[name] if name == "sort" else asked.given[name]
-        for name in _ECHOED
-        if name in asked.given and (asked.given[name] or isinstance(asked.given[name], bool))
+        name: call.sent[name] if name == "sort" else parameters[name]
+        for name in _REPEATED
+        if name in parameters and (parameters[name] or isinstance(parameters[name], bool))
     }
 
 
-def _links(asked: _Asked, resource_id: str) -> dict[str, str]:
+def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     """
-    Give the paths of the first, next and previous page, as GET requests under the path's locale.
+    Build the paths of the first, next and previous page, as GET requests under the path's locale.
 
-    Source: CKAN 2.10 and 2.11; there is a next one even at the end, as there.
+    Source: CKAN 2.10 and 2.11, which link to a next page even after the last.
     """
-    repeated: dict[str, str | list[str]] = {"resource_id": resource_id}
+    parameters: dict[str, str | list[str]] = {"resource_id": resource_id}
     for name in _LINKED:
-        if name in asked.given and name != "offset":
-            value = asked.sent[name] if name in {"sort", "fields"} else asked.given[name]
-            repeated[name] = value if isinstance(value, str | list) else as_sent(value)
-    offset, limit = asked.query.offset, asked.query.limit or 0
-    address = f"{asked.request.path}?{urlencode(repeated, doseq=True)}"
+        if name in call.parameters and name != "offset":
+            value = call.sent[name] if name in {"sort", "fields"} else call.parameters[name]
+            parameters[name] = value if isinstance(value, str | list) else as_sent(value)
+    offset, limit = call.query.offset, call.query.limit or 0
+    address = f"{call.request.path}?{urlencode(parameters, doseq=True)}"
 
     def link(start: int) -> str:
         return f"{address}&offset={start}" if start else address

@@ -1,5 +1,5 @@
 """
-``help_show`` and ``status_show``: what this server is and does.
+``help_show`` and ``status_show``: the actions of this server, and its version.
 
 Source: CKAN's actions of these names.
 """
@@ -21,18 +21,18 @@ from .action import Action, Answer
 #: The release of CKAN whose actions these are.
 CKAN_VERSION = "2.12.0"
 
-#: The description of each action; the table of actions fills it in.
-known: dict[str, str | Promise] = {}
+#: The description of each action; the table of actions fills it.
+descriptions: dict[str, str | Promise] = {}
 
 
-def _help(request: Request, sent: Mapping[str, object]) -> Answer:
+def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
     name = HelpParameters.read(sent)["name"]
-    if name not in known:
+    if name not in descriptions:
         raise UnknownHelp(action=printable(name))
-    return Answer(str(known[name]), public=True)
+    return Answer(str(descriptions[name]), public=True)
 
 
-def _status(request: Request, sent: Mapping[str, object]) -> Answer:
+def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
     StatusParameters.read(sent)
     result = {
         "ckan_version": CKAN_VERSION,
@@ -47,12 +47,12 @@ def _status(request: Request, sent: Mapping[str, object]) -> Answer:
 help_show = Action(
     name="help_show",
     parameters=HelpParameters,
-    run=_help,
+    run=_show_help,
     help=_("Describe an action."),
 )
 status_show = Action(
     name="status_show",
     parameters=StatusParameters,
-    run=_status,
+    run=_show_status,
     help=_("Say what this server is."),
 )

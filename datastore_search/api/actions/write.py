@@ -28,10 +28,11 @@ from ...exceptions import (
 )
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
-from ...models import Field, Resource, ResourceQuerySet, parse_resource_id
+from ...models import Resource, ResourceQuerySet, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
 from ...spooling import Spool
 from ...writing import GivenField, Method, Writer, writing_to
+from ..fields import describe_fields
 from ..parameters import (
     CreateParameters,
     DeleteParameters,
@@ -41,13 +42,13 @@ from ..parameters import (
     printable,
 )
 from ..permissions import check_may_read, check_may_write, get_reader
-from ..renderers import RawJson
+from ..renderers import RawJson, wrap_records
 from .action import Action, Answer
 
-#: What an answer does not repeat of the parameters that were sent.
-_UNSAID = frozenset({"id", "records", "resource", "force"})
+#: The parameters that an answer does not repeat.
+_NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
 
-_TITLE_LETTERS = 300
+MAX_TITLE_LENGTH = 300
 
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -55,23 +56,29 @@ _TITLE_LETTERS = 300
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     given = CreateParameters.read(sent)
-    fields = _given_fields(given.get("fields") or ())
+    fields = _read_fields(given.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
     with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
-        resource = _resource_to_create(request, given)
-        _check_may_see(request, resource, given)
+        resource = _get_or_add_resource(request, given)
+        _check_may_read_records(request, resource, given)
         with writing_to(resource) as writer:
             writer.check_writable(force=given.get("force", False))
-            ids = _created(writer, given, fields)
-            result = _repeated(given, writer, method=Method.INSERT.value)
-            result["fields"] = [_shown(field) for field in writer.resource.schema]
+            ids = _write_table(writer, given, fields)
+            result = _build_result(given, writer, method=Method.INSERT.value)
+            schema = writer.resource.schema
+            result["fields"] = describe_fields(
+                ((field.name, field.type) for field in schema),
+                {field.name: field.info for field in schema},
+            )
             if given.get("include_records"):
-                result["records"] = _records(writer, ids)
+                result["records"] = _read_written_records(writer, ids)
     return Answer(result)
 
 
-def _created(writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenField]) -> list[int]:
-    """Bring the table up to what was sent, in CKAN's order: fields, keys, aliases, records."""
+def _write_table(
+    writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenField]
+) -> list[int]:
+    """Write what was sent, in CKAN's order: fields, keys, aliases, records."""
     records = given.get("records") or []
     writer.create(fields, records, delete_others=given.get("delete_fields", False))
     writer.order(given.get("indexes", ()))
@@ -82,7 +89,7 @@ def _created(writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenFie
     return writer.write(records, Method.INSERT)
 
 
-def _given_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
+def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
     """
     Read the parameter ``fields``: objects with ``id``, and ``type`` and ``info`` if wanted.
 
@@ -104,9 +111,9 @@ def _given_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
     return [GivenField(each["id"], each.get("type") or None, each.get("info")) for each in fields]
 
 
-def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
+def _get_or_add_resource(request: Request, given: Mapping[str, Any]) -> Resource:
     """
-    Find the resource to write to, or make it when its id is new and the user may add one.
+    Find the resource to write to; add it if its id is new and the user may add one.
 
     Raises: ``ResourceAndId``; ``UnknownResource``; ``AccessDenied``; ``InvalidResource``.
     """
@@ -114,42 +121,38 @@ def _resource_to_create(request: Request, given: Mapping[str, Any]) -> Resource:
     name = str(given.get("id") or given.get("resource_id") or "")
     if described and name:
         raise ResourceAndId
-    existing = _found(name) if name else None
+    existing = _find_resource(name) if name else None
     if existing is not None:
         check_may_write(request, existing, name)
-        return _changed(given, existing)
-    resource_id = parse_resource_id(name) if name else _new_id(described.get("id"))
+        if "private" in given:
+            existing.private = given["private"]
+            existing.save(update_fields=["private", "modified_at"])
+        return existing
+    resource_id = parse_resource_id(name) if name else _read_new_id(described.get("id"))
     if resource_id is None or not Resource().permits(get_reader(request), "add"):
         if name:
             raise UnknownResource(resource=printable(name))
         check_may_write(request, Resource(), "", "add")
-    return _added(request, given, described, resource_id or uuid.uuid4())
+    return _add_resource(request, given, described, resource_id or uuid.uuid4())
 
 
-def _changed(given: Mapping[str, Any], resource: Resource) -> Resource:
-    if "private" in given:
-        resource.private = given["private"]
-        resource.save(update_fields=["private", "modified_at"])
-    return resource
-
-
-def _new_id(sent: object) -> uuid.UUID:
+def _read_new_id(sent: object) -> uuid.UUID:
     """
-    Read the id that a new resource shall have, or choose one.
+    Read the id of a new resource, or choose one.
 
-    Raises: ``InvalidResource`` when it is none, or taken.
+    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it.
     """
     if sent is None:
         return uuid.uuid4()
     found = parse_resource_id(sent) if isinstance(sent, str) else None
     if found is None:
         raise InvalidResource(reason=_("“id” must be a UUID."))
-    if _resources().filter(pk=found).exists():
+    if _get_resources().filter(pk=found).exists():
         raise InvalidResource(reason=_("There is already a resource with this id."))
     return found
 
 
-def _added(
+def _add_resource(
     request: Request,
     given: Mapping[str, Any],
     described: Mapping[str, Any],
@@ -157,21 +160,21 @@ def _added(
 ) -> Resource:
     title, description = described.get("name") or "", described.get("description") or ""
     values = {
-        "name": _free_name(resource_id),
-        "title": str(title)[:_TITLE_LETTERS],
+        "name": _find_free_name(resource_id),
+        "title": str(title)[:MAX_TITLE_LENGTH],
         "description": str(description),
         "private": given.get("private", False),
     }
-    added, is_new = _resources().get_or_create(pk=resource_id, defaults=values)
-    if not is_new:  # somebody else has made it just now
+    added, is_new = _get_resources().get_or_create(pk=resource_id, defaults=values)
+    if not is_new:  # another request has added it just now
         check_may_write(request, added, str(resource_id))
     return added
 
 
-def _free_name(resource_id: uuid.UUID) -> str:
-    """Name a new resource by its id; staff may have given that name to another."""
+def _find_free_name(resource_id: uuid.UUID) -> str:
+    """Choose the id as the name, or a longer one if another resource has that name."""
     name = str(resource_id)
-    return name if not _resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
+    return name if not _get_resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
 
 
 # datastore_upsert ---------------------------------------------------------------------------------
@@ -180,15 +183,15 @@ def _free_name(resource_id: uuid.UUID) -> str:
 def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     given = UpsertParameters.read(sent)
     method = Method(given.get("method", Method.UPSERT))
-    resource = _writable(request, given)
-    _check_may_see(request, resource, given)
+    resource = _find_writable_resource(request, given)
+    _check_may_read_records(request, resource, given)
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
         dry_run = given.get("dry_run", False)
         ids = writer.write(given.get("records") or [], method, for_good=not dry_run)
-        result = _repeated(given, writer, method=method.value)
+        result = _build_result(given, writer, method=method.value)
         if given.get("include_records"):
-            result["records"] = _records(writer, ids)
+            result["records"] = _read_written_records(writer, ids)
         if dry_run:
             writer.roll_back()
     return Answer(result)
@@ -201,60 +204,62 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     given = DeleteParameters.read(sent)
     if "filters" in given:
         return _delete_records(request, given)
-    resource = _writable(request, given, "delete")
+    resource = _find_writable_resource(request, given, "delete")
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
-        result = _repeated(given, writer)
+        result = _build_result(given, writer)
         writer.drop()
     return Answer(result)
 
 
-def _records_delete(request: Request, sent: Mapping[str, object]) -> Answer:
+def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer:
     return _delete_records(request, RecordsDeleteParameters.read(sent))
 
 
 def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(given["filters"])
-    resource = _writable(request, given)
-    _check_may_see(request, resource, given)
+    resource = _find_writable_resource(request, given)
+    _check_may_read_records(request, resource, given)
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
-        result = _repeated(given, writer)
+        result = _build_result(given, writer)
         if given.get("include_deleted_records"):
-            result["deleted_records"] = _matching(writer, conditions)
+            result["deleted_records"] = _read_records(writer, conditions)
         writer.delete(conditions)
     return Answer(result)
 
 
-# What they share ----------------------------------------------------------------------------------
+# Shared ------------------------------------------------------------------------------------------
 
 
-def _resources() -> ResourceQuerySet:
-    """Look where is written, not at a replica that may lag behind."""
+def _get_resources() -> ResourceQuerySet:
+    """Read from the database that is written to; a replica may lag behind."""
     return Resource.objects.using(router.db_for_write(Resource))
 
 
-def _found(name: str) -> Resource | None:
-    return _resources().named(name).first()
+def _find_resource(name: str) -> Resource | None:
+    return _get_resources().named(name).first()
 
 
-def _writable(request: Request, given: Mapping[str, Any], verb: str = "change") -> Resource:
+def _find_writable_resource(
+    request: Request, given: Mapping[str, Any], verb: str = "change"
+) -> Resource:
     """
     Find a loaded resource that the user may change.
 
     Raises: ``UnknownResource``; ``AccessDenied``.
     """
     name = ResourceParameters.name_in(given)
-    resource = _found(name)
+    resource = _find_resource(name)
     if resource is None or resource.current_load_id is None:
         raise UnknownResource(resource=printable(name))
     check_may_write(request, resource, name, verb)
     return resource
 
 
-def _check_may_see(request: Request, resource: Resource, given: Mapping[str, Any]) -> None:
+def _check_may_read_records(request: Request, resource: Resource, given: Mapping[str, Any]) -> None:
     """
-    Refuse to show records to who may only change them.
+    Refuse to return records to a user who may change but not read them.
 
     Raises: ``AccessDenied``.
     """
@@ -263,25 +268,21 @@ def _check_may_see(request: Request, resource: Resource, given: Mapping[str, Any
         check_may_read(request, resource, str(name))
 
 
-def _repeated(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
-    said = {name: value for name, value in given.items() if name not in _UNSAID}
-    return {**said, **more, "resource_id": str(writer.resource.pk)}
+def _build_result(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
+    repeated = {name: value for name, value in given.items() if name not in _NOT_REPEATED}
+    return {**repeated, **more, "resource_id": str(writer.resource.pk)}
 
 
-def _shown(field: Field) -> dict[str, Any]:
-    return {"id": field.name, "type": field.type, **({"info": field.info} if field.info else {})}
+def _read_written_records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
+    """Read the written records as they are stored."""
+    return _read_records(writer, [In(ID, tuple(ids))])
 
 
-def _records(writer: Writer, ids: Sequence[int]) -> RawJson | Spool:
-    """Read the records that were written, as they are stored."""
-    return _matching(writer, [In(ID, tuple(ids))])
-
-
-def _matching(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
+def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | Spool:
     query = Query(limit=None, include_total=False, filters=tuple(conditions))
-    resource = writer.resource
-    found = read_page(ConsistentRead(writer.session, build_relation(resource), resource), query)
-    return found.records if isinstance(found.records, Spool) else RawJson(found.records)
+    relation = build_relation(writer.resource)
+    read = ConsistentRead(writer.session, relation, writer.resource)
+    return wrap_records(read_page(read, query).records)
 
 
 def _action(
@@ -314,6 +315,6 @@ datastore_delete = _action(
 datastore_records_delete = _action(
     "datastore_records_delete",
     RecordsDeleteParameters,
-    _records_delete,
+    _delete_records_only,
     _("Delete the records that filters find, and never the table."),
 )
