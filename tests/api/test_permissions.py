@@ -246,7 +246,7 @@ def test_a_refusal_reveals_nothing_of_the_fields(
 
 
 def test_permission_is_asked_with_the_object_too(hidden: Resource, settings: Any) -> None:
-    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_access.OwnerBackend"]
+    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OwnerBackend"]
     owner, other = make_user("owner"), make_user("other")
 
     assert hidden.readable_by(owner)
@@ -344,7 +344,7 @@ def test_who_has_the_one_permission_writes(
 def test_a_permission_for_one_resource_is_for_that_one_alone(
     client: Client, hidden: Resource, settings: Any, write: Write
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_access.OnlyTheOneNamedMine"]
+    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OnlyTheOneNamedMine"]
     mine, before = make_resource(name="mine"), all_of(hidden)
     token = token_of("clerk")
 
@@ -563,7 +563,7 @@ def test_the_list_of_names_has_what_the_reader_may_read(
 ) -> None:
     tokens = {"nobody": "", "wrong": "wrong", "reader of all": make_token()}
     if reader == "clerk of mine":
-        settings.AUTHENTICATION_BACKENDS = ["tests.api.test_access.OnlyTheOneNamedMine"]
+        settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OnlyTheOneNamedMine"]
         tokens[reader] = token_of("clerk")
 
     for sent, answers in QUESTIONS:
