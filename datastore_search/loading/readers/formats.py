@@ -13,8 +13,8 @@ from .delimited import read_delimited
 from .json import read_geojson, read_json, read_ndjson
 from .options import ReadOptions
 from .parquet import read_parquet
-from .sheets import read_sheet
 from .staging import StagedTable, StagingArea
+from .workbook_rows import read_sheet
 
 #: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
 Reader = Callable[[Path, ReadOptions, StagingArea], StagedTable]

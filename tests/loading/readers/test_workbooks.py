@@ -15,10 +15,11 @@ from openpyxl import Workbook
 
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import sheets, workbooks
-from datastore_search.loading.readers.cells import written_number
-from datastore_search.loading.readers.sheets import read_sheet
+from datastore_search.loading.readers import workbook_rows as sheets
+from datastore_search.loading.readers import workbooks
 from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
+from datastore_search.loading.readers.workbook_cells import written_number
+from datastore_search.loading.readers.workbook_rows import read_sheet
 from datastore_search.storage import MAX_FIELDS
 
 from ..torture.cases import FILES
@@ -228,10 +229,10 @@ def test_a_sheet_may_not_span_too_many_cells(
     path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[bytes], bytes]
 ) -> None:
     content = change(book(["a", "b", "c"], *([n, n, n] for n in range(9))))
-    monkeypatch.setattr("datastore_search.loading.readers.xlsx.CELLS_MOST", 30)
+    monkeypatch.setattr("datastore_search.loading.readers.workbook_xml.CELLS_MOST", 30)
     assert len(read(path, content)[1]) == 9
 
-    monkeypatch.setattr("datastore_search.loading.readers.xlsx.CELLS_MOST", 29)
+    monkeypatch.setattr("datastore_search.loading.readers.workbook_xml.CELLS_MOST", 29)
     assert refused(path, content).code == "workbook.sheet_too_large"
 
 

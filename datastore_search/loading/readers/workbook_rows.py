@@ -28,13 +28,14 @@ from python_calamine import (
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
 from ...table_limits import MAX_FIELDS
-from . import ods, ole, xlsx
-from .cells import WRITERS, ods_text, told_by
+from . import ods, ole
+from . import workbook_xml as xlsx
 from .headers import unique_names
 from .numeric_columns import types_of_numbers
 from .options import ReadOptions
 from .row_writer import Rows
 from .staging import StagedTable, StagingArea
+from .workbook_cells import WRITERS, ods_text, told_by
 from .workbooks import Kind, kind_of
 
 #: Rows among which the header is looked for.
