@@ -1,6 +1,6 @@
-"""What the table of a resource can hold, for those who read files as for those who make tables."""
+"""The limits of a resource's table, for readers of files and makers of tables."""
 
 from __future__ import annotations
 
-#: Fields of a table at most, a limit of PostgreSQL's row types.
+#: A limit of PostgreSQL's row types.
 MAX_FIELDS = 1_600

@@ -153,10 +153,6 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "workbook.unknown_sheet": _("The workbook has no sheet “%(sheet)s”. It has: %(sheets)s."),
     "workbook.empty_sheet": _("The sheet “%(sheet)s” has no cells."),
     "workbook.empty": _("No sheet of the workbook has cells."),
-    "workbook.sheet_too_large": _(
-        "The sheet spans more than %(most)s cells; save it as CSV, or remove stray cells far to the"
-        " right or below."
-    ),
     "workbook.too_large": _(
         "The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV."
     ),

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from ...exceptions.loads import UnknownDialect
 from ...messages import BadRow
-from .row_writer import ROW_BYTES_MOST
+from .row_writer import MAX_ROW_BYTES
 
 _BLOCK_BYTES = 2**20
 _LINE_ENDS = b"\r\n"
@@ -170,7 +170,7 @@ def _rows(
         if row is None:
             if not with_blank and text in _BLANK_LINES:
                 continue
-            if quote not in text and len(text) < ROW_BYTES_MOST:
+            if quote not in text and len(text) < MAX_ROW_BYTES:
                 yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
                 continue
             row = _QuotedRow(patterns, Place(line, end))
@@ -212,15 +212,15 @@ class _QuotedRow:
     def take_inside(self, text: bytes) -> None:
         """Take a line within a quotation mark that is left open: it has no quotation mark."""
         self._bytes += len(text)
-        if self._bytes < ROW_BYTES_MOST:
+        if self._bytes < MAX_ROW_BYTES:
             self._text += text
         else:
             self._text.clear()
 
     def found(self) -> Row:
         """Give the row, once it has ended."""
-        if self._bytes >= ROW_BYTES_MOST:
-            return Row(self._line, b"", 0, BadRow("row.too_long", most=ROW_BYTES_MOST // 2**20))
+        if self._bytes >= MAX_ROW_BYTES:
+            return Row(self._line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
         if self._state is _State.STRAY:
             return Row(self._line, b"", 0, BadRow("row.stray_quote"))
         return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
@@ -266,9 +266,9 @@ def _lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, i
             offset += len(text) + dropped
             dropped = 0
             yield text, offset
-        if len(rest) > ROW_BYTES_MOST + _BLOCK_BYTES:
-            cut = quote and quote * (rest.count(quote, ROW_BYTES_MOST) % 2)
-            dropped += len(rest) - ROW_BYTES_MOST - len(cut)
-            rest = rest[:ROW_BYTES_MOST] + cut
+        if len(rest) > MAX_ROW_BYTES + _BLOCK_BYTES:
+            cut = quote and quote * (rest.count(quote, MAX_ROW_BYTES) % 2)
+            dropped += len(rest) - MAX_ROW_BYTES - len(cut)
+            rest = rest[:MAX_ROW_BYTES] + cut
     if rest:
         yield rest, offset + dropped + len(rest)

@@ -14,7 +14,7 @@ from .json import read_geojson, read_json, read_ndjson
 from .options import ReadOptions
 from .parquet import read_parquet
 from .staging import StagedTable, StagingArea
-from .workbook_rows import read_sheet
+from .workbooks import read_workbook
 
 #: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
 Reader = Callable[[Path, ReadOptions, StagingArea], StagedTable]
@@ -25,7 +25,7 @@ _START_BYTES = 2**12
 _READERS: tuple[tuple[bytes, Reader], ...] = (
     (b"PAR1", read_parquet),
     (b"PARE", read_parquet),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", read_sheet),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", read_workbook),
 )
 #: Formats that people send instead, and what a person calls them.
 _OTHERS = (
@@ -67,7 +67,7 @@ def get_reader(path: Path, name: str) -> Reader:
         if start.startswith(mark):
             raise LoadFailed("file.unsupported_format", format=called)
     if is_workbook(path):
-        return read_sheet
+        return read_workbook
     return _reader_of_text(_text(start), name.lower())
 
 

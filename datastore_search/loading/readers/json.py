@@ -17,7 +17,7 @@ from ...messages import BadRow, Notice
 from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
 from .json_records import BadElement, Filling
 from .options import ReadOptions
-from .row_writer import Rows
+from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 #: Names that programs give the list of records within an object.
@@ -44,7 +44,7 @@ def read_json(path: Path, options: ReadOptions, place: StagingArea) -> StagedTab
         return read_ndjson(path, options, place)
     way = _way_to_list(path, encoding, parser)
     notices = [Notice("notice.nested_list", path=".".join(way))] if way and way != _FEATURES else []
-    with Document(path, encoding, parser) as document, Rows(place) as rows:
+    with Document(path, encoding, parser) as document, RowWriter(place) as rows:
         filling = Filling(place, rows, options.nulls)
         return _table(filling, parser, enumerate(_within(document, way), start=1), notices)
 
@@ -65,7 +65,7 @@ def read_ndjson(path: Path, options: ReadOptions, place: StagingArea) -> StagedT
     Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
     """
     parser = Parser()
-    with Rows(place) as rows:
+    with RowWriter(place) as rows:
         filling = Filling(place, rows, options.nulls)
         return _table(filling, parser, _lines(path, _encoding(path, options), parser))
 

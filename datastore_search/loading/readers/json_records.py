@@ -15,8 +15,8 @@ from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
 from .headers import unique_names
 from .json_parser import DEPTH_MOST, Number, written
-from .numeric_columns import has_names_of_numbers, types_of_numbers
-from .row_writer import Rows
+from .numeric_columns import find_number_types, has_non_numbers
+from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
 #: What a feature has besides its properties; a property may be called the same.
@@ -36,7 +36,7 @@ class BadElement:
 class Filling:
     """The table while records are added."""
 
-    def __init__(self, place: StagingArea, rows: Rows, nulls: Sequence[str]) -> None:
+    def __init__(self, place: StagingArea, rows: RowWriter, nulls: Sequence[str]) -> None:
         """Begin without a field; ``nulls`` are texts that mean nothing."""
         self._place = place
         self._nulls = frozenset(nulls)
@@ -48,7 +48,7 @@ class Filling:
 
     def refuse(self, line: int, element: BadElement) -> None:
         """Note that an element cannot be loaded."""
-        self._rows.fault(line, element.why, value=element.text)
+        self._rows.add_error(line, element.why, value=element.text)
 
     def add(self, line: int, element: Any) -> None:
         """Add a record."""
@@ -72,8 +72,8 @@ class Filling:
         self._rows.finish(names, places)
         kinds = [self._kinds[place] - {_NOTHING} for place in places]
         numbers = {place for place, found in enumerate(kinds) if found == {Number}}
-        told = types_of_numbers(self._place, sorted(numbers), self._nulls)
-        if has_names_of_numbers(self._place, sorted(numbers)):
+        told = find_number_types(self._place, sorted(numbers), self._nulls)
+        if has_non_numbers(self._place, sorted(numbers)):
             self._notices.append(Notice("notice.json_constants"))
         return StagedTable(
             staging_area=self._place,
@@ -114,7 +114,7 @@ class Filling:
                 BadElement(BadRow("row.cell_count", cells=len(element), header=len(self._kinds))),
             )
         else:
-            self._rows.add(line, [self._text(*found) for found in enumerate(element)])
+            self._rows.add_row(line, [self._text(*found) for found in enumerate(element)])
 
     def _add_feature(self, line: int, element: Any) -> None:
         if _is_feature(element):
@@ -139,7 +139,7 @@ class Filling:
             cells[place] = self._text(place, value)
         if len(cells) > self._rows.width:
             self._rows.widen(len(cells))
-        self._rows.add(line, cells)
+        self._rows.add_row(line, cells)
 
     def _new(self, key: Hashable) -> int:
         place = len(self._kinds)

@@ -1,56 +1,54 @@
-"""Columns of a file whose values are numbers, of which each digit is kept."""
+"""Staged columns that hold numbers, whose digits are all kept."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from .staging import STAGED_ROWS, StagingArea, literal
+from .duckdb_sql import SQL, literal
+from .staging import STAGED_ROWS, StagingArea, get_column
 
-_NAMES = "('NaN', 'Infinity', '-Infinity')"
-
-
-#: Columns that are looked at together: DuckDB keeps memory for each expression.
-_COLUMNS_AT_ONCE = 32
+#: Columns of one statement: DuckDB reserves memory for each expression.
+_COLUMNS_PER_STATEMENT = 32
 
 
-def types_of_numbers(
-    place: StagingArea, columns: Sequence[int], nulls: Collection[str]
+def find_number_types(
+    staging_area: StagingArea, columns: Sequence[int], nulls: Collection[str]
 ) -> dict[int, str]:
     """
-    Find the narrowest type of each column of numbers: all their digits are kept.
+    Find the narrowest type that holds all digits of each column of numbers, by its position.
 
     ``nulls`` are texts that mean nothing.
     """
-    found: dict[int, str] = {}
-    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-        found |= _types_of_some(place, columns[start : start + _COLUMNS_AT_ONCE], nulls)
-    return found
-
-
-def _types_of_some(
-    place: StagingArea, columns: Sequence[int], nulls: Collection[str]
-) -> dict[int, str]:
-    listed = ", ".join(literal(text) for text in ("", *nulls))
-    holds = ", ".join(
-        f"bool_and(regexp_full_match(f{column}, '-?[0-9]+')"
-        f" AND try_cast(f{column} AS {kind}) IS NOT NULL) FILTER (f{column} NOT IN ({listed}))"
-        for column in columns
-        for kind in ("INTEGER", "BIGINT")
+    empty = SQL(", ").join(literal(text) for text in ("", *nulls))
+    holds = SQL(
+        "bool_and(regexp_full_match({column}, '-?[0-9]+') AND try_cast({column} AS {type})"
+        " IS NOT NULL) FILTER ({column} NOT IN ({empty}))"
     )
-    found = iter(place.connection.execute(f"SELECT {holds} FROM {STAGED_ROWS}").fetchone() or ())
-    return {
-        column: "int4" if short else "int8" if long else "numeric"
-        for column, short, long in zip(columns, found, found, strict=True)
-    }
+    types: dict[int, str] = {}
+    for some in _split(columns):
+        tests = SQL(", ").join(
+            holds.format(column=get_column(column), type=SQL(kind), empty=empty)
+            for column in some
+            for kind in ("INTEGER", "BIGINT")
+        )
+        query = SQL("SELECT {} FROM {}").format(tests, STAGED_ROWS)
+        found = iter(staging_area.execute(query).fetchone() or ())
+        for column, is_integer, is_bigint in zip(some, found, found, strict=True):
+            types[column] = "int4" if is_integer else "int8" if is_bigint else "numeric"
+    return types
 
 
-def has_names_of_numbers(place: StagingArea, columns: Sequence[int]) -> bool:
-    """Tell whether one of some columns has NaN or an infinity."""
-    for start in range(0, len(columns), _COLUMNS_AT_ONCE):
-        some = columns[start : start + _COLUMNS_AT_ONCE]
-        named = " OR ".join(f"f{column} IN {_NAMES}" for column in some)
-        if place.connection.execute(
-            f"SELECT 1 FROM {STAGED_ROWS} WHERE {named} LIMIT 1"
-        ).fetchone():
+def has_non_numbers(staging_area: StagingArea, columns: Sequence[int]) -> bool:
+    """Return whether a column of numbers holds NaN or an infinity."""
+    test = SQL("{} IN ('NaN', 'Infinity', '-Infinity')")
+    for some in _split(columns):
+        tests = SQL(" OR ").join(test.format(get_column(column)) for column in some)
+        query = SQL("SELECT 1 FROM {} WHERE {} LIMIT 1").format(STAGED_ROWS, tests)
+        if staging_area.execute(query).fetchone():
             return True
     return False
+
+
+def _split(columns: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(columns), _COLUMNS_PER_STATEMENT):
+        yield columns[start : start + _COLUMNS_PER_STATEMENT]

@@ -1,7 +1,7 @@
 """
-Rows from Python on their way into the staged table.
+Write rows from Python into the staging area.
 
-DuckDB takes rows fastest from a file: they are written as CSV, in batches, and read from there.
+DuckDB reads rows fastest from a file: they are written as CSV, in batches, and read from there.
 Memory holds one row.
 """
 
@@ -18,45 +18,43 @@ from typing import BinaryIO, Self
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
-from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, literal
+from .duckdb_sql import SQL, identifier, literal
+from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
 
-#: Of one row; a boundary of a country with all its islands has more than CSV's rows may.
-ROW_BYTES_MOST = 16 * 2**20
+#: A row may have as much as the boundary of a country with all its islands.
+MAX_ROW_BYTES = 16 * 2**20
 _BATCH_BYTES = 64 * 2**20
-_FAULTS_AT_ONCE = 1_000
-_VALUE_LETTERS = 100
+_ERRORS_PER_BATCH = 1_000
+_MAX_SHOWN_LENGTH = 100
 
-#: What PostgreSQL has not, and what “surrogateescape” makes of bytes that are no UTF-8.
+#: What PostgreSQL cannot store, and what “surrogateescape” makes of bytes that are not UTF-8.
 _UNSTORABLE, _UNDECODED = re.compile("[\0\ud800-\udfff]"), re.compile("[\udc80-\udcff]")
 
-#: csv writes texts in quotes and numbers without: so null and the text "0" differ.
+#: csv writes texts with quotes and numbers without: so null and the text "0" differ.
 _NULL = 0
 
 
-class Rows:
+class RowWriter:
     """
-    The table ``staged`` while it is being filled; fields may be added on the way.
+    Writes ``STAGED_ROWS`` and ``ROW_ERRORS``; fields may be added on the way.
 
-    The table is made with the first rows that are written to it: fields that come one by one cost
-    nothing until then.
+    The table is created with the first batch: fields that come one by one cost nothing until then.
 
-    Rows that PostgreSQL could not store become faults.  ``faults.field`` holds the place of a field
-    until ``finish`` knows their names.
+    A row that PostgreSQL could not store becomes an error.  ``ROW_ERRORS.field`` holds the position
+    of a field until ``finish`` replaces it by the field's name.
     """
 
-    def __init__(self, place: StagingArea, width: int = 0) -> None:
-        """Make the table."""
+    def __init__(self, staging_area: StagingArea, width: int = 0) -> None:
+        """Begin with ``width`` fields."""
         self.width = 0
-        self._connection = place.connection
-        self._path = place.folder / "rows.csv"
-        self._faults: list[tuple[int, str, str, str]] = []
-        self._limits = place.limits
+        self._staging_area = staging_area
+        self._path = staging_area.folder / "rows.csv"
+        self._errors: list[tuple[int, str, str, str]] = []
         self._bytes = 0
         self._batch = _Batch(self._path)
-        self._place = place
-        #: Fields of the table, None before it is made.
-        self._made: int | None = None
-        self._has_faults = False
+        #: Fields of the table, None before it is created.
+        self._created_width: int | None = None
+        self._has_errors = False
         self.widen(width)
 
     def __enter__(self) -> Self:
@@ -72,7 +70,7 @@ class Rows:
 
     def widen(self, width: int) -> None:
         """
-        Add fields on the right; rows so far have no value there.
+        Add fields on the right; earlier rows have no value there.
 
         Raises: ``LoadFailed`` with ``file.too_many_fields``.
         """
@@ -81,110 +79,138 @@ class Rows:
         self._batch.is_ragged |= width > self.width
         self.width = max(self.width, width)
 
-    def add(self, line: int, cells: Sequence[str | None]) -> None:
+    def add_row(self, line: int, cells: Sequence[str | None]) -> None:
         """Add a row with a cell for each field."""
         try:
-            size = self._batch.add(line, cells)
-        except (UnicodeEncodeError, _NulError):
-            self._note_unstorable(line, cells)
+            size = self._batch.add_row(line, cells)
+        except (UnicodeEncodeError, _NulInRowError):
+            self._add_unstorable_errors(line, cells)
             return
-        except _LengthError:
-            self.fault(line, BadRow("row.too_long", most=ROW_BYTES_MOST // 2**20))
+        except _RowTooLongError:
+            self.add_error(line, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
             return
         if size > _BATCH_BYTES:
-            self._flush()
+            self._flush_rows()
 
-    def fault(self, line: int, why: BadRow, position: int | None = None, value: str = "") -> None:
-        """Note that a row cannot be loaded, for the value of one field or as a whole."""
+    def add_error(
+        self, line: int, error: BadRow, position: int | None = None, value: str = ""
+    ) -> None:
+        """Add an error of a row: of the value at a position, or of the whole row."""
         field = "" if position is None else str(position)
-        shown = _UNSTORABLE.sub("�", value[:_VALUE_LETTERS])
-        self._faults.append((line, field, shown, json.dumps(why.to_json())))
-        if len(self._faults) >= _FAULTS_AT_ONCE:
-            self._flush_faults()
+        shown = _UNSTORABLE.sub("�", value[:_MAX_SHOWN_LENGTH])
+        self._errors.append((line, field, shown, json.dumps(error.to_json())))
+        if len(self._errors) >= _ERRORS_PER_BATCH:
+            self._flush_errors()
 
     def finish(self, names: Sequence[str], order: Sequence[int] | None = None) -> None:
         """
-        Give faults the names of their fields.
+        Write what is left, and name the fields of the errors.
 
-        ``order`` are the places of the fields that are kept, in the order in which they shall be.
+        ``order`` are the positions of the fields that remain, in their new order.
         """
-        self._flush()
-        self._flush_faults()
+        self._flush_rows()
+        self._flush_errors()
         self._batch.close()
         self._path.unlink()
         order = list(range(self.width)) if order is None else list(order)
         if order != list(range(self.width)):
-            self._reorder(order)
-        if not self._has_faults:
-            return
-        # A field may be called “1”: the mark keeps it from being taken for a place.
-        for position, name in zip(order, names, strict=True):
-            self._connection.execute(
-                f"UPDATE {ROW_ERRORS} SET field = ? WHERE field = ?", [f"={name}", str(position)]
-            )
-        self._connection.execute(f"UPDATE {ROW_ERRORS} SET field = field[2:] WHERE field <> ''")
+            self._reorder_fields(order)
+        if self._has_errors:
+            self._name_error_fields(dict(zip(order, names, strict=True)))
 
-    def _reorder(self, order: Sequence[int]) -> None:
+    def _name_error_fields(self, names: dict[int, str]) -> None:
+        # A field may have the name “1”: the mark keeps it from being taken for a position.
+        update = SQL("UPDATE {} SET field = ? WHERE field = ?").format(ROW_ERRORS)
+        for position, name in names.items():
+            self._staging_area.execute(update, [f"={name}", str(position)])
+        self._staging_area.execute(
+            SQL("UPDATE {} SET field = field[2:] WHERE field <> ''").format(ROW_ERRORS)
+        )
+
+    def _reorder_fields(self, order: Sequence[int]) -> None:
         for position in range(self.width):
-            change = (
-                f"RENAME f{position} TO old{position}" if position in order else f"DROP f{position}"
+            change = SQL("RENAME {} TO {}" if position in order else "DROP {}").format(
+                get_column(position), identifier(f"old{position}")
             )
-            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} {change}")
-        for target, position in enumerate(order):
-            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} RENAME old{position} TO f{target}")
+            self._staging_area.execute(SQL("ALTER TABLE {} {}").format(STAGED_ROWS, change))
+        for position, old_position in enumerate(order):
+            self._staging_area.execute(
+                SQL("ALTER TABLE {} RENAME {} TO {}").format(
+                    STAGED_ROWS, identifier(f"old{old_position}"), get_column(position)
+                )
+            )
 
-    def _note_unstorable(self, line: int, cells: Sequence[str | None]) -> None:
+    def _add_unstorable_errors(self, line: int, cells: Sequence[str | None]) -> None:
         for position, cell in enumerate(cells):
             if cell and _UNSTORABLE.search(cell):
-                why = (
-                    BadRow("row.not_utf8") if _UNDECODED.search(cell) else BadRow("row.unstorable")
-                )
-                self.fault(line, why, position, cell)
+                is_undecoded = _UNDECODED.search(cell)
+                error = BadRow("row.not_utf8") if is_undecoded else BadRow("row.unstorable")
+                self.add_error(line, error, position, cell)
 
-    def _flush(self) -> None:
+    def _flush_rows(self) -> None:
         size = self._batch.close()
         self._bytes += size
-        self._limits.check_unpacked_bytes(self._bytes)
-        self._make()
+        self._staging_area.limits.check_unpacked_bytes(self._bytes)
+        self._create_columns()
         if size:
-            columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
-            typed = ", ".join("'{}': '{}'".format(*column.split()) for column in columns)
-            self._connection.execute(
-                f"INSERT INTO {STAGED_ROWS} SELECT * FROM read_csv({literal(str(self._path))},"
-                " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
-                f" new_line = '\\n', nullstr = '{_NULL}', allow_quoted_nulls = false,"
-                f" max_line_size = {2 * ROW_BYTES_MOST}, buffer_size = {4 * ROW_BYTES_MOST},"
-                f" null_padding = {self._batch.is_ragged}, parallel = {not self._batch.is_ragged},"
-                f" columns = {{{typed}}})"
+            self._staging_area.execute(
+                SQL(
+                    "INSERT INTO {rows} SELECT * FROM read_csv({path}, auto_detect = false,"
+                    " header = false, delim = ',', quote = '\"', escape = '\"', new_line = '\\n',"
+                    " nullstr = {null}, allow_quoted_nulls = false, max_line_size = {line_bytes},"
+                    " buffer_size = {buffer_bytes}, null_padding = {is_ragged},"
+                    " parallel = {is_parallel}, columns = {columns})"
+                ).format(
+                    rows=STAGED_ROWS,
+                    path=literal(str(self._path)),
+                    null=literal(str(_NULL)),
+                    line_bytes=literal(2 * MAX_ROW_BYTES),
+                    buffer_bytes=literal(4 * MAX_ROW_BYTES),
+                    is_ragged=literal(self._batch.is_ragged),
+                    is_parallel=literal(not self._batch.is_ragged),
+                    columns=literal(
+                        {"line": "BIGINT"}
+                        | {f"f{position}": "VARCHAR" for position in range(self.width)}
+                    ),
+                )
             )
         self._batch = _Batch(self._path)
 
-    def _make(self) -> None:
-        """Make the table, or add the fields that are new."""
-        if self._made is None:
-            if not self._has_faults:
-                self._place.prepare_width(self.width)
-            columns = ["line BIGINT", *(f"f{place} VARCHAR" for place in range(self.width))]
-            self._connection.execute(f"CREATE TABLE {STAGED_ROWS} ({', '.join(columns)})")
-        for position in range(self.width if self._made is None else self._made, self.width):
-            self._connection.execute(f"ALTER TABLE {STAGED_ROWS} ADD COLUMN f{position} VARCHAR")
-        self._made = self.width
-
-    def _flush_faults(self) -> None:
-        if self._faults:
-            self._has_faults = True
-            self._connection.executemany(
-                f"INSERT INTO {ROW_ERRORS} VALUES (?, ?, ?, ?)", self._faults
+    def _create_columns(self) -> None:
+        """Create the table, or add the columns that are new."""
+        if self._created_width is None:
+            if not self._has_errors:
+                self._staging_area.prepare_width(self.width)
+            columns = SQL(", ").join(
+                [
+                    SQL("line BIGINT"),
+                    *(SQL("{} VARCHAR").format(get_column(at)) for at in range(self.width)),
+                ]
             )
-            self._faults.clear()
+            self._staging_area.execute(SQL("CREATE TABLE {} ({})").format(STAGED_ROWS, columns))
+            self._created_width = self.width
+        for position in range(self._created_width, self.width):
+            self._staging_area.execute(
+                SQL("ALTER TABLE {} ADD COLUMN {} VARCHAR").format(
+                    STAGED_ROWS, get_column(position)
+                )
+            )
+        self._created_width = self.width
+
+    def _flush_errors(self) -> None:
+        if self._errors:
+            self._has_errors = True
+            insert = SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS)
+            self._staging_area.connection.executemany(insert.text, self._errors)
+            self._errors.clear()
 
 
-class _NulError(ValueError):
-    """PostgreSQL has no NUL in texts."""
+class _NulInRowError(ValueError):
+    """A row has a NUL, which PostgreSQL does not store in texts."""
 
 
-class _LengthError(ValueError):
-    """A row has more bytes than a row may."""
+class _RowTooLongError(ValueError):
+    """A row has more bytes than ``MAX_ROW_BYTES``."""
 
 
 class _Batch:
@@ -196,21 +222,21 @@ class _Batch:
         self._size = 0
         self._writer = csv.writer(self, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
 
-    def add(self, line: int, cells: Sequence[str | None]) -> int:
-        """Write a row and tell how many bytes the file has now."""
+    def add_row(self, line: int, cells: Sequence[str | None]) -> int:
+        """Write a row, and return the bytes of the file."""
         self._writer.writerow([line, *[_NULL if cell is None else cell for cell in cells]])
         return self._size
 
     def write(self, row: str) -> None:
-        """Take what csv writes: a row at a time."""
+        """Write a row, as ``csv`` calls it."""
         written = row.encode()
         if b"\0" in written:
-            raise _NulError
-        if len(written) > ROW_BYTES_MOST:
-            raise _LengthError
+            raise _NulInRowError
+        if len(written) > MAX_ROW_BYTES:
+            raise _RowTooLongError
         self._size += self._file.write(written)
 
     def close(self) -> int:
-        """Finish the file and tell its size in bytes."""
+        """Close the file, and return its bytes."""
         self._file.close()
         return self._size

@@ -40,6 +40,11 @@ _NO_OPTIONS = SQL("")
 _NARROW_FILE, _WIDE_FILE = "narrow.duckdb", "wide.duckdb"
 
 
+def get_column(position: int) -> Composed:
+    """Return the column of ``STAGED_ROWS`` for the field at a position."""
+    return identifier(f"f{position}")
+
+
 @dataclass(frozen=True, slots=True)
 class StagingArea:
     """

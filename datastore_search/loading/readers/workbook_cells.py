@@ -10,14 +10,14 @@ from typing import Any
 
 _ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
 #: Whole numbers up to here are exact.
-_WHOLE_MOST = 2**53
+_MAX_EXACT_INTEGER = 2**53
 #: Numbers beyond these are written with an exponent.
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
 
 
-def written_number(number: float) -> str:
+def format_number(number: float) -> str:
     """Write a number with its digits; Excel has no more than 15 to 17 of them."""
-    if number.is_integer() and abs(number) < _WHOLE_MOST:
+    if number.is_integer() and abs(number) < _MAX_EXACT_INTEGER:
         return str(int(number))
     text = repr(number).removesuffix(".0")
     if "e" in text and _SMALLEST_PLAIN < abs(number) < _LARGEST_PLAIN:
@@ -25,12 +25,12 @@ def written_number(number: float) -> str:
     return text
 
 
-def _clock(moment: time) -> str:
+def _format_time(moment: time) -> str:
     text = moment.isoformat()
     return text.rstrip("0") if moment.microsecond else text
 
 
-def _duration(duration: timedelta) -> str:
+def _format_duration(duration: timedelta) -> str:
     """Write a duration as sheets do, in hours: 30:00:00."""
     seconds = abs(duration).total_seconds()
     hours, rest = divmod(seconds, 3600)
@@ -40,25 +40,25 @@ def _duration(duration: timedelta) -> str:
     return f"{sign}{int(hours):02}:{int(minutes):02}:{int(rest):02}{fraction}"
 
 
-WRITERS: Mapping[type, Callable[[Any], str]] = {
+FORMATTERS: Mapping[type, Callable[[Any], str]] = {
     bool: lambda truth: "true" if truth else "false",
     int: str,
-    float: written_number,
+    float: format_number,
     date: date.isoformat,
     datetime: lambda moment: moment.isoformat(" "),
-    time: _clock,
-    timedelta: _duration,
+    time: _format_time,
+    timedelta: _format_duration,
 }
 
 
-def ods_text(text: str) -> str:
+def format_ods_text(text: str) -> str:
     """Write a duration of more than a day, which calamine leaves as it is, as all the others."""
     found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
     return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
 
 
-def told_by(kinds: set[type]) -> str | None:
-    """Say what a sheet's cells are, where they are of one kind."""
+def find_declared_type(kinds: set[type]) -> str | None:
+    """Return the type of cells of some kinds, None where there are no cells."""
     if not kinds:
         return None
     if kinds <= {date, datetime}:

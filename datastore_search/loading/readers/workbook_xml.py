@@ -1,132 +1,179 @@
-"""What the XML of an XLSX says of its sheets: where their cells are, and which hold errors."""
+"""
+Read from a workbook's XML what calamine does not give: cells with errors, and sheets with values.
+
+calamine gives a cell with an error (``#N/A``) as an empty one.  The XML is read block by block.
+"""
 
 from __future__ import annotations
 
+import errno
 import re
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
-from xml.parsers import expat
-from zipfile import ZipFile
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+from zipfile import BadZipFile, ZipFile
 
 from ...exceptions.loads import LoadFailed
-from .workbooks import CELLS_MOST, blocks_of, opened, strict_parser
 
-#: Excel's rows.
-_ROWS_MOST = 2**20
+_BLOCK_BYTES = 2**20
 
 # What belongs to a tag has neither “<” nor “>”: so each search ends where the next tag begins, and
 # a block is read once however it is made.
-_VALUE = re.compile(rb"<(?:\w++:)?(?:v|is)[\s>]")
-_CELL = re.compile(rb"<(?:\w++:)?c[\s/>](?:[^<>]*?\br=[\"']([A-Z]{1,3})[0-9])?")
-_PLACE = re.compile(rb"<(?:\w++:)?(?:c|row)\s[^<>]*?\br=[\"'][A-Z]{0,3}([0-9]{1,7})[\"']")
-_ROW_OR_CELL = re.compile(rb"<(?:\w++:)?(row|c)[\s/>]")
-_ERROR = re.compile(
+_XLSX_VALUE = re.compile(rb"<(?:\w++:)?(?:v|is)[\s>]")
+_XLSX_ERROR = re.compile(
     rb"<(?:\w++:)?c\s(?=[^<>]*?\bt=[\"']e[\"'])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
     rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?<(?:\w++:)?v>([^<]*)<"
 )
+_ODS_SHEET, _ODS_ROW = b"<table:table ", b"<table:table-row"
+_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b[^<>]*+>")
+_ODS_ERROR = b'calcext:value-type="error"'
+_ODS_REPEATED = re.compile(rb"table:number-(?:rows|columns)-repeated=[\"']([0-9]{1,9})[\"']")
+_ODS_TEXT = re.compile(rb"\s*+<text:p[^<>]*+>([^<]*)")
 
-#: Of the parts that say which sheets there are, and where.
-_LIST_BYTES_MOST = 16 * 2**20
+
+#: What is raised for a member that is missing, damaged, or packed in an unknown way.
+_DAMAGES = (
+    BadZipFile,
+    ET.ParseError,
+    EOFError,
+    LookupError,
+    RuntimeError,
+    ValueError,
+    zlib.error,
+)
 
 
-def sheet_part(path: Path, number: int) -> str:
+class ErrorCell(NamedTuple):
+    """A cell with an error: its row and column in the sheet, from 1, and the error's name."""
+
+    row: int
+    column: int
+    name: str
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[ZipFile]:
     """
-    Name the part of an XLSX that holds a sheet; ``number`` is its place in the workbook, from 0.
+    Open a workbook's zip; what is wrong with it during the block is raised as a failure.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
-    with opened(path) as archive:
-        links = {
-            link.get("Id", ""): link.get("Target", "")
-            for link in _elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
-        }
-        sheets = _elements(archive, "xl/workbook.xml", "sheet")
-        names = [name for name in sheets[number] if name.endswith(":id")]
-        # What is missing here is a LookupError, as a part that is missing.
-        target = links[sheets[number][names[0]]]
-    return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-
-
-def _elements(archive: ZipFile, part: str, wanted: str) -> list[dict[str, str]]:
-    """
-    Read the attributes of all elements of a name, with whatever prefix.
-
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
-    """
-    found: list[dict[str, str]] = []
-
-    def note(name: str, attributes: dict[str, str]) -> None:
-        if name.rpartition(":")[2] == wanted:
-            found.append(attributes)
-
-    with archive.open(part) as file:
-        text = file.read(_LIST_BYTES_MOST + 1)
-    if len(text) > _LIST_BYTES_MOST:
-        raise LoadFailed("workbook.damaged")
-    parser = strict_parser()
-    parser.StartElementHandler = note
     try:
-        parser.Parse(text, True)  # its only parameters
-    except expat.ExpatError as error:
+        with ZipFile(path) as archive:
+            yield archive
+    except _DAMAGES as error:
         raise LoadFailed("workbook.damaged") from error
-    return found
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # an offset before the file's start
+            raise
+        raise LoadFailed("workbook.damaged") from error
 
 
-def has_values(path: Path, part: str) -> bool:
-    """Tell whether a sheet of an XLSX has a cell with a value."""
-    return any(_VALUE.search(block) for block in blocks_of(path, part, b">"))
-
-
-def look_at_cells(path: Path, part: str) -> bool:
+def find_xlsx_sheets(archive: ZipFile) -> list[str]:
     """
-    Make sure that a sheet of an XLSX may be read, and tell whether cells of it hold errors.
+    Find the parts of an XLSX that hold its sheets, in their order.
 
-    Raises: ``LoadFailed`` with ``workbook.sheet_too_large``, ``workbook.damaged``.
+    Raises: ``LookupError``, ``ParseError`` where they are not listed.
     """
-    columns: set[bytes] = set()
-    errors = False
-    for block in blocks_of(path, part, b">"):
-        columns.update(_CELL.findall(block))
-        errors = errors or b't="e"' in block or b"t='e'" in block
-    width = max(map(_number_of_column, columns), default=0)
-    if b"" in columns:  # cells without a place come one after the other
-        width = max(width, _cells_in_a_row(path, part))
-    if width * _ROWS_MOST > CELLS_MOST and width * _last_row(path, part) > CELLS_MOST:
-        raise LoadFailed("workbook.sheet_too_large", most=CELLS_MOST)
-    return errors
+    targets = {
+        link.get("Id"): link.get("Target", "")
+        for link in _find_elements(archive, "xl/_rels/workbook.xml.rels", "Relationship")
+    }
+    sheets = _find_elements(archive, "xl/workbook.xml", "sheet")
+    links = [
+        next((value for name, value in sheet.items() if name.endswith("}id")), None)
+        for sheet in sheets
+    ]
+    # What is missing here is a LookupError, as a part that is missing.
+    return [
+        targets[link].removeprefix("/") if targets[link].startswith("/") else f"xl/{targets[link]}"
+        for link in links
+    ]
 
 
-def errors_in(path: Path, part: str) -> Iterator[tuple[int, int, str]]:
+def _find_elements(archive: ZipFile, part: str, name: str) -> list[ET.Element]:
+    # The limits of the process bound what expat makes of declared entities.
+    root = ET.fromstring(archive.read(part))  # noqa: S314
+    return [element for element in root.iter() if element.tag.rpartition("}")[2] == name]
+
+
+def has_xlsx_values(archive: ZipFile, part: str) -> bool:
+    """Return whether a sheet of an XLSX has a cell with a value."""
+    return any(_XLSX_VALUE.search(block) for block in _read_blocks(archive, part, b">"))
+
+
+def find_xlsx_errors(path: Path, number: int) -> Iterator[ErrorCell]:
     """
-    Give the errors of a sheet of an XLSX: row and column from 1, and the error's name.
+    Find the errors in a sheet of an XLSX, counted from 0.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
-    for block in blocks_of(path, part, b"c>"):
-        for column, row, error in _ERROR.findall(block):
-            yield int(row), _number_of_column(column), unescape(error.decode(errors="replace"))
+    with open_archive(path) as archive:
+        part = find_xlsx_sheets(archive)[number]
+        for block in _read_blocks(archive, part, b"c>"):
+            if b't="e"' in block or b"t='e'" in block:
+                for column, row, name in _XLSX_ERROR.findall(block):
+                    yield ErrorCell(int(row), _parse_column(column), _decode(name))
 
 
-def _number_of_column(letters: bytes) -> int:
+def find_ods_errors(path: Path, number: int) -> Iterator[ErrorCell]:
+    """
+    Find the errors in a sheet of an ODS, counted from 0.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive:
+        rows = _split_ods_rows(archive)
+        sheet, line = next(rows).count(_ODS_SHEET) - 1, 1
+        for row in rows:
+            if sheet == number:
+                if _ODS_ERROR in row:
+                    yield from _find_errors_in_row(row, line)
+                line += _parse_repeats(row.partition(b">")[0])
+            sheet += row.count(_ODS_SHEET)
+
+
+def _split_ods_rows(archive: ZipFile) -> Iterator[bytes]:
+    """Give what is above the first row, and each row with what is below it."""
+    for block in _read_blocks(archive, "content.xml", _ODS_ROW):
+        yield from block.removesuffix(_ODS_ROW).split(_ODS_ROW)
+
+
+def _find_errors_in_row(cells: bytes, row: int) -> Iterator[ErrorCell]:
+    column = 1
+    for cell in _ODS_CELL.finditer(cells):
+        if _ODS_ERROR in cell[0]:
+            text = _ODS_TEXT.match(cells, cell.end())
+            yield ErrorCell(row, column, _decode(text[1]) if text else "")
+        column += _parse_repeats(cell[0])
+
+
+def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:
+    """Read a part in blocks that end with ``end``; the last one is what is left."""
+    with archive.open(part) as file:
+        rest = b""
+        while block := file.read(_BLOCK_BYTES):
+            complete, found, rest = (rest + block).rpartition(end)
+            if found:
+                yield complete + found
+        yield rest
+
+
+def _parse_column(letters: bytes) -> int:
     number = 0
     for letter in letters:
         number = number * 26 + letter - ord("A") + 1
     return number
 
 
-def _last_row(path: Path, part: str) -> int:
-    last = counted = 0
-    for block in blocks_of(path, part, b">"):
-        last = max(last, max(map(int, _PLACE.findall(block)), default=0))
-        counted += _ROW_OR_CELL.findall(block).count(b"row")
-    return max(last, counted)
+def _parse_repeats(tag: bytes) -> int:
+    found = _ODS_REPEATED.search(tag)
+    return int(found[1]) if found else 1
 
 
-def _cells_in_a_row(path: Path, part: str) -> int:
-    most = count = 0
-    for block in blocks_of(path, part, b">"):
-        for name in _ROW_OR_CELL.findall(block):
-            count = 0 if name == b"row" else count + 1
-            most = max(most, count)
-    return most
+def _decode(text: bytes) -> str:
+    return unescape(text.decode(errors="replace"))

@@ -1,227 +1,213 @@
 """
-Workbooks before they are read: which kind they are, and whether they may be unpacked.
+Read a sheet of a workbook: Excel's (XLSX, XLSM, XLS) or OpenDocument's (ODS).
 
-A workbook is an archive, so a small file may hold far too much; and calamine reads a sheet whole,
-as the rectangle from its first cell to its last. So ``xlsx`` and ``ods`` look at the places of the
-cells before, in the XML, block by block. The errors that cells hold are read there, too, for
-calamine makes empty cells of them.
+calamine reads all cells of a sheet, and of an ODS all sheets, into memory.  What a workbook may
+cost is limited by the process that reads it (decision 0023): a sheet with cells far apart, or one
+that repeats a cell many times, ends with a failure there.
 """
 
 from __future__ import annotations
 
-import errno
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
+from dataclasses import dataclass
 from enum import StrEnum
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO
-from xml.parsers import expat
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from python_calamine import (
+    CalamineError,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
 
 from ...exceptions.loads import LoadFailed
+from ...messages import Notice
+from ...table_limits import MAX_FIELDS
 from ..sources.limits import ReadingLimits
+from .options import ReadOptions
+from .staging import StagedTable, StagingArea
+from .workbook_cells import format_ods_text
+from .workbook_rows import Sheet, stage_sheet
+from .workbook_xml import (
+    find_ods_errors,
+    find_xlsx_errors,
+    find_xlsx_sheets,
+    has_xlsx_values,
+    open_archive,
+)
 
-#: All rows that Excel has, of 20 columns.
-CELLS_MOST = 20 * 2**20
-_MB = 2**20
-_UNPACKED_BYTES_MOST = 1024 * _MB
-_TEXTS_BYTES_MOST = 512 * _MB
-_BLOCK_BYTES = _MB
-#: Of the XML of one row.
-ROW_BYTES_MOST = 64 * _MB
-
-#: What zipfile raises at a member that is not there, or damaged, or packed in a strange way.
-_DAMAGES = (BadZipFile, LookupError, ValueError, zlib.error, EOFError, RuntimeError)
-
-_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-#: How OLE spells the name of the stream that an encrypted workbook is in.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: The name of the OLE stream that holds an encrypted workbook.
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 
+_MB = 2**20
+_MAX_UNPACKED_MB = 1024
 
-class Kind(StrEnum):
-    """The kinds of workbooks, by the endings of their names."""
+#: The memory that calamine needs for a sheet, as a multiple of the bytes of its file.
+_MEMORY_RATIO = 16
+
+#: What calamine says of a sheet that is too large for it.
+_TOO_LARGE = "limit exceeded"
+
+
+class _Kind(StrEnum):
+    """The kinds of workbooks, by the suffixes that calamine goes by."""
 
     XLSX = "xlsx"
     XLS = "xls"
     ODS = "ods"
 
 
-def kind_of(path: Path, limits: ReadingLimits) -> Kind:
+def read_workbook(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
-    Recognise a workbook, whatever it is called, and make sure that it may be unpacked.
+    Stage a sheet of a workbook: the one that is chosen, or the first that has cells.
 
-    Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.encrypted``,
-    ``workbook.damaged``, ``workbook.too_large``, ``archive.too_large``, ``archive.suspicious``.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    with path.open("rb") as file:
-        start = file.read(len(_OLE))
-    if start == _OLE:
-        if _holds(path, _ENCRYPTED_STREAM):
-            raise LoadFailed("workbook.encrypted")
-        return Kind.XLS
-    if not start.startswith(_ZIP):
-        raise LoadFailed("workbook.unknown_format")
-    with opened(path) as archive:
-        kind = _kind_of_archive(archive)
-        size = _unpacked_bytes(archive)
-        if size > _UNPACKED_BYTES_MOST:
-            raise LoadFailed("workbook.too_large", most=_UNPACKED_BYTES_MOST // _MB)
-        limits.check_unpacked_bytes(size)
-        limits.extend_cpu_time(size)
-        _look_at_parts(archive)
-    return kind
+    with _translate_errors():
+        kind = _detect_kind(path)
+        if kind is not _Kind.XLS:
+            _check_unpacked_bytes(path, staging_area.limits)
+        staging_area.limits.extend_memory(_MEMORY_RATIO * path.stat().st_size)
+        source = staging_area.folder / f"workbook.{kind}"
+        source.symlink_to(path.resolve())
+        with CalamineWorkbook.from_path(source) as calamine:
+            workbook = _Workbook(source, kind, calamine)
+            number, notices = workbook.choose_sheet(options.sheet)
+            return stage_sheet(workbook.open_sheet(number), options, staging_area, notices)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[ZipFile]:
+def _translate_errors() -> Iterator[None]:
     """
-    Open the archive that a workbook is.
+    Translate the errors of calamine.
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``, also for what is wrong while it is being read.
+    Raises: ``LoadFailed`` with ``workbook.encrypted``, ``workbook.damaged``,
+    ``load.out_of_memory``.
     """
     try:
-        with ZipFile(path) as archive:
-            yield archive
-    except _DAMAGES as error:
+        yield
+    except PasswordError as error:
+        raise LoadFailed("workbook.encrypted") from error
+    except CalamineError as error:
+        if _TOO_LARGE in str(error):
+            raise LoadFailed("load.out_of_memory") from error
         raise LoadFailed("workbook.damaged") from error
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # a place before the beginning of the file
-            raise
-        raise LoadFailed("workbook.damaged") from error
+    except BaseException as error:
+        # A panic of Rust is not an ``Exception``, and its class cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise LoadFailed("workbook.damaged") from error
+        raise
 
 
-def _holds(path: Path, wanted: bytes) -> bool:
+def _detect_kind(path: Path) -> _Kind:
+    """
+    Detect the kind of a workbook by its content.
+
+    Raises: ``LoadFailed`` with ``workbook.unknown_format``, ``workbook.encrypted``,
+    ``workbook.damaged``.
+    """
     with path.open("rb") as file:
-        end = b""
-        while block := file.read(_BLOCK_BYTES):
-            if wanted in end + block:
-                return True
-            end = block[-len(wanted) :]
-    return False
-
-
-def _kind_of_archive(archive: ZipFile) -> Kind:
-    members = {member.filename: member for member in archive.infolist()}
-    texts = members.get("xl/sharedStrings.xml")
-    if texts and texts.file_size > _TEXTS_BYTES_MOST:
-        raise LoadFailed("workbook.too_large", most=_TEXTS_BYTES_MOST // _MB)
-    if any(member.flag_bits & 1 for member in members.values()):
-        raise LoadFailed("workbook.encrypted")
-    if "xl/workbook.xml" in members:
-        return Kind.XLSX
-    if _is_opendocument(archive, members.keys()):
-        return Kind.ODS
+        if file.read(len(_OLE)) == _OLE:
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                if content.find(_ENCRYPTED_STREAM) >= 0:
+                    raise LoadFailed("workbook.encrypted")
+            return _Kind.XLS
+    with open_archive(path) as archive:
+        names = archive.namelist()
+        if "xl/workbook.xml" in names:
+            return _Kind.XLSX
+        if "content.xml" in names and "mimetype" in names:
+            with archive.open("mimetype") as mimetype:
+                if b"opendocument.spreadsheet" in mimetype.read(200):
+                    return _Kind.ODS
     raise LoadFailed("workbook.unknown_format")
 
 
-def _is_opendocument(archive: ZipFile, members: object) -> bool:
-    if "content.xml" not in archive.namelist() or "mimetype" not in archive.namelist():
-        return False
-    if b"opendocument.spreadsheet" not in archive.read("mimetype")[:200]:
-        return False
-    manifest = "META-INF/manifest.xml"
-    if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
-        raise LoadFailed("workbook.encrypted")
-    return True
-
-
-def strict_parser() -> expat.XMLParserType:
-    """Make a parser of XML that refuses what a workbook never has: declarations of entities."""
-    parser = expat.ParserCreate()
-    parser.StartDoctypeDeclHandler = _refuse
-    return parser
-
-
-def _refuse(*_declared: object) -> None:
-    """Refuse a document that declares types: it might define letters that stand for millions."""
-    raise LoadFailed("workbook.damaged")
-
-
-# Parts --------------------------------------------------------------------------------------------
-
-#: Parts that are read block by block before calamine reads them.
-_LOOKED_AT_LATER = ("xl/worksheets/", "content.xml")
-_ONLY_COPIED = ("xl/media/", "Pictures/", "Thumbnails/")
-
-
-def blocks_of(path: Path, part: str, end: bytes) -> Iterator[bytes]:
+def _check_unpacked_bytes(path: Path, limits: ReadingLimits) -> None:
     """
-    Read a part in blocks that break after ``end``.
+    Check what the zip says that it unpacks to; calamine stops where that is not true.
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    Raises: ``LoadFailed`` with ``workbook.too_large``, ``archive.too_large``,
+    ``archive.suspicious``.
     """
-    parts: list[bytes] = []
-    size = 0
-    with opened(path) as archive:
-        for block in _inflated(archive, archive.getinfo(part)):
-            # What ends here may have begun in the block before.
-            before = parts[-1][-len(end) + 1 :] if parts and len(end) > 1 else b""
-            cut = (before + block).rfind(end) + len(end) - len(before)
-            if cut + len(before) >= len(end):
-                yield b"".join((*parts, block[:cut]))
-                parts, size = [], 0
-                block = block[cut:]  # noqa: PLW2901 - the rest of it
-            parts.append(block)
-            size += len(block)
-            if size > ROW_BYTES_MOST:
-                raise LoadFailed("workbook.damaged")
-    yield b"".join(parts)
+    with open_archive(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+    if size > _MAX_UNPACKED_MB * _MB:
+        raise LoadFailed("workbook.too_large", most=_MAX_UNPACKED_MB)
+    limits.check_unpacked_bytes(size)
+    limits.extend_cpu_time(size)
 
 
-def _unpacked_bytes(archive: ZipFile) -> int:
-    return sum(member.file_size for member in archive.infolist())
+@dataclass(frozen=True, slots=True)
+class _Workbook:
+    path: Path
+    kind: _Kind
+    calamine: CalamineWorkbook
 
+    def choose_sheet(self, wanted: str) -> tuple[int, list[Notice]]:
+        """
+        Return the number of the sheet of a name, of a number from 1, or of the first with cells.
 
-def _look_at_parts(archive: ZipFile) -> None:
-    """
-    Make sure that the parts are as large as the archive says, before calamine believes it.
+        Raises: ``LoadFailed`` with ``workbook.unknown_sheet``, ``workbook.empty``.
+        """
+        names = self.calamine.sheet_names
+        if wanted:
+            return self._find_sheet(wanted.strip()), []
+        filled = self._list_filled_sheets()
+        if not filled:
+            raise LoadFailed("workbook.empty")
+        chosen, *others = filled
+        if not others:
+            return chosen, []
+        listed = ", ".join(f"“{names[number]}”" for number in others)
+        return chosen, [Notice("notice.sheet_chosen", sheet=names[chosen], others=listed)]
 
-    Raises: ``LoadFailed`` with ``workbook.damaged``, or what ``opened`` makes of it.
-    """
-    for member in archive.infolist():
-        if not member.filename.startswith((*_LOOKED_AT_LATER, *_ONLY_COPIED)):
-            for _block in _inflated(archive, member):
-                pass
+    def open_sheet(self, number: int) -> Sheet:
+        """
+        Read a sheet.
 
+        Raises: ``LoadFailed`` with ``workbook.empty_sheet``, ``file.too_many_fields``.
+        """
+        cells = self.calamine.get_sheet_by_index(number)
+        if cells.start is None:
+            raise LoadFailed("workbook.empty_sheet", sheet=cells.name)
+        if cells.width > MAX_FIELDS:
+            raise LoadFailed("file.too_many_fields", count=cells.width, most=MAX_FIELDS)
+        if self.kind is _Kind.ODS:
+            return Sheet(cells, find_ods_errors(self.path, number), format_ods_text)
+        errors = find_xlsx_errors(self.path, number) if self.kind is _Kind.XLSX else iter(())
+        return Sheet(cells, errors)
 
-def _inflated(archive: ZipFile, member: ZipInfo) -> Iterator[bytes]:
-    """
-    Inflate a part; ``ZipFile`` would stop where the archive says that the part ends.
+    def _find_sheet(self, wanted: str) -> int:
+        names = self.calamine.sheet_names
+        if wanted in names:
+            return names.index(wanted)
+        if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+            return int(wanted) - 1
+        raise LoadFailed(
+            "workbook.unknown_sheet", sheet=wanted, sheets=", ".join(f"“{name}”" for name in names)
+        )
 
-    Raises: ``LoadFailed`` with ``workbook.damaged`` when it does not end there.
-    """
-    size = check = 0
-    with _packed(archive, member) as file:
-        for block in _all_of(file, is_deflated=member.compress_type == ZIP_DEFLATED):
-            size, check = size + len(block), zlib.crc32(block, check)
-            if size > member.file_size:
-                raise LoadFailed("workbook.damaged")
-            yield block
-    if (size, check) != (member.file_size, member.CRC):
-        raise LoadFailed("workbook.damaged")
+    def _list_filled_sheets(self) -> list[int]:
+        numbers = self._list_visible_sheets()
+        if self.kind is not _Kind.XLSX:
+            get_sheet = self.calamine.get_sheet_by_index
+            return [number for number in numbers if get_sheet(number).start is not None]
+        # calamine would read each sheet to its end.
+        with open_archive(self.path) as archive:
+            parts = find_xlsx_sheets(archive)
+            return [number for number in numbers if has_xlsx_values(archive, parts[number])]
 
-
-def _packed(archive: ZipFile, member: ZipInfo) -> IO[bytes]:
-    """Open a part as it is packed."""
-    if member.compress_type not in {ZIP_STORED, ZIP_DEFLATED} or member.flag_bits & 1:
-        raise LoadFailed("workbook.damaged")
-    packed = copy(member)
-    packed.compress_type, packed.file_size = ZIP_STORED, member.compress_size
-    packed.CRC = None  # type: ignore[assignment] # none is checked
-    return archive.open(packed)
-
-
-def _all_of(file: IO[bytes], *, is_deflated: bool) -> Iterator[bytes]:
-    if not is_deflated:
-        while block := file.read(_BLOCK_BYTES):
-            yield block
-        return
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    packed = b""
-    while not inflater.eof and (packed := inflater.unconsumed_tail or file.read(_BLOCK_BYTES)):
-        yield inflater.decompress(packed, _BLOCK_BYTES)
-    yield inflater.flush(_BLOCK_BYTES)
-    if not inflater.eof:
-        raise LoadFailed("workbook.damaged")
+    def _list_visible_sheets(self) -> list[int]:
+        """List the sheets that people see; the hidden ones only if there are no others."""
+        sheets = [
+            (number, sheet.visible == SheetVisibleEnum.Visible)
+            for number, sheet in enumerate(self.calamine.sheets_metadata)
+            if sheet.typ == SheetTypeEnum.WorkSheet
+        ]
+        visible = [number for number, is_visible in sheets if is_visible]
+        return visible or [number for number, _is_visible in sheets]

@@ -12,6 +12,8 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from ..torture.cases import FILES
+
 _MB = 2**20
 
 # Workbooks ----------------------------------------------------------------------------------------
@@ -85,6 +87,15 @@ def ods(content: str, *, above: str = "") -> bytes:
     )
 
 
+def looping_xls() -> bytes:
+    """Make an XLS whose chain of sectors leads back into itself."""
+    content = bytearray((FILES / "old.xls").read_bytes())
+    (first,) = struct.unpack_from("<I", content, 76)  # the sector with the table of chains
+    for sector in range(8):
+        struct.pack_into("<I", content, (first + 1) * 512 + 4 * sector, (sector + 1) % 8)
+    return bytes(content)
+
+
 _LAUGHS = (
     '<!DOCTYPE a [<!ENTITY e0 "ha">'
     + "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
@@ -121,11 +132,17 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "open_formulas.xlsx": lambda: xlsx(_cells('<c r="A2" t="e"><f>', _MB)),
     "long_prefix.xlsx": lambda: xlsx(_HEAD + _ROW + "<" + "a" * 8 * _MB),
     "commented_cells.ods": lambda: ods("<!--" + "<table:table-cell " * 60_000 + "-->"),
+    "looping.xls": looping_xls,
     "long_sheet_name.xlsx": lambda: xlsx(
         _HEAD + _ROW + _TAIL, workbook="<workbook><sheet " + "a" * 4 * _MB + "/></workbook>"
     ),
     "laughs.xlsx": lambda: xlsx(
         _HEAD + _ROW + _TAIL, workbook=f"{_LAUGHS}<workbook><sheet a='&e11;'/></workbook>"
+    ),
+    "laughs_beside_sheets.xlsx": lambda: xlsx(
+        _HEAD + _ROW + _TAIL,
+        workbook=f'{_LAUGHS}<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>'
+        '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>',
     ),
     "laughs.ods": lambda: ods("&e11;", above=_LAUGHS),
     "open_quote.csv": lambda: b'a,b\n1,"' + b"x" * 8 * _MB,

@@ -18,7 +18,7 @@ from datastore_search.loading.readers import delimited
 from datastore_search.loading.readers import delimited_rows as scanning
 from datastore_search.loading.readers.delimited_layout import Layout, find_layout
 from datastore_search.loading.readers.delimited_rows import Dialect
-from datastore_search.loading.readers.row_writer import ROW_BYTES_MOST
+from datastore_search.loading.readers.row_writer import MAX_ROW_BYTES
 from datastore_search.loading.readers.staging import ROW_ERRORS, STAGED_ROWS
 from datastore_search.messages import BadRow
 
@@ -232,7 +232,7 @@ def test_of_a_line_without_end_only_the_start_is_kept() -> None:
         len(text) for text, _end in scanning._lines(BytesIO(b"x" * 40 * 2**20 + b"\ny"), 0, b'"')
     )
 
-    assert longest <= ROW_BYTES_MOST + 2 * scanning._BLOCK_BYTES
+    assert longest <= MAX_ROW_BYTES + 2 * scanning._BLOCK_BYTES
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_a_value_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_record_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "ROW_BYTES_MOST", 1_000)
+    monkeypatch.setattr(staging, "MAX_ROW_BYTES", 1_000)
     path.write_text(json.dumps([{"k": "x" * 2_000}, {"k": "y"}]))
 
     with temporary_staging_area() as staging_area:
