@@ -60,7 +60,7 @@ def load_csv(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        load_file(resource, path, options=LoadOptions(types=types or {}, may_drop=True))
+        load_file(resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True))
     resource.refresh_from_db()
     return resource
 

@@ -361,7 +361,7 @@ def test_the_reference_says_which_types_are_inferred() -> None:
     table = table_of(text_of(TYPES), "Type", "Inferred from")
     never = {name for row in table.rows if row[1] == "never" for name in named(row[0])}
 
-    assert never == {name for name, kind in field_types.items() if not kind.infers}
+    assert never == {name for name, kind in field_types.items() if not kind.inference_conditions}
 
 
 def test_the_reference_says_which_operators_fit_which_type() -> None:
@@ -519,7 +519,7 @@ def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
     schema = parse_table_schema(json.loads(block))
 
     assert schema.types == {"code": "text", "day": "date:dmy", "depth": "numeric|float8"}
-    assert (schema.key, schema.nulls, schema.notices) == (("code",), ("NA",), ())
+    assert (schema.primary_key, schema.missing_values, schema.notices) == (("code",), ("NA",), ())
 
 
 @pytest.mark.parametrize("block", blocks(LOADING, "python"))

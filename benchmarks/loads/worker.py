@@ -62,7 +62,7 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
     resources = [
         Resource.objects.get_or_create(name=f"{prefix}{place}")[0] for place in range(int(targets))
     ]
-    options = LoadOptions(may_drop=True, force=True)
+    options = LoadOptions(drop_missing_fields=True, force=True)
     load_file(resources[0], Path(paths[0]), options=options)  # work that is done only once
     before = _left()
     begin = time.perf_counter()

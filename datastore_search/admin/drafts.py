@@ -38,7 +38,7 @@ def handle_options(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     """Show the form for the options of a draft and another file, or change the draft."""
     form = LoadForm(
         load.resource,
-        LoadOptions.revived(load.options),
+        LoadOptions.from_json(load.options),
         request.POST or None,
         request.FILES or None,
         has_file=True,
@@ -54,7 +54,7 @@ def handle_options(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
 def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpResponse:
     """Show the preview of a draft, or load, change or discard the draft."""
     preview = get_preview(load)
-    options = LoadOptions.revived(load.options)
+    options = LoadOptions.from_json(load.options)
     form = PreviewForm(options, preview.field_names if preview else (), request.POST or None)
     if "cancel" in request.POST:
         return _discard_draft(request, load)

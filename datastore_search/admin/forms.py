@@ -110,7 +110,7 @@ class PreviewForm(forms.Form):
     bad_rows = forms.ChoiceField(
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
-    may_drop = forms.BooleanField(label=_("Fields may disappear"), required=False)
+    drop_missing_fields = forms.BooleanField(label=_("Fields may disappear"), required=False)
     #: The preview that the form was sent from (``DraftPreview.digest``).
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -119,7 +119,10 @@ class PreviewForm(forms.Form):
     ) -> None:
         """Add a choice of type for each field of the file."""
         super().__init__(*args, **kwargs)
-        self.initial = {"bad_rows": options.bad_rows, "may_drop": options.may_drop}
+        self.initial = {
+            "bad_rows": options.bad_rows,
+            "drop_missing_fields": options.drop_missing_fields,
+        }
         self.options, self.names = options, tuple(names)
         for position, name in enumerate(self.names):
             selected = options.types.get(name) or options.saved_types.get(name, "")
@@ -143,7 +146,7 @@ class PreviewForm(forms.Form):
                 name: form for name, form in self.options.saved_types.items() if name not in types
             },
             bad_rows=self.cleaned_data["bad_rows"],
-            may_drop=self.cleaned_data["may_drop"],
+            drop_missing_fields=self.cleaned_data["drop_missing_fields"],
         )
 
 
@@ -316,7 +319,7 @@ class LoadForm(forms.Form):
             values["key"] = self.options.key
         if self.cleaned_data.get("no_schema"):
             values["schema"] = None
-        return replace(self.options, **values, anew=True)
+        return replace(self.options, **values, ignore_saved=True)
 
     def _add_choice(self, name: str, value: str) -> None:
         """Add a current value that is not among the usual choices."""

@@ -57,7 +57,7 @@ _CHANGE = "admin:datastore_search_load_change"
 #: The buttons that retry a load with other options, and these ``LoadOptions``.
 _RETRY_OPTIONS: dict[str, dict[str, Any]] = {
     "skip": {"bad_rows": BadRowsChoice.SKIP.value},
-    "drop": {"may_drop": True},
+    "drop": {"drop_missing_fields": True},
     "force": {"force": True},
 }
 
@@ -250,7 +250,7 @@ class LoadAdmin(DatabaseErrorAdmin):
         if not load.is_finished or request.method != "POST":
             return redirect(_CHANGE, load_id)
         try:
-            draft = drafts.create_draft_from(load, LoadOptions.revived(load.options))
+            draft = drafts.create_draft_from(load, LoadOptions.from_json(load.options))
         except LoadFailed as error:
             messages.error(request, str(error))
             return redirect(_CHANGE, load_id)
@@ -308,7 +308,7 @@ def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
     """
     if not changes:
         return retry(load)
-    options = LoadOptions.revived(load.options)
+    options = LoadOptions.from_json(load.options)
     for change in changes:
         options = replace(options, **change)
     draft = drafts.create_draft_from(load, options)

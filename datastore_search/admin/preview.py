@@ -68,12 +68,12 @@ class DraftPreview:
     @property
     def row_count(self) -> str:
         """The number of rows."""
-        return format_count(self.stored.get("total", 0))
+        return format_count(self.stored.get("row_count", 0))
 
     @property
     def bad_row_count(self) -> int:
         """The number of rows that cannot be loaded."""
-        return int(self.stored.get("faulty", 0))
+        return int(self.stored.get("bad_row_count", 0))
 
     @property
     def notices(self) -> list[str]:
@@ -106,13 +106,13 @@ class DraftPreview:
                 value=row["value"],
                 reason=_render_message(row["reason"]),
             )
-            for row in self.stored.get("faults", ())
+            for row in self.stored.get("row_errors", ())
         ]
 
     @property
     def bad_rows_caption(self) -> str:
         """A note that not all bad rows are listed; empty if all are."""
-        listed = self.stored.get("faults", ())
+        listed = self.stored.get("row_errors", ())
         if len({row["line"] for row in listed}) >= self.bad_row_count:
             return ""
         return gettext(
@@ -125,8 +125,8 @@ class DraftPreview:
             PreviewField(
                 name=field["name"],
                 label=field["label"] if field["label"] != field["name"] else "",
-                type=_get_type_title(field["form"]),
-                reason=_render_message(field["reason"]),
+                type=_get_type_title(field["format"]),
+                reason=_render_message(field["explanation"]),
                 values=field["values"],
                 before=field["before"],
                 is_new=field["is_new"],

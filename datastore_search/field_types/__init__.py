@@ -111,32 +111,30 @@ class FieldType:
     """
     One type.
 
-    ``infers`` and ``accepts`` are DuckDB conditions and ``writes`` a DuckDB expression, each over
-    ``{v}``, a text that is not empty; ``writes`` gives JSON text.
+    ``inference_conditions`` and ``condition`` are DuckDB conditions, for a type that is inferred
+    and one that is chosen, and ``json_expression`` is a DuckDB expression that gives JSON text.
+    Each is a template over ``{v}``, a text that is not empty.
 
     ``stores`` takes a value and gives the canonical JSON text that is stored; ``equals`` takes an
     operand and gives the canonical text that equals it, or None when no stored value can;
     ``bounds`` takes an operand to be compared with.  Each raises ``NotOfType`` when the value
     cannot be of the type at all.  ``key`` is a PostgreSQL expression over ``{v}``, a jsonb value,
     or ``{t}``, its text, that sorts and compares as the type does; SQL null where there is no
-    value.  ``ordered`` is its kind of order, if that is worth an index.
+    value.  ``table_schema_type`` is its type in a Frictionless Table Schema.  ``ordered`` is its
+    kind of order, if that is worth an index.
     """
 
     name: str
-    infers: tuple[str, ...]
-    accepts: str
-    writes: str
+    inference_conditions: tuple[str, ...]
+    condition: str
+    json_expression: str
     stores: Callable[[Json], str]
     equals: Callable[[Json], str | None]
     bounds: Callable[[Json], str]
     key: str
+    table_schema_type: str
     operators: frozenset[Operators]
     ordered: Ordered | None = None
-
-    @staticmethod
-    def over(template: str, text: str) -> str:
-        """Write a template over ``text``, an expression."""
-        return template.replace("{v}", text)
 
     @property
     def is_text(self) -> bool:
@@ -225,51 +223,61 @@ def _integer(name: str, cast: str, bits: int) -> FieldType:
     return FieldType(
         name=name,
         # No file is so sure of its numbers that two bytes will always do.
-        infers=() if name == "int2" else (_matches(_PLAIN_INTEGER, cast),),
-        accepts=_matches("[+-]?[0-9]+", cast),
-        writes=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
+        inference_conditions=() if name == "int2" else (_matches(_PLAIN_INTEGER, cast),),
+        condition=_matches("[+-]?[0-9]+", cast),
+        json_expression=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
         stores=partial(values.integer, bits=bits),
         equals=partial(values.integer_operand, bits=bits),
         bounds=partial(values.integer_bound, bits=bits),
         key=_INTEGER_KEY,
+        table_schema_type="integer",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
     )
 
 
 def _moment(
-    name: str, infers: str, accepts: str, writes: str, read: Callable[[Json], str]
+    name: str,
+    inference_conditions: str,
+    condition: str,
+    json_expression: str,
+    read: Callable[[Json], str],
 ) -> FieldType:
     return FieldType(
         name=name,
-        infers=(infers,) if infers else (),
-        accepts=accepts,
-        writes=writes,
+        inference_conditions=(inference_conditions,) if inference_conditions else (),
+        condition=condition,
+        json_expression=json_expression,
         stores=read,
         equals=read,
         bounds=read,
         key=_MOMENT_KEY,
+        table_schema_type="datetime" if name.startswith("timestamp") else name,
         operators=_SCALAR,
         ordered=Ordered.DATES,
     )
 
 
-def _array(name: str, cast: str, element: Callable[[Json], str], writes: str = "") -> FieldType:
+def _array(
+    name: str, cast: str, element: Callable[[Json], str], json_expression: str = ""
+) -> FieldType:
     read = partial(values.array, of=element)
     return FieldType(
         name=name,
-        infers=(),
-        accepts=(
+        inference_conditions=(),
+        condition=(
             # An element that cannot be cast becomes null, and list_count does not count it.
             "CASE WHEN json_valid({v}) THEN json_type({v}) = 'ARRAY'"
             f" AND list_count(try_cast(CAST({{v}} AS JSON) AS {cast}[]))"
             " = list_count(try_cast(CAST({v} AS JSON) AS VARCHAR[])) ELSE false END"
         ),
-        writes=writes or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
+        json_expression=json_expression
+        or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
         stores=read,
         equals=read,
         bounds=read,
         key=f"datastore_search_elements({{v}})::{name.removeprefix('_')}[]",
+        table_schema_type="array",
         operators=_LIST,
     )
 
@@ -299,18 +307,18 @@ _TYPES = (
     FieldType(
         name="numeric",
         # A whole number too long for int8 is an identifier; minus zero would lose its sign.
-        infers=(
+        inference_conditions=(
             (
                 r"regexp_full_match({v}, '-?(0|[1-9][0-9]*)\.[0-9]+|-?[1-9][0-9]{0,17}|0')"
                 r" AND NOT regexp_full_match({v}, '-0\.0+') AND length({v}) < 1000"
             ),
         ),
-        accepts=(
+        condition=(
             r"regexp_full_match({v}, '[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?')"
             " AND length({v}) < 16000"
             " OR lower({v}) IN ('nan', 'infinity', '-infinity')"
         ),
-        writes=(
+        json_expression=(
             "CASE lower({v}) WHEN 'nan' THEN '\"NaN\"' WHEN 'infinity' THEN '\"Infinity\"'"
             " WHEN '-infinity' THEN '\"-Infinity\"' ELSE"
             r" regexp_replace(regexp_replace(regexp_replace({v},"
@@ -320,84 +328,94 @@ _TYPES = (
         equals=values.numeric_operand,
         bounds=values.numeric_bound,
         key="{t}::numeric",
+        table_schema_type="number",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
     ),
     FieldType(
         name="float8",
-        infers=(
+        inference_conditions=(
             (
                 "CAST(try_cast({v} AS DOUBLE) AS VARCHAR) IN ({v}, {v} || '.0')"
                 " AND {v} NOT IN ('-0', '-0.0', 'nan', 'inf', '-inf')"
             ),
         ),
-        accepts="try_cast({v} AS DOUBLE) IS NOT NULL",
-        writes=_double_written("CAST({v} AS DOUBLE)"),
+        condition="try_cast({v} AS DOUBLE) IS NOT NULL",
+        json_expression=_double_written("CAST({v} AS DOUBLE)"),
         stores=values.float8,
         equals=values.float8_operand,
         bounds=values.float8_bound,
         key="{t}::float8",
+        table_schema_type="number",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
     ),
     FieldType(
         name="bool",
         # One spelling over the whole field, or it is a word and not a truth value.
-        infers=("{v} IN ('true', 'false')", "{v} IN ('True', 'False')", "{v} IN ('TRUE', 'FALSE')"),
-        accepts="lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
-        writes=(
+        inference_conditions=(
+            "{v} IN ('true', 'false')",
+            "{v} IN ('True', 'False')",
+            "{v} IN ('TRUE', 'FALSE')",
+        ),
+        condition="lower({v}) IN ('true', 'false', 't', 'f', 'yes', 'no', 'y', 'n', '1', '0')",
+        json_expression=(
             "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END"
         ),
         stores=values.truth,
         equals=values.truth,
         bounds=values.truth,
         key=_JSON_KEY,
+        table_schema_type="boolean",
         operators=frozenset({Operators.ORDER}),
     ),
     _moment(
         "date",
-        infers=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
-        accepts=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
-        writes=_AS_STRING,
+        inference_conditions=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        condition=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        json_expression=_AS_STRING,
         read=values.day,
     ),
     _moment(
         "timestamp",
-        infers=_matches(rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP")
+        inference_conditions=_matches(
+            rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
+        )
         + _AFTER_CHRIST,
-        accepts=_matches(
+        condition=_matches(
             rf"{_ISO_DATE}([T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?)?", "TIMESTAMP"
         )
         + _AFTER_CHRIST,
-        writes=_timestamp_written(_AS_TIMESTAMP, ""),
+        json_expression=_timestamp_written(_AS_TIMESTAMP, ""),
         read=values.timestamp,
     ),
     _moment(
         "timestamptz",
-        infers="",
-        accepts=_matches(
+        inference_conditions="",
+        condition=_matches(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMPTZ"
         )
         + _AFTER_CHRIST,
-        writes=_timestamp_written(_AS_UTC, "+00:00"),
+        json_expression=_timestamp_written(_AS_UTC, "+00:00"),
         read=values.timestamptz,
     ),
     _moment(
         "time",
-        infers=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
-        accepts=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
-        writes=_AS_STRING,
+        inference_conditions=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
+        condition=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
+        json_expression=_AS_STRING,
         read=values.clock,
     ),
     FieldType(
         name="json",
-        infers=(),
-        accepts="json_valid({v})",
-        writes="{v}",
+        inference_conditions=(),
+        condition="json_valid({v})",
+        json_expression="{v}",
         stores=values.document,
         equals=values.json_operand,
         bounds=as_json,
         key=_JSON_KEY,
+        table_schema_type="any",
         operators=frozenset({Operators.CONTAINS}),
     ),
     _array("_text", "VARCHAR", values.text),
@@ -407,7 +425,7 @@ _TYPES = (
         "_float8",
         "DOUBLE",
         values.float8,
-        writes=(
+        json_expression=(
             "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
             f" ELSE {_double_written('x')} END"
             " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'"
@@ -416,13 +434,14 @@ _TYPES = (
     _array("_bool", "BOOLEAN", values.truth),
     FieldType(
         name="text",
-        infers=("true",),
-        accepts="true",
-        writes=_AS_STRING,
+        inference_conditions=("true",),
+        condition="true",
+        json_expression=_AS_STRING,
         stores=values.text,
         equals=values.text_operand,
         bounds=values.text_operand,
         key="{t}",
+        table_schema_type="string",
         operators=_SCALAR,
         ordered=Ordered.TEXTS,
     ),
@@ -431,7 +450,7 @@ _TYPES = (
 field_types: Mapping[str, FieldType] = {kind.name: kind for kind in _TYPES}
 
 #: The types that a field of a file may turn out to have, the narrowest first.
-inferred_types: tuple[FieldType, ...] = tuple(kind for kind in _TYPES if kind.infers)
+inferred_types: tuple[FieldType, ...] = tuple(kind for kind in _TYPES if kind.inference_conditions)
 
 
 def field_type(name: str) -> FieldType:

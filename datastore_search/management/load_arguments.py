@@ -55,7 +55,7 @@ def _add_choices_of_types(parser: CommandParser) -> None:
         help=_("the order of day and month where a field leaves it open"),
     )
     add("--schema", type=Path, metavar="FILE", help=_("a Table Schema that describes the fields"))
-    add("--anew", action="store_true", help=_("forget what was chosen at earlier loads"))
+    add("--ignore-saved", action="store_true", help=_("forget what was chosen at earlier loads"))
 
 
 def _add_choices_of_records(parser: CommandParser) -> None:
@@ -94,9 +94,9 @@ def choices_from(options: Mapping[str, Any]) -> LoadOptions:
         member=options["member"],
         date_order=options["date_order"],
         schema=_schema(options["schema"]),
-        may_drop=options["drop_missing_fields"],
+        drop_missing_fields=options["drop_missing_fields"],
         force=options["force"],
-        anew=options["anew"],
+        ignore_saved=options["ignore_saved"],
     )
 
 

@@ -24,7 +24,7 @@ def written(found: Preview, options: LoadOptions) -> Iterator[str]:
     yield _size(found)
     yield ""
     yield from _table([_("Field"), _("Type"), _("First values")], map(_field, found.fields))
-    notices = (*found.notices, *found.changes.notices(replaces=options.mode == Mode.REPLACE))
+    notices = (*found.notices, *found.changes.build_notices(replaces=options.mode == Mode.REPLACE))
     said = list(map(str, notices))
     yield from _section(_("Why"), [_why(field) for field in found.fields if _has_more(field, said)])
     yield from _section(
@@ -36,30 +36,30 @@ def written(found: Preview, options: LoadOptions) -> Iterator[str]:
     )
     yield from _section(_("To know"), said)
     yield from _section(
-        _("Rows that cannot be loaded: %(count)s") % {"count": found.faulty},
-        map(_fault, found.faults[:_FAULTS]),
+        _("Rows that cannot be loaded: %(count)s") % {"count": found.bad_row_count},
+        map(_fault, found.row_errors[:_FAULTS]),
     )
 
 
 def _size(found: Preview) -> str:
-    rows = ngettext("%(count)s row", "%(count)s rows", found.total) % {"count": found.total}
+    rows = ngettext("%(count)s row", "%(count)s rows", found.row_count) % {"count": found.row_count}
     count = len(found.fields)
     fields = ngettext("%(count)s field", "%(count)s fields", count) % {"count": count}
     return f"{rows}, {fields}"
 
 
 def _field(field: PreviewedField) -> list[str]:
-    kind = _("%(type)s (chosen)") % {"type": field.form} if field.chosen else field.form
+    kind = _("%(type)s (chosen)") % {"type": field.format} if field.is_chosen else field.format
     return [field.name, kind, " | ".join(_cut(value) for value in field.values)]
 
 
 def _has_more(field: PreviewedField, said: Container[str]) -> bool:
     """Tell whether a field has a reason that is not said already."""
-    return field.reason is not None and str(field.reason) not in said
+    return field.explanation is not None and str(field.explanation) not in said
 
 
 def _why(field: PreviewedField) -> str:
-    return f"{field.name}: {field.reason}"
+    return f"{field.name}: {field.explanation}"
 
 
 def _fault(fault: PreviewedRowError) -> str:

@@ -158,7 +158,7 @@ def test_options_are_taken_as_they_are_said(staff: Client, empty: Resource) -> N
 
     load = uploaded(staff, empty, b"a title\na;b\n1;\xd2\n", **said)
 
-    options = LoadOptions.revived(load.options)
+    options = LoadOptions.from_json(load.options)
     assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
     assert (options.nulls, options.key, load.mode) == (("NA", "-"), ("a", "b"), "upsert")
 
@@ -175,11 +175,11 @@ def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: R
 def test_an_option_that_was_kept_can_be_taken_back(staff: Client, empty: Resource) -> None:
     decided(staff, uploaded(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="1"))
 
-    load = decided(staff, uploaded(staff, empty, "a,b\n1,2\n"), may_drop="on")
+    load = decided(staff, uploaded(staff, empty, "a,b\n1,2\n"), drop_missing_fields="on")
 
     empty.refresh_from_db()
     assert load.state == LoadState.READY
-    assert LoadOptions.revived(empty.options).nulls == ()
+    assert LoadOptions.from_json(empty.options).nulls == ()
 
 
 # Preview ------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def test_fields_that_would_go_need_a_word(staff: Client, resource: Resource) -> 
 
 
 def test_fields_may_go_if_that_is_said(staff: Client, resource: Resource) -> None:
-    load = decided(staff, uploaded(staff, resource, "title,x\na,1\n"), may_drop="on")
+    load = decided(staff, uploaded(staff, resource, "title,x\na,1\n"), drop_missing_fields="on")
 
     assert load.state == LoadState.READY
     assert sorted(resource.fields.values_list("name", flat=True)) == ["title", "x"]
@@ -367,7 +367,7 @@ def test_a_table_schema_is_taken_and_forgotten(staff: Client, empty: Resource) -
 
     load = uploaded(staff, empty, no_schema="on", force="on")
 
-    assert LoadOptions.revived(load.options).schema is None
+    assert LoadOptions.from_json(load.options).schema is None
 
 
 def test_a_large_file_is_looked_at_by_a_worker(
@@ -401,7 +401,7 @@ def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
 
 def test_a_look_that_never_came_is_asked_for_again(staff: Client, empty: Resource) -> None:
     load = uploaded(staff, empty)
-    types = LoadOptions(types={"amount": "text"}).kept()
+    types = LoadOptions(types={"amount": "text"}).to_json()
     Load.objects.filter(pk=load.pk).update(preview=None, options=types)
     assert "is being read" in page_of(staff, load)
 
@@ -707,7 +707,7 @@ def failed(client: Client, resource: Resource) -> Load:
 
 def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Resource) -> None:
     before = resource.current_load_id
-    load = decided(staff, uploaded(staff, resource, BAD), may_drop="on")
+    load = decided(staff, uploaded(staff, resource, BAD), drop_missing_fields="on")
 
     page = page_of(staff, load, "change/")
 

@@ -58,7 +58,7 @@ def test_a_schema_that_was_written_is_read_as_the_same_types(db: None) -> None:
     read = parse_table_schema(written)
 
     assert read.types == types
-    assert (read.key, read.nulls, read.notices) == (None, (), ())
+    assert (read.primary_key, read.missing_values, read.notices) == (None, (), ())
 
 
 def test_a_dump_can_be_loaded_again_by_its_schema(client: Client, db: None, tmp_path: Path) -> None:

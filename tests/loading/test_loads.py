@@ -106,7 +106,9 @@ def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, pa
     path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
 
     with fails_with("load.bad_rows") as refusal:
-        load_file(resource, path, options=LoadOptions(types={"b": "json"}, may_drop=True))
+        load_file(
+            resource, path, options=LoadOptions(types={"b": "json"}, drop_missing_fields=True)
+        )
 
     assert str(refusal.value) == (
         'Rows that cannot be loaded: 1. The first is line 3, field “b”, value “"\\u0000"”:'
@@ -124,7 +126,7 @@ def test_an_unexpected_failure_is_kept_and_raised(
     monkeypatch.setattr(storage, "index_records", broken)
 
     with pytest.raises(RuntimeError, match="secret"):
-        load_file(resource, path, options=LoadOptions(may_drop=True))
+        load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
     load = Load.objects.filter(resource=resource).first()
     assert load is not None

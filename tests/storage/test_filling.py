@@ -157,7 +157,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
             lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
         )
         with pytest.raises(failure):
-            load_file(resource, path, options=LoadOptions(may_drop=True))
+            load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
     load = Load.objects.exclude(pk=before).get()
     resource.refresh_from_db()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.utils import timezone
 
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState
-from ..publishing.preview import Preview, PreviewedField, PreviewedRowError, build_preview
+from ..publishing.preview import build_preview
 from ..sources.files import copy_source
 from ..sources.folders import working_folder
 from ..typing.options import LoadOptions
@@ -43,15 +42,13 @@ def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
     source = copy_source(load.file or load.url, folder)
     if not load.file:
         _store_fetched_file(load, source.path, source.name)
-    options = LoadOptions.revived(load.options)
+    options = LoadOptions.from_json(load.options)
     connection = connections[router.db_for_write(Load)]
     monitor = DraftMonitor(load)
     with monitor.watching(connection):
-        return _preview_to_json(
-            build_preview(
-                load.resource, source.path, options, name=load.source, interrupter=monitor
-            )
-        )
+        return build_preview(
+            load.resource, source.path, options, name=load.source, interrupter=monitor
+        ).to_json()
 
 
 def _store_fetched_file(load: Load, path: Path, name: str) -> None:
@@ -77,44 +74,3 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_storable(name): _storable(each) for name, each in value.items()}
     return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _preview_to_json(found: Preview) -> dict[str, Any]:
-    """
-    Give a preview as what JSON can hold.
-
-    Messages are kept as such, so that each reader is told in their own language.
-    """
-    before = {each.name: each.before for each in found.changes.retyped}
-    return {
-        "fields": [_field(field, before, found.changes.added) for field in found.fields],
-        "rows": found.rows,
-        "total": found.total,
-        "faulty": found.faulty,
-        "faults": [_fault(fault) for fault in found.faults],
-        "notices": [notice.to_json() for notice in found.notices],
-        "missing": found.changes.missing,
-    }
-
-
-def _field(
-    field: PreviewedField, before: Mapping[str, str], added: Container[str]
-) -> dict[str, Any]:
-    return {
-        "name": field.name,
-        "label": field.label,
-        "form": field.form,
-        "reason": field.reason and field.reason.to_json(),
-        "values": field.values,
-        "before": before.get(field.name, ""),
-        "is_new": field.name in added,
-    }
-
-
-def _fault(fault: PreviewedRowError) -> dict[str, Any]:
-    return {
-        "line": fault.line,
-        "field": fault.field,
-        "value": fault.value,
-        "reason": fault.reason and fault.reason.to_json(),
-    }

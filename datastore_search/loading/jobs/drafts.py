@@ -100,7 +100,7 @@ def delete_draft(load: Load) -> None:
 
 
 def _take(load: Load, options: LoadOptions) -> None:
-    load.mode, load.options = options.mode, options.kept()
+    load.mode, load.options = options.mode, options.to_json()
 
 
 # Looking at the file ------------------------------------------------------------------------------

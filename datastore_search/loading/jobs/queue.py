@@ -96,7 +96,7 @@ def create_load(resource: Resource, options: LoadOptions, *, source: str, **valu
         language=resource.language,
         indexes=resource.index_kinds,
         mode=options.mode,
-        options=options.kept(),
+        options=options.to_json(),
         **{name: value for name, value in values.items() if value},
     )
 
@@ -137,7 +137,7 @@ def retry(load: Load) -> Load:
         old = Load.objects.select_for_update().select_related(None).filter(pk=load.pk).first()
         if old is None or not old.can_be_retried:
             raise LoadFailed("load.not_retryable")
-        options = LoadOptions.revived(old.options)
+        options = LoadOptions.from_json(old.options)
         new = create_load(
             load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
         )

@@ -112,7 +112,7 @@ def _load(
     connection: BaseDatabaseWrapper, load: Load, path: Path | None, monitor: JobMonitor
 ) -> None:
     resource = Resource.objects.filter(pk=load.resource_id).first()
-    options = resolve_options(resource, LoadOptions.revived(load.options))
+    options = resolve_options(resource, LoadOptions.from_json(load.options))
     monitor.enter_state(LoadState.READING)
     try:
         with _brought(load, path, options, monitor) as source:

@@ -1,4 +1,4 @@
-"""What a file changes of a resource's fields: which are new, gone, or of another type."""
+"""Compare the fields of a file with those of a resource: added, missing, or of another type."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...models import Resource
 from ..readers.staging import StagedTable
-from ..typing.inference import Decision
+from ..typing.field_formats import Decision
 
 
 @dataclass(frozen=True, slots=True)
 class RetypedField:
-    """A field that was of one type and is of another now, both by name."""
+    """A field that has another type than before; both are names of types."""
 
     name: str
     before: str
@@ -23,29 +23,29 @@ class RetypedField:
 
 @dataclass(frozen=True, slots=True)
 class FieldChanges:
-    """The names of fields that the file adds or lacks, and the fields whose type is another."""
+    """The names of fields that the file adds or lacks, and the fields with another type."""
 
     added: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     retyped: tuple[RetypedField, ...] = ()
 
-    def check(self, *, may_drop: bool) -> None:
+    def check_missing(self, *, drop_missing_fields: bool) -> None:
         """
-        Refuse to replace the records when fields would go that nobody has let go.
+        Refuse to replace the records if fields would be lost without permission.
 
         Raises: ``LoadFailed`` with ``load.missing_fields``.
         """
-        if self.missing and not may_drop:
-            raise LoadFailed("load.missing_fields", fields=_listed(self.missing))
+        if self.missing and not drop_missing_fields:
+            raise LoadFailed("load.missing_fields", fields=_quote_names(self.missing))
 
-    def notices(self, *, replaces: bool) -> list[Notice]:
-        """Say what changes; ``replaces`` when the records go with their fields."""
+    def build_notices(self, *, replaces: bool) -> list[Notice]:
+        """Build a notice of each change; ``replaces`` if missing fields are dropped."""
         notices: list[Notice] = []
         if self.added:
-            notices.append(Notice("notice.fields_added", fields=_listed(self.added)))
+            notices.append(Notice("notice.fields_added", fields=_quote_names(self.added)))
         if self.missing:
             code = "notice.fields_dropped" if replaces else "notice.fields_empty"
-            notices.append(Notice(code, fields=_listed(self.missing)))
+            notices.append(Notice(code, fields=_quote_names(self.missing)))
         notices += [
             Notice("notice.field_retyped", field=each.name, before=each.before, type=each.type)
             for each in self.retyped
@@ -57,9 +57,9 @@ def compare_fields(
     resource: Resource | None, table: StagedTable, decisions: Sequence[Decision] | None = None
 ) -> FieldChanges:
     """
-    Compare a file with a resource; one that has no table yet has no fields that could change.
+    Compare a file with a resource; a resource without a table has no fields that could change.
 
-    Without ``decisions`` nothing is said about types.
+    Without ``decisions`` the types are not compared.
     """
     if resource is None or resource.current_load_id is None:
         return FieldChanges()
@@ -69,12 +69,12 @@ def compare_fields(
         added=tuple(name for name in table.names if name not in before),
         missing=tuple(name for name in before if name not in table.names),
         retyped=tuple(
-            RetypedField(name, before[name], decision.kind.name)
+            RetypedField(name, before[name], decision.field_type.name)
             for name, decision in now.items()
-            if before.get(name, decision.kind.name) != decision.kind.name
+            if before.get(name, decision.field_type.name) != decision.field_type.name
         ),
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)

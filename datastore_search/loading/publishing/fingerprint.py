@@ -16,8 +16,7 @@ from django.db import connections, router
 
 from ... import __version__, storage
 from ...models import Load, Resource
-from ..typing.options import LoadOptions
-from .keys import resolve_key
+from ..typing.options import LoadOptions, resolve_key
 
 
 def is_unchanged(load: Load, options: LoadOptions) -> bool:
@@ -47,7 +46,7 @@ def fingerprint(load: Load, options: LoadOptions, key: Sequence[str]) -> str:
     made_of = {
         "version": __version__,
         "file": load.checksum,
-        "options": replace(options.content_options(), key=None).kept(),
+        "options": replace(options.content_options(), key=None).to_json(),
         "key": list(key),
         "language": load.language,
         "indexes": load.indexes,

@@ -1,4 +1,4 @@
-"""The bins of a histogram: twenty at most, with bounds that people can read."""
+"""Compute the bounds of a histogram's bins: at most twenty, with bounds that people can read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 
-BINS_MOST = 20
+MAX_BINS = 20
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 #: Widths of bins in seconds, up to a week, which begins on Monday.
-_SECONDS = (
+_WIDTHS_SECONDS = (
     *(1, 5, 15, _MINUTE, 5 * _MINUTE, 15 * _MINUTE),
     *(_HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 7 * _DAY),
 )
-#: Widths in months.
-_MONTHS = (1, 3, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)))
+_WIDTHS_MONTHS = (1, 3, *(12 * years for years in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)))
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -25,68 +24,67 @@ _FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 
 
 def compute_number_bounds(low: float, high: float, *, whole: bool) -> list[Decimal]:
-    """Give the bounds of bins from ``low`` to ``high``: multiples of 1, 2, 5, 10, 20 and so on."""
+    """Compute bounds from ``low`` to ``high``: multiples of 1, 2, 5, 10, 20 and so on."""
     first, last = Decimal(repr(low)), Decimal(repr(high))
-    for step in _steps(last - first, whole=whole):
-        start = first // step * step
+    for width in _iterate_widths(last - first, whole=whole):
+        start = first // width * width
         if start > first:  # the division of negative decimals goes towards zero
-            start -= step
-        bins = int((last - start) / step) + 1
-        if bins <= BINS_MOST:
-            return [start + step * number for number in range(bins + 1)]
+            start -= width
+        bins = int((last - start) / width) + 1
+        if bins <= MAX_BINS:
+            return [start + width * number for number in range(bins + 1)]
     return []
 
 
-def _steps(span: Decimal, *, whole: bool) -> Iterator[Decimal]:
-    """Give steps, each wider than the one before."""
+def _iterate_widths(span: Decimal, *, whole: bool) -> Iterator[Decimal]:
+    """Iterate over widths of bins, each wider than the one before."""
     lowest = span.adjusted() - 2
     for exponent in count(max(0, lowest) if whole else lowest):
-        for figure in (1, 2, 5):
-            yield Decimal(figure).scaleb(exponent)
+        for digit in (1, 2, 5):
+            yield Decimal(digit).scaleb(exponent)
 
 
 def compute_date_bounds(low: datetime, high: datetime, *, whole_days: bool) -> list[datetime]:
     """
-    Give the bounds of bins from ``low`` to ``high``, as the calendar and the clock have them.
+    Compute bounds from ``low`` to ``high`` that are round in the calendar and on the clock.
 
-    Of bins that would go beyond the last day there is, the last bound is that day.
+    The last bound is at most the last moment that a ``datetime`` can hold.
     """
-    for seconds in _SECONDS:
+    for seconds in _WIDTHS_SECONDS:
         if seconds >= _DAY or not whole_days:
-            bounds = _even(low, high, timedelta(seconds=seconds))
+            bounds = _compute_even_bounds(low, high, timedelta(seconds=seconds))
             if bounds:
                 return bounds
-    for months in _MONTHS:
-        bounds = _of_months(low, high, months)
+    for months in _WIDTHS_MONTHS:
+        bounds = _compute_month_bounds(low, high, months)
         if bounds:
             return bounds
     return []
 
 
-def _even(low: datetime, high: datetime, step: timedelta) -> list[datetime]:
-    since = _FIRST_MONDAY if step == timedelta(weeks=1) else _EPOCH
-    start = since + (low - since) // step * step
-    bins = (high - start) // step + 1
-    return (
-        [_no_later(start, step * number) for number in range(bins + 1)] if bins <= BINS_MOST else []
-    )
-
-
-def _no_later(start: datetime, more: timedelta) -> datetime:
-    return start + more if more <= _LAST - start else _LAST
-
-
-def _of_months(low: datetime, high: datetime, step: int) -> list[datetime]:
-    first, last = (moment.year * 12 + moment.month - 1 for moment in (low, high))
-    start = first // step * step
-    bins = (last - start) // step + 1
-    if bins > BINS_MOST:
+def _compute_even_bounds(low: datetime, high: datetime, width: timedelta) -> list[datetime]:
+    """Compute bounds at the same distance; none if there would be too many."""
+    since = _FIRST_MONDAY if width == timedelta(weeks=1) else _EPOCH
+    start = since + (low - since) // width * width
+    bins = (high - start) // width + 1
+    if bins > MAX_BINS:
         return []
-    return [_month(start + step * number) for number in range(bins + 1)]
+    offsets = (width * number for number in range(bins + 1))
+    return [start + offset if offset <= _LAST - start else _LAST for offset in offsets]
 
 
-def _month(number: int) -> datetime:
-    """Give the first moment of a month, counted from year 0, which there is not."""
+def _compute_month_bounds(low: datetime, high: datetime, width: int) -> list[datetime]:
+    """Compute bounds at beginnings of months, ``width`` months apart; none if too many."""
+    first, last = (moment.year * 12 + moment.month - 1 for moment in (low, high))
+    start = first // width * width
+    bins = (last - start) // width + 1
+    if bins > MAX_BINS:
+        return []
+    return [_find_month_start(start + width * number) for number in range(bins + 1)]
+
+
+def _find_month_start(number: int) -> datetime:
+    """Find the first moment of a month, counted from year 0, which a ``datetime`` cannot hold."""
     year, month = divmod(number, 12)
     if not year:
         return _FIRST

@@ -1,5 +1,5 @@
 """
-The key of a table: the fields whose values no two records share.
+Check the primary key of a table: the fields whose values no two records share.
 
 Rows that the key refuses are found here, before anything is written.
 """
@@ -11,25 +11,21 @@ from collections.abc import Collection, Sequence
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
-from ...models import Resource
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
-from ..typing.inference import Decision
-from ..typing.options import LoadOptions
-from .rows import build_value_expression
+from ..readers.duckdb_sql import SQL, Composed, identifier, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
+from ..typing.field_formats import Decision
 
-#: Fields of an index at most, a limit of PostgreSQL.
-_FIELDS_MOST = 32
+#: PostgreSQL's limit for the fields of an index.
+MAX_KEY_FIELDS = 32
 
-#: Bytes of a key at most: those of an entry of PostgreSQL's index, less what it adds to each value.
-_KEY_BYTES = 2_600
+#: The size of an entry of PostgreSQL's index, and what it adds to each value.
+MAX_KEY_BYTES = 2_600
 _VALUE_EXTRA_BYTES = 16
 
-_LETTERS_SHOWN = 100
+_MAX_SHOWN_LENGTH = 100
 
-
-def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
-    """Say by which key a file is to be loaded: the chosen one, or that of the resource."""
-    return tuple(resource.primary_key) if options.key is None else tuple(options.key)
+#: Stands in the JSON of a message for a number that DuckDB computes.
+_NUMBER = "{number}"
 
 
 def check_key(key: Sequence[str], names: Collection[str]) -> None:
@@ -41,29 +37,31 @@ def check_key(key: Sequence[str], names: Collection[str]) -> None:
     for name in key:
         if name not in names:
             raise LoadFailed("key.missing_field", field=name)
-    if len(key) > _FIELDS_MOST:
-        raise LoadFailed("key.too_many_fields", most=_FIELDS_MOST)
+    if len(key) > MAX_KEY_FIELDS:
+        raise LoadFailed("key.too_many_fields", most=MAX_KEY_FIELDS)
 
 
 def record_key_errors(
     table: StagedTable, decisions: Sequence[Decision], key: Sequence[str]
 ) -> None:
     """
-    Make faults of the rows whose key is empty, too long, or that of an earlier row.
+    Record a row error for each row whose key is empty, too long, or that of an earlier row.
 
-    Rows that are faulty already are nobody's earlier row.
+    A row with another error does not count as an earlier row.
     """
     if not key:
         return
     columns = [table.columns[table.names.index(name)] for name in key]
-    _note_empty(table, columns, key)
-    _note_long(table, columns, key)
-    _note_repeated(table, columns, decisions, key)
+    _record_empty_keys(table, columns, key)
+    _record_long_keys(table, columns, key)
+    _record_repeated_keys(table, columns, decisions, key)
 
 
-def format_key_values(columns: Sequence[str]) -> str:
-    """Write the key of a row for people, as an expression."""
-    return f"left(concat_ws(', ', {', '.join(columns)}), {_LETTERS_SHOWN})"
+def build_key_text(columns: Sequence[str]) -> Composed:
+    """Build the expression of a row's key as a text for people."""
+    return SQL("left(concat_ws(', ', {}), {})").format(
+        SQL(", ").join(map(identifier, columns)), literal(_MAX_SHOWN_LENGTH)
+    )
 
 
 def format_field_names(key: Sequence[str]) -> str:
@@ -71,61 +69,86 @@ def format_field_names(key: Sequence[str]) -> str:
     return ", ".join(key)
 
 
-def _note_empty(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
-    fault = message_literal(BadRow("row.empty_key").to_json())
+def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     for column, name in zip(columns, key, strict=True):
-        table.connection.execute(
-            f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)}, '', {fault}"
-            f" FROM {STAGED_ROWS} WHERE coalesce({column}, '') = ''"
+        table.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, {}, '', {} FROM {} WHERE coalesce({}, '') = ''"
+            ).format(
+                ROW_ERRORS,
+                literal(name),
+                quote_message(BadRow("row.empty_key")),
+                STAGED_ROWS,
+                identifier(column),
+            )
         )
 
 
-def _note_long(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
-    count = " + ".join(f"strlen({column}) + {_VALUE_EXTRA_BYTES}" for column in columns)
-    before, after = _around(BadRow("row.long_key", count=_PLACE, most=_KEY_BYTES))
-    table.connection.execute(
-        f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(key))},"
-        f" {format_key_values(columns)},"
-        f" {before} || ({count}) || {after} FROM {STAGED_ROWS} WHERE {count} > {_KEY_BYTES}"
+def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
+    length = SQL(" + ").join(
+        SQL("strlen({}) + {}").format(identifier(column), literal(_VALUE_EXTRA_BYTES))
+        for column in columns
+    )
+    error = BadRow("row.long_key", count=_NUMBER, most=MAX_KEY_BYTES)
+    table.execute(
+        SQL(
+            "INSERT INTO {row_errors} SELECT line, {names}, {key_text}, {error} FROM {rows}"
+            " WHERE {length} > {max_length}"
+        ).format(
+            row_errors=ROW_ERRORS,
+            names=literal(format_field_names(key)),
+            key_text=build_key_text(columns),
+            error=_quote_message_with(error, length),
+            rows=STAGED_ROWS,
+            length=length,
+            max_length=literal(MAX_KEY_BYTES),
+        )
     )
 
 
-def _note_repeated(
+def _record_repeated_keys(
     table: StagedTable, columns: Sequence[str], decisions: Sequence[Decision], key: Sequence[str]
 ) -> None:
-    """Compare the values as they will be stored, numbers without the zeros at their end."""
-    forms = [decisions[table.names.index(name)].form for name in key]
-    places = [f"k{place}" for place in range(len(key))]
-    expressions = [
-        _comparable(build_value_expression(column, form), number=form.kind.name == "numeric")
-        for column, form in zip(columns, forms, strict=True)
-    ]
-    values = ", ".join(
-        f"{expression} AS {place}" for expression, place in zip(expressions, places, strict=True)
+    """Compare the values as they will be stored, numbers without zeros at their end."""
+    decided = [decisions[table.names.index(name)] for name in key]
+    parts = [identifier(f"k{position}") for position in range(len(key))]
+    values = SQL(", ").join(
+        SQL("{} AS {}").format(_build_comparable(column, decision), part)
+        for column, decision, part in zip(columns, decided, parts, strict=True)
     )
-    before, after = _around(BadRow("row.repeated_key", line=_PLACE))
-    keyed = (
-        f"SELECT line, {format_key_values(columns)} AS shown, {values}"
-        f" FROM {STAGED_ROWS} ANTI JOIN {ROW_ERRORS} USING (line)"
+    table.execute(
+        SQL(
+            "INSERT INTO {row_errors} WITH keyed AS (SELECT line, {key_text} AS key_text, {values}"
+            " FROM {rows} ANTI JOIN {row_errors} USING (line)), repeated AS (SELECT {parts},"
+            " min(line) AS first FROM keyed GROUP BY {parts} HAVING count(*) > 1)"
+            " SELECT line, {names}, key_text, {error}"
+            " FROM keyed JOIN repeated USING ({parts}) WHERE line > first"
+        ).format(
+            row_errors=ROW_ERRORS,
+            key_text=build_key_text(columns),
+            values=values,
+            rows=STAGED_ROWS,
+            parts=SQL(", ").join(parts),
+            names=literal(format_field_names(key)),
+            error=_quote_message_with(
+                BadRow("row.repeated_key", line=_NUMBER), identifier("first")
+            ),
+        )
     )
-    together = ", ".join(places)
-    table.connection.execute(
-        f"INSERT INTO {ROW_ERRORS} WITH keyed AS ({keyed}), repeated AS (SELECT {together},"
-        f" min(line) AS first FROM keyed GROUP BY {together} HAVING count(*) > 1)"
-        f" SELECT line, {literal(format_field_names(key))}, shown, {before} || first || {after}"
-        f" FROM keyed JOIN repeated USING ({together}) WHERE line > first"
+
+
+def _build_comparable(column: str, decision: Decision) -> Composed:
+    value = decision.field_format.build_json_value(identifier(column))
+    if decision.field_type.name != "numeric":
+        return value
+    return SQL("regexp_replace({}, {}, {})").format(
+        value, literal(r"\.0*$|(\.[0-9]*[1-9])0+$"), literal(r"\1")
     )
 
 
-def _comparable(value: str, *, number: bool) -> str:
-    return rf"regexp_replace({value}, '\.0*$|(\.[0-9]*[1-9])0+$', '\1')" if number else value
-
-
-#: Stands in a kept message for a number that DuckDB puts there.
-_PLACE = "{number}"
-
-
-def _around(fault: BadRow) -> tuple[str, str]:
-    """Give what stands before and after the number in a kept fault, as literals."""
-    before, _place, after = json.dumps(fault.to_json(), ensure_ascii=False).partition(f'"{_PLACE}"')
-    return literal(before), literal(after)
+def _quote_message_with(message: BadRow, number: Composed) -> Composed:
+    """Quote a message with a number that DuckDB computes in place of ``_NUMBER``."""
+    before, _placeholder, after = json.dumps(message.to_json(), ensure_ascii=False).partition(
+        f'"{_NUMBER}"'
+    )
+    return SQL("{} || ({}) || {}").format(literal(before), number, literal(after))

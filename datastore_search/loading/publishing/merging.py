@@ -8,8 +8,7 @@ see all of them or none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -18,129 +17,22 @@ from django.utils import timezone
 
 from ... import storage
 from ...exceptions.loads import LoadFailed, UnstorableRecord
-from ...field_types import FieldType
 from ...messages import BadRow, Notice
 from ...models import Field, Load, LoadState, Mode, Resource
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
-from ..typing.field_formats import FORMAT_SEPARATOR, FieldFormat, field_formats, parse_field_format
+from ..readers.duckdb_sql import SQL, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
 from ..typing.inference import measure_longest_values
-from ..typing.options import LoadOptions, save_options
+from ..typing.options import save_options
 from .fingerprint import fingerprint
-from .keys import format_field_names, format_key_values, resolve_key
+from .keys import build_key_text, format_field_names
 from .plan import LoadPlan
 from .progress import ProgressReporter
 from .replacing import new_field
-from .row_errors import raise_row_errors, refuses, save_row_errors
+from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, render_rows
 
 #: A value that is longer has no room in the index of its field's order.
 _ORDERED_BYTES = 2_600
-
-
-# Before -------------------------------------------------------------------------------------------
-
-
-def key_to_merge_by(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
-    """
-    Say by which key the rows are told apart; none where they are only added.
-
-    Raises: ``LoadFailed`` with ``key.cannot_change``; ``key.required``.
-    """
-    key = resolve_key(resource, options)
-    if resource.primary_key and list(key) != resource.primary_key:
-        raise LoadFailed("key.cannot_change", fields=format_field_names(resource.primary_key))
-    if options.mode == Mode.UPSERT and not key:
-        raise LoadFailed("key.required")
-    return key
-
-
-def options_to_merge(
-    resource: Resource, table: StagedTable, options: LoadOptions
-) -> tuple[LoadOptions, list[Notice]]:
-    """
-    Let the fields that the resource has be read as their types, however the file writes them.
-
-    Raises: ``LoadFailed`` with ``file.too_many_fields``, ``UnknownType``.
-    """
-    known = {field.name: field.type for field in resource.fields.all()}
-    count = len(known.keys() | set(table.names))
-    if count > storage.MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=count, most=storage.MAX_FIELDS)
-    types = dict(options.types)
-    notices: list[Notice] = []
-    wanted = options.requested_types
-    before = resource.current_load.field_formats if resource.current_load else {}
-    for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
-        if name not in known:
-            continue
-        said = wanted.get(name) or wanted.get(label)
-        chosen = _of_kind(said, known[name]) if said else ""
-        if said and not chosen:
-            notices.append(Notice("notice.type_kept", field=name, type=known[name], chosen=said))
-        types.pop(label, None)
-        types[name] = chosen or _form_of(table, column, known[name], options, before.get(name)).name
-    return replace(options, types=types), notices
-
-
-def _of_kind(said: str, kind: str) -> str:
-    """Keep of the forms that were chosen for a field those of its type."""
-    chosen = [
-        name for name in said.split(FORMAT_SEPARATOR) if parse_field_format(name).kind.name == kind
-    ]
-    return FORMAT_SEPARATOR.join(chosen)
-
-
-def _form_of(
-    table: StagedTable, column: str, kind: str, options: LoadOptions, before: str | None
-) -> FieldFormat:
-    """
-    Find the form of a type in which a column is written: the one that most values fit.
-
-    Of several it is that of the file before, or that of the chosen order of day and month, or the
-    type's own, or any of those that read all values alike.  If they do not, nobody can tell, and
-    values that are not in the type's own form are bad.
-    """
-    possible = {name: form for name, form in field_formats.items() if form.kind.name == kind}
-    own = possible[kind]
-    if len(possible) == 1:
-        return own
-    counts = _fits(table, column, possible)
-    best = [possible[name] for name, count in counts.items() if count == max(counts.values())]
-    preferred = (
-        *(form for form in best if form.name == before),
-        *(form for form in best if options.date_order and form.notation == options.date_order),
-        *(form for form in best if form is own),
-    )
-    if preferred:
-        return preferred[0]
-    return best[0] if _read_alike(table, column, best) else own
-
-
-def _read_alike(table: StagedTable, column: str, choices: Sequence[FieldFormat]) -> bool:
-    """Tell whether some field_formats, which fit the same values, give them the same meaning."""
-    first, *others = (FieldType.over(form.writes, column) for form in choices)
-    differ = " OR ".join(f"{other} <> {first}" for other in others) or "false"
-    fit = FieldType.over(choices[0].accepts, column)
-    found = table.connection.execute(
-        f"SELECT 1 FROM {STAGED_ROWS} WHERE CASE WHEN {column} <> '' AND {fit}"
-        f" THEN {differ} END LIMIT 1"
-    ).fetchone()
-    return found is None
-
-
-def _fits(table: StagedTable, column: str, possible: Mapping[str, FieldFormat]) -> dict[str, int]:
-    """Count the values of a column that fit each form."""
-    counts = ", ".join(
-        f"count(*) FILTER (coalesce({FieldType.over(form.accepts, column)}, false))"
-        for form in possible.values()
-    )
-    found = table.connection.execute(
-        f"SELECT {counts} FROM {STAGED_ROWS} WHERE {column} <> ''"
-    ).fetchone()
-    return dict(zip(possible, found or (), strict=True))
-
-
-# Merging ------------------------------------------------------------------------------------------
 
 
 def finds_more(plan: LoadPlan) -> bool:
@@ -165,11 +57,11 @@ def merge_records(
         resource = _locked(plan)
         if finds_more(plan):
             _note_taken(connection, plan, resource)
-            is_refused = bool(plan.table.count_row_errors()) and refuses(plan.options)
+            is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
         if not is_refused:
             _merge(connection, plan, resource, progress)
     if is_refused:
-        save_row_errors(plan)
+        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
         raise_row_errors(plan.load)
     plan.load.resource = resource
 
@@ -238,12 +130,18 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resou
     """Make faults of the rows to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
-    fault = message_literal(BadRow("row.existing_key").to_json())
     for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
-        table.connection.execute(
-            f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(format_field_names(plan.key))},"
-            f" {format_key_values(columns)}, {fault} FROM {STAGED_ROWS}"
-            " WHERE line IN (SELECT unnest(?::BIGINT[]))",
+        table.execute(
+            SQL(
+                "INSERT INTO {} SELECT line, {}, {}, {} FROM {}"
+                " WHERE line IN (SELECT unnest(?::BIGINT[]))"
+            ).format(
+                ROW_ERRORS,
+                literal(format_field_names(plan.key)),
+                build_key_text(columns),
+                quote_message(BadRow("row.existing_key")),
+                STAGED_ROWS,
+            ),
             [lines],
         )
 
@@ -254,13 +152,13 @@ def _merge(
     """Do it: fields, key, records, and the number of them."""
     load = plan.load
     if finds_more(plan):
-        save_row_errors(plan)
+        save_row_errors(plan.load, plan.table, plan.options, plan.notices)
     _add_fields(resource, plan)
     _set_key(connection, plan, resource)
     rows = plan.table.count_rows()
     added, changed = _write(connection, plan, resource)
     load.rows = rows if plan.options.mode == Mode.UPSERT else added
-    load.field_formats, load.finished_at = plan.forms, timezone.now()
+    load.field_formats, load.finished_at = plan.field_formats, timezone.now()
     merged = Notice(
         "notice.records_merged", added=added, changed=changed, same=load.rows - added - changed
     )
@@ -322,6 +220,9 @@ def _count(plan: LoadPlan, target: int, added: int) -> None:
     served.update(
         rows=F("rows") + added,
         value_counts={},
-        field_formats={**served.values_list("field_formats", flat=True).get(), **plan.forms},
+        field_formats={
+            **served.values_list("field_formats", flat=True).get(),
+            **plan.field_formats,
+        },
         fingerprint=fingerprint(plan.load, plan.options, plan.key),
     )

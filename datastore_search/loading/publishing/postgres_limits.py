@@ -1,5 +1,5 @@
 """
-Values that PostgreSQL's JSON does not take, found before they are sent to it.
+Find values that PostgreSQL's JSON cannot store, before they are sent to it.
 
 Source: PostgreSQL's type ``jsonb``.
 """
@@ -13,87 +13,113 @@ from typing import NoReturn
 
 from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
 from ...messages import BadRow
-from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, literal, message_literal
-from ..typing.inference import Decision
+from ..readers.duckdb_sql import SQL, identifier, literal
+from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
+from ..typing.field_formats import Decision, bind_value
 
-#: What may make PostgreSQL refuse JSON that DuckDB takes, or write it out at great length.
+#: Parts of JSON that DuckDB accepts, and PostgreSQL may refuse or write out at great length.
 _SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
-#: In a text of so many bytes many short exponents come to much, too.
-_LONG_BYTES = 100_000
+#: In longer texts, many short exponents may become long, too.
+_LONG_TEXT_BYTES = 100_000
 _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 
 _ROWS_AT_ONCE = 500
 
+_UNSTORABLE = BadRow("row.unstorable")
+_LONG_NUMBER = BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
+
 
 def record_unstorable_values(table: StagedTable, decisions: Sequence[Decision]) -> None:
-    """Make faults of the values that PostgreSQL would refuse."""
-    named = list(zip(table.columns, table.names, decisions, strict=True))
-    # What is a number, a date or a truth value holds nothing else.
-    loose = {each[0]: each[1] for each in named if each[2].kind.is_text or each[2].kind.is_nested}
-    _note_nulls(table, loose)
-    for column, name, decision in named:
-        if decision.kind.is_nested:
-            _note_nested(table, column, name, decision.kind)
+    """Record a row error for each value that PostgreSQL would refuse."""
+    fields = list(zip(table.columns, table.names, decisions, strict=True))
+    # Values of other types, such as numbers and dates, cannot hold what PostgreSQL refuses.
+    _record_null_characters(
+        table,
+        {
+            column: name
+            for column, name, decision in fields
+            if decision.field_type.is_text or decision.field_type.is_nested
+        },
+    )
+    for column, name, decision in fields:
+        if decision.field_type.is_nested:
+            _record_unstorable_json(table, column, name, decision.field_type)
 
 
-def _note_nulls(table: StagedTable, names: Mapping[str, str]) -> None:
-    """Find the character U+0000 in some columns, which are given with the names of their fields."""
+def _record_null_characters(table: StagedTable, names: Mapping[str, str]) -> None:
+    """Record values with the character U+0000; ``names`` maps columns to names of fields."""
     if not names:
         return
-    counts = ", ".join(f"count_if(contains({column}, chr(0)))" for column in names)
-    found = table.connection.execute(f"SELECT {counts} FROM {STAGED_ROWS}").fetchone()
-    for (column, name), count in zip(names.items(), found or (), strict=True):
+    counts = (SQL("count_if(contains({}, chr(0)))").format(identifier(each)) for each in names)
+    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
+    found = table.execute(query).fetchone() or ()
+    for (column, name), count in zip(names.items(), found, strict=True):
         if count:
-            table.connection.execute(
-                f"INSERT INTO {ROW_ERRORS} SELECT line, {literal(name)},"
-                f" replace({column}[:100], chr(0), '�'), {_KEPT['row.unstorable']}"
-                f" FROM {STAGED_ROWS} WHERE contains({column}, chr(0))"
+            table.execute(
+                SQL(
+                    "INSERT INTO {row_errors} SELECT line, {name},"
+                    " replace({cell}[:100], chr(0), '�'), {error}"
+                    " FROM {rows} WHERE contains({cell}, chr(0))"
+                ).format(
+                    row_errors=ROW_ERRORS,
+                    name=literal(name),
+                    cell=identifier(column),
+                    error=quote_message(_UNSTORABLE),
+                    rows=STAGED_ROWS,
+                )
             )
 
 
-_KEPT: Mapping[str, str] = {
-    "row.unstorable": message_literal(BadRow("row.unstorable").to_json()),
-    "row.long_number": message_literal(BadRow("row.long_number", most=MAX_NUMBER_DIGITS).to_json()),
-}
-
-
-def _note_nested(table: StagedTable, column: str, name: str, kind: FieldType) -> None:
-    """Look at the few texts in which there may be something wrong, one by one."""
-    accepted = FieldType.over(kind.accepts, column)
-    is_json = kind.name == "json"
-    cursor = table.connection.cursor()
-    suspects = cursor.execute(
-        f"SELECT line, {column} FROM {STAGED_ROWS}"
-        f" WHERE (regexp_matches({column}, {literal(_SUSPICIOUS)})"
-        f" OR strlen({column}) > {_LONG_BYTES}"
-        f" AND regexp_matches({column}, {literal(_SUSPICIOUS_IF_LONG)}))"
-        f" AND coalesce({accepted}, false)"
+def _record_unstorable_json(
+    table: StagedTable, column: str, name: str, field_type: FieldType
+) -> None:
+    """Examine the few suspicious texts one by one."""
+    suspects = table.connection.cursor().execute(
+        SQL(
+            "SELECT line, {cell} FROM {rows} WHERE (regexp_matches({cell}, {suspicious})"
+            " OR strlen({cell}) > {long} AND regexp_matches({cell}, {suspicious_if_long}))"
+            " AND coalesce({condition}, false)"
+        )
+        .format(
+            cell=identifier(column),
+            rows=STAGED_ROWS,
+            suspicious=literal(_SUSPICIOUS),
+            long=literal(_LONG_TEXT_BYTES),
+            suspicious_if_long=literal(_SUSPICIOUS_IF_LONG),
+            condition=bind_value(field_type.condition, identifier(column)),
+        )
+        .text
     )
+    has_constants = field_type.name != "json"
     while batch := suspects.fetchmany(_ROWS_AT_ONCE):
-        faults = [(line, text, _fault_of(text, constants=not is_json)) for line, text in batch]
-        for wrong, kept in _KEPT.items():
-            refused = [(line, name, text[:100]) for line, text, fault in faults if fault is wrong]
-            if refused:
-                table.connection.executemany(
-                    f"INSERT INTO {ROW_ERRORS} VALUES (?, ?, ?, {kept})", refused
-                )
+        errors = [
+            (line, name, text[:100], json.dumps(error.to_json(), ensure_ascii=False))
+            for line, text in batch
+            if (error := _find_json_error(text, has_constants=has_constants))
+        ]
+        if errors:
+            table.connection.executemany(
+                SQL("INSERT INTO {} VALUES (?, ?, ?, ?)").format(ROW_ERRORS).text, errors
+            )
 
 
-def _fault_of(text: str, *, constants: bool) -> str | None:
+def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:
     """
-    Tell what is wrong with a JSON text, if anything is.
+    Find why PostgreSQL would refuse a JSON text, if it would.
 
-    In lists of numbers ``constants`` such as NaN are values.
+    With ``has_constants``, as in lists of numbers, NaN and the like are values.
     """
-    read = float if constants else _refuse
+    parse_constant = float if has_constants else _refuse_constant
     try:
-        document(json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=read))
+        document(
+            json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=parse_constant)
+        )
     except TooManyDigits:
-        return "row.long_number"
+        return _LONG_NUMBER
     except (NotOfType, ValueError, ArithmeticError, RecursionError):
-        return "row.unstorable"
+        return _UNSTORABLE
     return None
 
 
-def _refuse(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)

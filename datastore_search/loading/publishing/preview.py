@@ -1,4 +1,4 @@
-"""What would become of a file, before anything is written."""
+"""Preview a load: what would become of a file, before anything is written."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Message, Notice
 from ...models import Load, Resource
 from ..readers import open_table
+from ..readers.duckdb_sql import SQL, identifier, literal
 from ..readers.interrupter import Interrupter
 from ..readers.shortages import shortage_of_machine
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
-from ..typing.inference import Decision, collect_type_notices
+from ..typing.field_formats import Decision
+from ..typing.inference import collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
-from .pipeline import build_plan, is_replacing
-from .row_errors import refuses
+from .plan import build_plan, is_replacing
 
-_ROWS_SHOWN = 20
-_FAULTS_SHOWN = 50
-_VALUES_SHOWN = 3
-_LETTERS_SHOWN = 300
+_MAX_ROWS = 20
+_MAX_ROW_ERRORS = 50
+_MAX_VALUES = 3
+_MAX_VALUE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +33,15 @@ class PreviewedField:
     """
     A field of a file.
 
-    ``form`` is the name of its type and notation, ``chosen`` says that a person chose it, and
-    ``reason`` why it has it; ``values`` are its first values, as the file writes them.
+    ``format`` is the name of its field format, ``is_chosen`` whether a user chose it, and
+    ``explanation`` why it has it; ``values`` are its first values, as the file writes them.
     """
 
     name: str
     label: str
-    form: str
-    chosen: bool
-    reason: Message | None
+    format: str
+    is_chosen: bool
+    explanation: Message | None
     values: tuple[str, ...]
 
 
@@ -52,25 +54,62 @@ class PreviewedRowError:
     value: str
     reason: BadRow | None
 
+    def to_json(self) -> dict[str, Any]:
+        """Give the error as what JSON can hold."""
+        return {
+            "line": self.line,
+            "field": self.field,
+            "value": self.value,
+            "reason": self.reason and self.reason.to_json(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:
     """
     A file as it would be loaded.
 
-    ``rows`` are the first rows, as texts, None where a cell is empty; ``total`` counts all that
-    have the file's shape.  ``faulty`` counts the rows that cannot be loaded; ``faults`` are the
-    first of what is wrong with them.  ``refusal`` says why a load would fail, if it would.
+    ``rows`` are the first rows, as texts, None where a cell is empty; ``row_count`` counts all that
+    have the file's shape.  ``bad_row_count`` counts the rows that cannot be loaded; ``row_errors``
+    are the first of their errors.  ``failure`` says why the load would fail, if it would.
     """
 
     fields: tuple[PreviewedField, ...]
     rows: tuple[tuple[str | None, ...], ...]
-    total: int
-    faulty: int
-    faults: tuple[PreviewedRowError, ...]
+    row_count: int
+    bad_row_count: int
+    row_errors: tuple[PreviewedRowError, ...]
     notices: tuple[Notice, ...]
     changes: FieldChanges
-    refusal: LoadFailed | None
+    failure: LoadFailed | None
+
+    def to_json(self) -> dict[str, Any]:
+        """
+        Give the preview as what JSON can hold, without a failure.
+
+        Messages are stored as codes, so that each reader gets them in their own language.
+        """
+        before = {each.name: each.before for each in self.changes.retyped}
+        return {
+            "fields": [
+                {
+                    "name": each.name,
+                    "label": each.label,
+                    "format": each.format,
+                    "explanation": each.explanation and each.explanation.to_json(),
+                    "values": each.values,
+                    "before": before.get(each.name, ""),
+                    "is_new": each.name in self.changes.added,
+                }
+                for each in self.fields
+            ],
+            "rows": self.rows,
+            "row_count": self.row_count,
+            "bad_row_count": self.bad_row_count,
+            "row_errors": [each.to_json() for each in self.row_errors],
+            "notices": [notice.to_json() for notice in self.notices],
+            "missing": self.changes.missing,
+        }
 
 
 def build_preview(
@@ -82,16 +121,17 @@ def build_preview(
     interrupter: Interrupter | None = None,
 ) -> Preview:
     """
-    Say what a load of a file would make of it, and write nothing.
+    Preview the load of a file, and write nothing.
 
-    ``resource`` is what it would be loaded into, if that is there already; ``name`` is what the
-    file is called, if not as its path says.  ``interrupter`` can end the preview.
+    ``resource`` is the one that it would be loaded into, if there is one already; ``name`` is the
+    name of the file, if it is not that of its path.  ``interrupter`` can end the preview.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file or the options.
+    Raises: ``LoadFailed`` when the file cannot be read, or the options cannot be used.
     """
-    wanted = resolve_options(resource, options)
+    resolved = resolve_options(resource, options)
     try:
-        return _previewed(resource, path, wanted, name, interrupter)
+        with open_table(path, resolved, name=name, interrupter=interrupter) as table:
+            return _preview_table(resource, table, resolved)
     except Exception as error:
         shortage = shortage_of_machine(error)
         if shortage is None:
@@ -99,42 +139,37 @@ def build_preview(
         raise shortage from error
 
 
-def _previewed(
-    resource: Resource | None,
-    path: Path,
-    wanted: LoadOptions,
-    name: str,
-    interrupter: Interrupter | None,
-) -> Preview:
+def _preview_table(resource: Resource | None, table: StagedTable, options: LoadOptions) -> Preview:
     into = resource or Resource()
-    with open_table(path, wanted, name=name, interrupter=interrupter) as table:
-        decisions = build_plan(Load(), into, table, wanted, explain=True).decisions
-        found = Preview(
-            fields=_fields(table, wanted, decisions),
-            rows=_first_rows(table),
-            total=table.count_rows(),
-            faulty=table.count_bad_rows(),
-            faults=_first_faults(table),
-            notices=(*table.notices, *collect_type_notices(table, wanted, decisions)),
-            changes=compare_fields(resource, table, decisions),
-            refusal=None,
-        )
-    return replace(found, refusal=_refusal(found, wanted, replaces=is_replacing(into, wanted)))
+    decisions = build_plan(Load(), into, table, options, explain=True).decisions
+    found = Preview(
+        fields=_preview_fields(table, options, decisions),
+        rows=_fetch_first_rows(table),
+        row_count=table.count_rows(),
+        bad_row_count=table.count_bad_rows(),
+        row_errors=_fetch_first_row_errors(table),
+        notices=(*table.notices, *collect_type_notices(table, options, decisions)),
+        changes=compare_fields(resource, table, decisions),
+        failure=None,
+    )
+    return replace(
+        found, failure=_find_failure(found, options, replaces=is_replacing(into, options))
+    )
 
 
-def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
-    """Say why a load would fail, as ``pipeline.publish_table`` does."""
+def _find_failure(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFailed | None:
+    """Find why a load would fail, as ``pipeline.publish_table`` does."""
     try:
         if replaces:
-            found.changes.check(may_drop=options.may_drop)
+            found.changes.check_missing(drop_missing_fields=options.drop_missing_fields)
     except LoadFailed as failure:
         return failure
-    if not (found.faulty and refuses(options)):
+    if not (found.bad_row_count and options.should_refuse_bad_rows):
         return None
-    first = found.faults[0]
+    first = found.row_errors[0]
     return LoadFailed(
         "load.bad_rows",
-        count=found.faulty,
+        count=found.bad_row_count,
         line=first.line,
         field=first.field or "–",
         value=first.value,
@@ -142,47 +177,55 @@ def _refusal(found: Preview, options: LoadOptions, *, replaces: bool) -> LoadFai
     )
 
 
-def _fields(
+def _preview_fields(
     table: StagedTable, options: LoadOptions, decisions: Sequence[Decision]
 ) -> tuple[PreviewedField, ...]:
-    wanted = options.requested_types  # where rows are added, types are given by what is there, too
+    # A merge chooses the types of the resource, which no user has chosen for this load.
+    requested = options.requested_types
     described = zip(table.columns, table.names, table.labels, decisions, strict=True)
     return tuple(
         PreviewedField(
             name=name,
             label=label,
-            form=decision.form.name,
-            chosen=decision.chosen and bool({name, label} & wanted.keys()),
-            reason=decision.reason,
-            values=_first_values(table, column),
+            format=decision.field_format.name,
+            is_chosen=decision.is_chosen and bool({name, label} & requested.keys()),
+            explanation=decision.explanation,
+            values=_fetch_first_values(table, column),
         )
         for column, name, label, decision in described
     )
 
 
-def _first_values(table: StagedTable, column: str) -> tuple[str, ...]:
-    found = table.connection.execute(
-        f"SELECT {column}[:{_LETTERS_SHOWN}] FROM {STAGED_ROWS} WHERE {column} <> ''"
-        f" LIMIT {_VALUES_SHOWN}"
+def _fetch_first_values(table: StagedTable, column: str) -> tuple[str, ...]:
+    found = table.execute(
+        SQL("SELECT {cell}[:{length}] FROM {rows} WHERE {cell} <> '' LIMIT {count}").format(
+            cell=identifier(column),
+            length=literal(_MAX_VALUE_LENGTH),
+            rows=STAGED_ROWS,
+            count=literal(_MAX_VALUES),
+        )
     ).fetchall()
     return tuple(value for (value,) in found)
 
 
-def _first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
-    cells = ", ".join(f"{column}[:{_LETTERS_SHOWN}]" for column in table.columns)
-    return tuple(
-        table.connection.execute(
-            f"SELECT {cells} FROM {STAGED_ROWS} LIMIT {_ROWS_SHOWN}"
-        ).fetchall()
+def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
+    cells = (
+        SQL("{}[:{}]").format(identifier(column), literal(_MAX_VALUE_LENGTH))
+        for column in table.columns
     )
+    query = SQL("SELECT {} FROM {} LIMIT {}").format(
+        SQL(", ").join(cells), STAGED_ROWS, literal(_MAX_ROWS)
+    )
+    return tuple(table.execute(query).fetchall())
 
 
-def _first_faults(table: StagedTable) -> tuple[PreviewedRowError, ...]:
-    found = table.connection.execute(
-        f"SELECT line, field, value, error FROM {ROW_ERRORS} ORDER BY line, field"
-        f" LIMIT {_FAULTS_SHOWN}"
+def _fetch_first_row_errors(table: StagedTable) -> tuple[PreviewedRowError, ...]:
+    found = table.execute(
+        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
+            ROW_ERRORS, literal(_MAX_ROW_ERRORS)
+        )
     ).fetchall()
     return tuple(
-        PreviewedRowError(line, field, value, BadRow.from_json(json.loads(kept)))
-        for line, field, value, kept in found
+        PreviewedRowError(line, field, value, BadRow.from_json(json.loads(error)))
+        for line, field, value, error in found
     )

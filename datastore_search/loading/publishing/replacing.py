@@ -143,7 +143,7 @@ def _publish(
         resource.save(update_fields=["current_load", "primary_key", "modified_at"])
         save_options(resource, plan.options)
         load.finished_at = timezone.now()
-        load.field_formats = plan.forms
+        load.field_formats = plan.field_formats
         load.fingerprint = fingerprint(load, plan.options, plan.key)
         if load.profiles:
             load.profiles["of"] = load.fingerprint

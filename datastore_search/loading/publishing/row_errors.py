@@ -1,4 +1,4 @@
-"""The rows of a file that cannot be loaded: kept with the load, and written for people."""
+"""Save, count and report the rows of a file that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -14,32 +14,38 @@ from django.utils.translation import gettext as _
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
 from ...models import Load, RowError
+from ..readers.duckdb_sql import SQL, literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
-from ..typing.options import BadRowsChoice, LoadOptions
-from .plan import LoadPlan
+from ..typing.options import LoadOptions
 
-#: Faults that a report lists at most; all of them are counted.
-_LISTED = 100_000
+#: Row errors that a report lists; all of them are counted.
+MAX_REPORTED_ERRORS = 100_000
 _ROWS_AT_ONCE = 2_000
 
-#: What makes a spreadsheet take a text for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+#: The start of a text that a spreadsheet reads as a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def save_row_errors(plan: LoadPlan) -> None:
-    """
-    Keep with a load what people should know of it, and the first of the rows that cannot be loaded.
-
-    All of those are counted.
-    """
-    load, table = plan.load, plan.table
-    load.row_error_count = table.count_bad_rows()
-    load.notices = [notice.to_json() for notice in (*plan.notices, *_notices(plan))]
+def save_row_errors(
+    load: Load, table: StagedTable, options: LoadOptions, notices: Iterable[Notice]
+) -> None:
+    """Save the notices of a load, the number of its bad rows, and the first of their errors."""
+    bad_rows, errors = table.count_bad_rows(), table.count_row_errors()
+    all_notices = list(notices)
+    if bad_rows and not options.should_refuse_bad_rows:
+        all_notices.append(Notice("notice.rows_left_out", count=bad_rows))
+    if errors > MAX_REPORTED_ERRORS:
+        cut = Notice("notice.report_cut", listed=MAX_REPORTED_ERRORS, count=errors)
+        all_notices.append(cut)
+    load.row_error_count = bad_rows
+    load.notices = [notice.to_json() for notice in all_notices]
     load.save(update_fields=["row_error_count", "notices"])
-    if not load.row_error_count:
+    if not bad_rows:
         return
-    found = table.connection.execute(
-        f"SELECT line, field, value, error FROM {ROW_ERRORS} ORDER BY line, field LIMIT {_LISTED}"
+    found = table.execute(
+        SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
+            ROW_ERRORS, literal(MAX_REPORTED_ERRORS)
+        )
     )
     while batch := found.fetchmany(_ROWS_AT_ONCE):
         RowError.objects.bulk_create(
@@ -48,31 +54,15 @@ def save_row_errors(plan: LoadPlan) -> None:
                 line=line,
                 field=field,
                 value=value.replace("\0", "�"),  # which PostgreSQL's texts cannot hold
-                message=json.loads(kept),
+                message=json.loads(error),
             )
-            for line, field, value, kept in batch
+            for line, field, value, error in batch
         )
-
-
-def _notices(plan: LoadPlan) -> list[Notice]:
-    """Say what became of the rows that cannot be loaded, and whether the report lists them all."""
-    notices: list[Notice] = []
-    if plan.load.row_error_count and not refuses(plan.options):
-        notices.append(Notice("notice.rows_left_out", count=plan.load.row_error_count))
-    count = plan.table.count_row_errors()
-    if count > _LISTED:
-        notices.append(Notice("notice.report_cut", listed=_LISTED, count=count))
-    return notices
-
-
-def refuses(options: LoadOptions) -> bool:
-    """Tell whether a single bad row refuses the file."""
-    return options.bad_rows == BadRowsChoice.REFUSE
 
 
 def raise_row_errors(load: Load) -> None:
     """
-    Refuse the file for its bad rows, if it has any.
+    Refuse the file if it has bad rows.
 
     Raises: ``LoadFailed`` with ``load.bad_rows``.
     """
@@ -89,49 +79,48 @@ def raise_row_errors(load: Load) -> None:
 
 
 def delete_bad_rows(table: StagedTable) -> None:
-    """Keep of the rows those that can be loaded."""
-    table.connection.execute(
-        f"DELETE FROM {STAGED_ROWS} WHERE line IN (SELECT line FROM {ROW_ERRORS})"
+    """Delete the staged rows that have errors."""
+    table.execute(
+        SQL("DELETE FROM {} WHERE line IN (SELECT line FROM {})").format(STAGED_ROWS, ROW_ERRORS)
     )
 
 
-# For people ---------------------------------------------------------------------------------------
+# The report ---------------------------------------------------------------------------------------
 
 
 def write_row_error_report(load: Load, language: str) -> Iterator[str]:
     """
-    Write the bad rows of a load as CSV, in a language, piece by piece.
+    Write the row errors of a load as CSV, in a language, piece by piece.
 
-    It begins with a byte order mark, by which spreadsheets know the encoding; a value that they
-    would take for a formula gets an apostrophe.
+    It begins with a byte order mark, by which spreadsheets recognise the encoding.  A value that
+    they would read as a formula gets an apostrophe.
     """
     with translation.override(language):
         header = [_("Line"), _("Field"), _("Value"), _("Reason")]
-        first = "\ufeff" + _written([header])
+        first = "\ufeff" + _write_csv([header])
     yield first
     batch: Sequence[RowError] = ()
-    # Not by a cursor of the server: a pooler may give each batch another session.
-    while batch := _rows_after(load, batch[-1] if batch else None):
-        # Between two pieces the language is that of whoever reads them.
+    # Without a cursor of the server: a pooler may give each batch another session.
+    while batch := _fetch_after(load, batch[-1] if batch else None):
+        # Between two pieces the language is that of the caller.
         with translation.override(language):
-            piece = _written([row.line, row.field, row.value, row.reason] for row in batch)
+            piece = _write_csv([row.line, row.field, row.value, row.reason] for row in batch)
         yield piece
 
 
-def _rows_after(load: Load, last: RowError | None) -> Sequence[RowError]:
-    """Read the next bad rows of a load, after one or from the first."""
+def _fetch_after(load: Load, last: RowError | None) -> Sequence[RowError]:
+    """Fetch the next row errors of a load, after ``last`` or from the first."""
     rows = load.row_errors.order_by("line", "pk")
     if last is not None:
         rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
     return list(rows[:_ROWS_AT_ONCE])
 
 
-def _written(rows: Iterable[list[str] | list[object]]) -> str:
+def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:
     text = io.StringIO()
-    csv.writer(text).writerows([_harmless(cell) for cell in row] for row in rows)
+    csv.writer(text).writerows([_escape_formula(str(cell)) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _harmless(cell: object) -> str:
-    text = str(cell)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def _escape_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

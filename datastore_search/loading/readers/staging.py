@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from ...conf import conf
-from ...messages import Notice
+from ...messages import Message, Notice
 from ..sources.limits import ReadingLimits
 from .duckdb_sql import SQL, Composed, identifier
 from .duckdb_sql import literal as composed_literal
@@ -207,6 +207,6 @@ def literal(text: str) -> str:
     return str(composed_literal(text))
 
 
-def message_literal(kept: object) -> str:
-    """Quote a kept message for ``ROW_ERRORS.error``."""
-    return literal(json.dumps(kept, ensure_ascii=False))
+def quote_message(message: Message) -> Composed:
+    """Quote a message for ``ROW_ERRORS.error``."""
+    return composed_literal(json.dumps(message.to_json(), ensure_ascii=False))

@@ -1,40 +1,43 @@
-"""Why fields are text although their values look like something else: for the preview."""
+"""Explain why fields are text although their values look like something else: for the preview."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...field_types import FieldType
 from ...messages import Message
+from ..readers.duckdb_sql import SQL, Composed, identifier, literal
 from ..readers.staging import STAGED_ROWS, StagedTable
-from .field_formats import field_formats
+from .field_formats import bind_value, field_formats
 
-#: Rows from all over the file that are looked at before all of them.
-_SOME_ROWS = 20_000
+#: Rows from all parts of the file that are examined before all rows.
+_SAMPLE_ROWS = 20_000
 
-#: A form that fits fewer values is no near miss; of some rows a little less will do.
-_NEARLY_ALL = 0.95
-_NEARLY_ALL_OF_SOME = 0.9
+#: The least share of values that match a format nearly; a little less in the sample.
+_MIN_SHARE = 0.95
+_MIN_SHARE_OF_SAMPLE = 0.9
 
-#: So few misfits are near misses in short files, too, if most values fit.
-_FEW = 3
-_MOST = 0.5
+#: In short files, a format matches nearly with at most this number of exceptions, and this share.
+_MAX_EXCEPTIONS = 3
+_MIN_SHARE_WITH_FEW_EXCEPTIONS = 0.5
 
-#: What values may look like, and how people call it.
-_LOOKS: Mapping[str, str] = {
-    **dict.fromkeys(("numeric", "numeric:point", "numeric:comma"), "values.numbers"),
-    **dict.fromkeys(("date", "date:dmy", "date:mdy", "date:ymd"), "values.dates"),
-    **dict.fromkeys(
-        ("timestamp", "timestamptz", "timestamp:dmy", "timestamp:mdy", "timestamp:ymd"),
-        "values.timestamps",
-    ),
+#: The title of what the values look like, by the type of their format.
+_TITLE_CODES = {
+    "numeric": "values.numbers",
+    "date": "values.dates",
+    "timestamp": "values.timestamps",
+    "timestamptz": "values.timestamps",
     "time": "values.times",
 }
-_SHORT_YEARS = "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"
-_CONDITIONS = {name: field_formats[name].accepts for name in _LOOKS} | {"short": _SHORT_YEARS}
+_SHORT_YEARS = "short years"
+_CONDITIONS: Mapping[str, str] = {
+    name: each.condition
+    for type_name in _TITLE_CODES
+    for name, each in field_formats.items()
+    if each.field_type.name == type_name
+} | {_SHORT_YEARS: "regexp_full_match({v}, '[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2}( .*)?')"}
 
-#: What a number must not lose, and how to see it.
+#: What a number would lose, and the condition of values that would lose it.
 _LOSSES: Mapping[str, str] = {
     "type.leading_zeros": "regexp_matches({v}, '^[+-]?0[0-9]')",
     "type.leading_plus": "starts_with({v}, '+')",
@@ -44,117 +47,136 @@ _LOSSES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
-    """How many values meet a condition, and the first that does not."""
+class _MatchCount:
+    """The number of values that meet a condition, and the first exception."""
 
-    count: int
+    matching: int
     total: int
     line: int | None
     value: str | None
 
     @property
     def share(self) -> float:
-        """Give the part of the values that meet it."""
-        return self.count / self.total
+        """The share of the values that meet it."""
+        return self.matching / self.total
 
-    def is_near(self, least: float) -> bool:
+    def is_near(self, min_share: float) -> bool:
         """Tell whether nearly all values meet it."""
-        few = self.total - self.count <= _FEW and self.share > _MOST
-        return few or self.share >= least
+        has_few_exceptions = self.total - self.matching <= _MAX_EXCEPTIONS
+        return self.share >= min_share or (
+            has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
+        )
 
 
-def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Message]:
-    """Find out why columns are text, where there is more to say than that they hold words."""
+def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str, Message | None]:
+    """Explain why columns are text; None where they hold words, which needs no explanation."""
     if not columns:
         return {}
-    rows = table.count_rows()
-    some = f"(SELECT * FROM {STAGED_ROWS} WHERE rowid % {rows // _SOME_ROWS + 1} = 0)"
-    looks = _fits(table, some, dict.fromkeys(columns, tuple(_CONDITIONS)))
-    close = {
-        column: tuple(name for name, fit in fits.items() if fit.is_near(_NEARLY_ALL_OF_SOME))
-        for column, fits in looks.items()
-    }
-    found = _fits(
-        table, str(STAGED_ROWS), {column: names for column, names in close.items() if names}
+    sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
+        STAGED_ROWS, literal(table.count_rows() // _SAMPLE_ROWS + 1)
     )
-    reasons = {column: _reason(table, column, fits) for column, fits in found.items()}
-    reasons |= {
-        c: Message("type.no_values") for c in columns if c not in looks and _is_empty(table, c)
+    sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)))
+    near = {
+        column: tuple(name for name, each in counts.items() if each.is_near(_MIN_SHARE_OF_SAMPLE))
+        for column, counts in sampled.items()
     }
-    return {column: reason for column, reason in reasons.items() if reason}
-
-
-def _fits(
-    table: StagedTable, relation: str, tried: Mapping[str, tuple[str, ...]]
-) -> dict[str, dict[str, _Fit]]:
-    """Count the values of columns that meet conditions, given by name."""
-    together: dict[tuple[str, ...], list[str]] = {}
-    for column, names in tried.items():
-        together.setdefault(names, []).append(column)
-    found: dict[str, dict[str, _Fit]] = {}
-    for names, columns in together.items():
-        found |= _fits_of(table, relation, columns, names)
-    return found
-
-
-def _fits_of(
-    table: StagedTable, relation: str, columns: Sequence[str], names: Sequence[str]
-) -> dict[str, dict[str, _Fit]]:
-    met = [f"coalesce({FieldType.over(_CONDITIONS[name], 'value')}, false)" for name in names]
-    counts = ", ".join(
-        f"count_if({each}), min(line) FILTER (NOT {each}),"
-        f" arg_min(value[:100], line) FILTER (NOT {each})"
-        for each in met
+    counts = _count_matches(
+        table, STAGED_ROWS, {column: names for column, names in near.items() if names}
     )
-    answers = table.connection.execute(
-        f"SELECT name, count(*), {counts} FROM (UNPIVOT (SELECT line, {', '.join(columns)}"
-        f" FROM {relation}) ON {', '.join(columns)} INTO NAME name VALUE value)"
-        " WHERE value <> '' GROUP BY name"
+    return {
+        column: _explain_text(table, column, counts[column])
+        if column in counts
+        else _explain_empty(table, column, has_values=column in sampled)
+        for column in columns
+    }
+
+
+def _count_matches(
+    table: StagedTable, relation: Composed, conditions: Mapping[str, tuple[str, ...]]
+) -> dict[str, dict[str, _MatchCount]]:
+    """Count the values of columns that meet conditions, given by name; none without values."""
+    columns_of: dict[tuple[str, ...], list[str]] = {}
+    for column, names in conditions.items():
+        columns_of.setdefault(names, []).append(column)
+    counts: dict[str, dict[str, _MatchCount]] = {}
+    for names, columns in columns_of.items():
+        counts |= _count_together(table, relation, columns, names)
+    return counts
+
+
+def _count_together(
+    table: StagedTable, relation: Composed, columns: Sequence[str], names: Sequence[str]
+) -> dict[str, dict[str, _MatchCount]]:
+    counts = (
+        SQL(
+            "count_if({0}), min(line) FILTER (NOT {0}), arg_min(value[:100], line) FILTER (NOT {0})"
+        ).format(
+            SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], identifier("value")))
+        )
+        for name in names
+    )
+    answers = table.execute(
+        SQL(
+            "SELECT name, count(*), {counts} FROM (UNPIVOT (SELECT line, {columns}"
+            " FROM {relation}) ON {columns} INTO NAME name VALUE value)"
+            " WHERE value <> '' GROUP BY name"
+        ).format(
+            counts=SQL(", ").join(counts),
+            columns=SQL(", ").join(map(identifier, columns)),
+            relation=relation,
+        )
     ).fetchall()
     return {
         column: {
-            name: _Fit(counted[3 * place], total, counted[3 * place + 1], counted[3 * place + 2])
-            for place, name in enumerate(names)
+            name: _MatchCount(matching, total, line, value)
+            for name, matching, line, value in zip(
+                names, found[::3], found[1::3], found[2::3], strict=True
+            )
         }
-        for column, total, *counted in answers
+        for column, total, *found in answers
     }
 
 
-def _reason(table: StagedTable, column: str, fits: Mapping[str, _Fit]) -> Message | None:
-    name, fit = max(fits.items(), key=lambda item: item[1].count)
-    if not fit.is_near(_NEARLY_ALL):
+def _explain_text(
+    table: StagedTable, column: str, counts: Mapping[str, _MatchCount]
+) -> Message | None:
+    name, count = max(counts.items(), key=lambda item: item[1].matching)
+    if not count.is_near(_MIN_SHARE):
         return None
-    if name == "short":
-        line, value = _first(table, column, _SHORT_YEARS) or (0, "")
+    if name == _SHORT_YEARS:
+        line, value = _find_first(table, column, _CONDITIONS[name]) or (0, "")
         return Message("type.two_digit_years", line=line, value=value)
-    if fit.share < 1:
+    type_name = field_formats[name].field_type.name
+    title = Message(_TITLE_CODES[type_name])
+    if count.share < 1:
         return Message(
             "type.nearly_all",
-            count=fit.total - fit.count,
-            total=fit.total,
-            type=Message(_LOOKS[name]),
-            line=fit.line,
-            value=fit.value,
+            count=count.total - count.matching,
+            total=count.total,
+            type=title,
+            line=count.line,
+            value=count.value,
         )
-    return _loss(table, column, name)
-
-
-def _loss(table: StagedTable, column: str, name: str) -> Message | None:
-    """Say what would be lost if all the values were of the form that they can be read as."""
-    if field_formats[name].kind.name == "numeric":
+    if type_name == "numeric":
         for code, condition in _LOSSES.items():
-            if found := _first(table, column, condition):
+            if found := _find_first(table, column, condition):
                 return Message(code, line=found[0], value=found[1])
-    return Message("type.mixed_formats", type=Message(_LOOKS[name]))
+    return Message("type.mixed_formats", type=title)
 
 
-def _first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
-    found = table.connection.execute(
-        f"SELECT line, {column}[:100] FROM {STAGED_ROWS} WHERE {column} <> ''"
-        f" AND {FieldType.over(condition, column)} ORDER BY line LIMIT 1"
+def _explain_empty(table: StagedTable, column: str, *, has_values: bool) -> Message | None:
+    if has_values or _find_first(table, column, "true"):
+        return None
+    return Message("type.no_values")
+
+
+def _find_first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
+    """Find the first value that meets a condition, and its line."""
+    cell = identifier(column)
+    found = table.execute(
+        SQL(
+            "SELECT line, {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition}"
+            " ORDER BY line LIMIT 1"
+        ).format(cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell))
     ).fetchone()
     return (int(found[0]), str(found[1])) if found else None
-
-
-def _is_empty(table: StagedTable, column: str) -> bool:
-    return _first(table, column, "true") is None

@@ -1,9 +1,9 @@
 """
-The notations in which files write values: one table.
+The formats in which files write values: one table.
 
-A form is a type and a way to write it: ``date`` alone is ISO's notation, ``date:dmy`` has the day
-first.  Forms that the same text may be of, with different values, are rivals: see
-``format_groups``.
+A field format is a type and a way to write it, as in Frictionless: ``date`` alone is ISO's format,
+``date:dmy`` has the day first.  Formats that read the same text as different values are ambiguous:
+see ``format_groups``.
 """
 
 from __future__ import annotations
@@ -13,103 +13,145 @@ from dataclasses import dataclass
 
 from ...exceptions.loads import UnknownType
 from ...field_types import FieldType, Ordered, field_type, field_types, inferred_types
-from ...messages import Message
-from ..readers.staging import literal
+from ...messages import Message, Notice
+from ..readers.duckdb_sql import SQL, Composed, literal
+
+
+def bind_value(template: str, value: Composed) -> Composed:
+    """Write a template of DuckDB's SQL over an expression, in place of ``{v}``."""
+    return SQL(template.replace("{v}", value.text))
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFormat:
     """
-    One notation of a type.
+    A type, and a format in which its values are written.
 
-    ``infers`` are sets of alternatives: a field has the form when of each set at least one
-    condition holds for all its values, so that every value is written in the same way.
-    ``accepts`` is the wider condition for a form that somebody has chosen, and ``writes`` an
-    expression that gives JSON text.  All are DuckDB's, over ``{v}``, a text that is not empty.
+    ``inference_conditions`` are sets of alternatives: a field has the format when at least one
+    condition of each set holds for all its values, so that every value is written in the same way.
+    ``condition`` is the wider condition for a format that a user has chosen, and
+    ``json_expression`` writes a value as JSON text.  All are templates of DuckDB's SQL over
+    ``{v}``, a text that is not empty.
     """
 
-    kind: FieldType
-    notation: str
-    infers: tuple[tuple[str, ...], ...]
-    accepts: str
-    writes: str
+    field_type: FieldType
+    format: str
+    inference_conditions: tuple[tuple[str, ...], ...]
+    condition: str
+    json_expression: str
     title_code: str = ""
 
     @property
     def name(self) -> str:
-        """Name the form as people choose it."""
-        return f"{self.kind.name}:{self.notation}" if self.notation else self.kind.name
+        """The name by which users choose the format."""
+        return f"{self.field_type.name}:{self.format}" if self.format else self.field_type.name
 
     @property
     def title(self) -> Message | str:
-        """Name the form for people to read: a message, or the type where that says it all."""
+        """The title for people: a message, or the type where there is no more to say."""
         if not self.title_code:
-            return self.kind.name
+            return self.field_type.name
         if self.title_code == "format.boolean_words":
-            return Message(self.title_code, type=self.kind.name, name=self.name)
-        return Message(self.title_code, type=self.kind.name)
+            return Message(self.title_code, type=self.field_type.name, name=self.name)
+        return Message(self.title_code, type=self.field_type.name)
 
-    @property
-    def is_number(self) -> bool:
-        """Tell whether the values are numbers."""
-        return self.kind.ordered is Ordered.NUMBERS
+    def matches(self, conditions_met: frozenset[str]) -> bool:
+        """Tell whether a field may have the format, given the conditions that all values meet."""
+        return all(conditions_met.intersection(either) for either in self.inference_conditions)
 
-    def fits(self, held: frozenset[str]) -> bool:
-        """Tell whether a field may have the form, given the conditions that hold for all values."""
-        return all(any(way in held for way in ways) for ways in self.infers)
+    def build_condition(self, value: Composed) -> Composed:
+        """Build the condition that a text, which is not empty, can be read in the format."""
+        return bind_value(self.condition, value)
+
+    def build_json_value(self, cell: Composed) -> Composed:
+        """Build a cell as JSON: an empty cell is null, the empty text of a text field is kept."""
+        return SQL(
+            "CASE WHEN {cell} IS NULL THEN 'null' WHEN {cell} = '' THEN {empty} ELSE {value} END"
+        ).format(
+            cell=cell,
+            empty=literal('""' if self.field_type.is_text else "null"),
+            value=bind_value(self.json_expression, cell),
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FormatGroup:
     """
-    Forms that are tried together.
+    Formats that are tested together.
 
-    Each of ``readings`` lists forms that give a text the same value, the narrowest first; a text
-    that fits two readings says different things by each.  ``guard`` is a cheap condition that all
-    their texts meet.
+    Each of ``interpretations`` lists formats that read a text as the same value, the narrowest
+    first; a text that matches two interpretations is ambiguous.  ``guard`` is a cheap condition
+    that all texts of the group meet.
     """
 
     guard: str
-    readings: tuple[tuple[FieldFormat, ...], ...]
+    interpretations: tuple[tuple[FieldFormat, ...], ...]
 
     @property
-    def kinds(self) -> frozenset[str]:
-        """Name the types of the field_formats."""
-        return frozenset(form.kind.name for reading in self.readings for form in reading)
+    def formats(self) -> tuple[FieldFormat, ...]:
+        """All formats of the group."""
+        return tuple(each for formats in self.interpretations for each in formats)
 
     @property
-    def first_ways(self) -> tuple[str, ...]:
-        """List the conditions to try before the others."""
-        return (self.guard,) if self.guard else self.readings[0][0].infers[0]
+    def has_dates(self) -> bool:
+        """Whether the values are dates or times."""
+        return all(each.field_type.ordered is Ordered.DATES for each in self.formats)
 
     @property
-    def ways(self) -> tuple[str, ...]:
-        """List all conditions of the field_formats."""
+    def first_conditions(self) -> tuple[str, ...]:
+        """The conditions to test before the others."""
+        return (self.guard,) if self.guard else self.formats[0].inference_conditions[0]
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """All conditions of the formats."""
         return tuple(
-            way
-            for reading in self.readings
-            for form in reading
-            for ways in form.infers
-            for way in ways
+            condition
+            for each in self.formats
+            for either in each.inference_conditions
+            for condition in either
         )
 
-    def may_fit(self, held: frozenset[str]) -> bool:
-        """Tell whether the forms are still possible once the first conditions have been tried."""
-        return any(way in held for way in self.first_ways)
+    def can_match(self, conditions_met: frozenset[str]) -> bool:
+        """Tell whether a format is still possible after the first conditions are tested."""
+        return not conditions_met.isdisjoint(self.first_conditions)
 
-    def read(self, held: frozenset[str]) -> tuple[FieldFormat, ...]:
-        """Find the form of each reading that fits, given the conditions that hold."""
+    def match_formats(self, conditions_met: frozenset[str]) -> tuple[FieldFormat, ...]:
+        """Find the format of each interpretation that matches, given the conditions met."""
         found = (
-            next((form for form in reading if form.fits(held)), None) for reading in self.readings
+            next((each for each in formats if each.matches(conditions_met)), None)
+            for formats in self.interpretations
         )
-        return tuple(form for form in found if form)
+        return tuple(each for each in found if each)
 
 
-# A type's own notation ----------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """
+    The format in which the values of a field are read, and why.
 
-#: DuckDB takes the hour 24 for the next day's first.
+    ``is_chosen`` means that a user chose it, ``is_declared`` that the file declares it.
+    ``explanation`` is None where none was asked for.  ``notice`` is what the user should know in
+    any case.
+    """
+
+    field_format: FieldFormat
+    is_chosen: bool = False
+    is_declared: bool = False
+    explanation: Message | None = None
+    notice: Notice | None = None
+
+    @property
+    def field_type(self) -> FieldType:
+        """The type."""
+        return self.field_format.field_type
+
+
+# The default format of a type ---------------------------------------------------------------------
+
+#: DuckDB reads the hour 24 as the first hour of the next day.
 _BEFORE_MIDNIGHT = "{v}[12:13] < '24'"
-_SECONDS_AS_WRITTEN = (
+_UNIFORM_SECONDS = (
     "length({v}) = 16",
     "length({v}) = 19",
     *(f"length({{v}}) = {20 + decimals}" for decimals in range(1, 7)),
@@ -119,43 +161,47 @@ _SECONDS_AS_WRITTEN = (
     "length({v}) = 19 OR length({v}) = 26 AND NOT ends_with({v}, '.000000')",
 )
 
-#: What makes all values of a field written alike, beyond the conditions of the type itself.
-_ALIKE: Mapping[str, tuple[tuple[str, ...], ...]] = {
+#: Conditions that all values are written in the same way, beside those of the type itself.
+_UNIFORM_SPELLINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "float8": (("NOT ends_with({v}, '.0')", "contains({v}, '.') OR contains({v}, 'e')"),),
     "timestamp": (
         (_BEFORE_MIDNIGHT,),
         ("{v}[11] = 'T'", "{v}[11] = ' '"),
-        _SECONDS_AS_WRITTEN,
+        _UNIFORM_SECONDS,
     ),
 }
 
 
-def _own(kind: FieldType) -> FieldFormat:
-    infers = (kind.infers, *_ALIKE.get(kind.name, ())) if kind.infers else ((),)
-    return FieldFormat(kind, "", infers, kind.accepts, kind.writes)
+_DEFAULT_FORMATS = {
+    name: FieldFormat(
+        kind,
+        "",
+        (kind.inference_conditions, *_UNIFORM_SPELLINGS.get(name, ())),
+        kind.condition,
+        kind.json_expression,
+    )
+    for name, kind in field_types.items()
+}
 
+TEXT = _DEFAULT_FORMATS["text"]
 
-_OWN = {name: _own(kind) for name, kind in field_types.items()}
-
-TEXT = _OWN["text"]
-
-#: Stands between forms of which the first that fits is chosen.
+#: Separates formats of which the one that most values match is used.
 FORMAT_SEPARATOR = "|"
 
 # Dates and times ----------------------------------------------------------------------------------
 
 _SEPARATORS = "-/."
-#: Where day, month and year stand.
+#: The positions of day, month and year, and the title of each order.
 _ORDERS: tuple[tuple[str, str], ...] = (
     ("dmy", "format.day_first"),
     ("mdy", "format.month_first"),
     ("ymd", "format.year_first"),
 )
-_FIGURES = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
+_DIGITS = {"d": "[0-9]{1,2}", "m": "[0-9]{1,2}", "y": "[0-9]{4}"}
 _CLOCK_24 = "([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"
 _CLOCK_12 = "(0?[1-9]|1[0-2]):[0-5][0-9](:[0-5][0-9])? ?([AP]M|[ap]m)"
 _CLOCK = f"[ T]({_CLOCK_24}|{_CLOCK_12})"
-_MOMENT_FORMATS = ", ".join(
+_STRPTIME_FORMATS = ", ".join(
     f"'%Y-%m-%d{clock}'"
     for clock in (
         " %H:%M:%S",
@@ -167,7 +213,7 @@ _MOMENT_FORMATS = ", ".join(
         "",
     )
 )
-_CLOCK_ALIKE = (
+_UNIFORM_CLOCKS = (
     ("contains({v}, ' ')", "contains({v}, 'T')"),
     ("regexp_matches({v}, '[ T][0-9]{2}:')", "regexp_matches({v}, '[ T](0|[1-9][0-9]?):')"),
     ("regexp_matches({v}, ':[0-9]{2}:')", "NOT regexp_matches({v}, ':[0-9]{2}:')"),
@@ -181,215 +227,231 @@ _CLOCK_ALIKE = (
 )
 
 
-def _fullmatch(pattern: str) -> str:
+def _match_all(pattern: str) -> str:
     return f"regexp_full_match({{v}}, {literal(pattern)})"
 
 
-def _begins(pattern: str) -> str:
+def _match_start(pattern: str) -> str:
     return f"regexp_matches({{v}}, {literal('^' + pattern)})"
 
 
-def _day(order: str) -> str:
-    """Match a date in an order, each part within brackets."""
-    return f"[{_SEPARATORS}]".join(f"({_FIGURES[part]})" for part in order)
+def _build_date_pattern(order: str) -> str:
+    """Build the pattern of a date in an order, each part in a group."""
+    return f"[{_SEPARATORS}]".join(f"({_DIGITS[part]})" for part in order)
 
 
-def _in_iso(order: str) -> str:
-    """Write the date that a text begins with as year, month and day."""
-    places = "-".join(rf"\{order.index(part) + 1}" for part in "ymd")
-    return f"regexp_replace({{v}}, {literal('^' + _day(order))}, {literal(places)})"
+def _rewrite_as_iso(order: str) -> str:
+    """Rewrite the date at the start of a text as year, month and day."""
+    groups = "-".join(rf"\{order.index(part) + 1}" for part in "ymd")
+    return f"regexp_replace({{v}}, {literal('^' + _build_date_pattern(order))}, {literal(groups)})"
 
 
-def _days_alike(order: str) -> tuple[tuple[str, ...], ...]:
-    """Say how dates are written alike: the separator, the zeros before days and before months."""
-    separated = tuple(_begins(f"[0-9]+[{sign}][0-9]+[{sign}]") for sign in _SEPARATORS)
+def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
+    """Require one separator, and one use of zeros before days and before months."""
+    separated = tuple(_match_start(f"[0-9]+[{sign}][0-9]+[{sign}]") for sign in _SEPARATORS)
     before = {part: f"[0-9]+[{_SEPARATORS}]" * order.index(part) for part in "dm"}
-    zeros = ((_begins(f"{start}[0-9]{{2}}"), _begins(f"{start}[1-9]")) for start in before.values())
+    zeros = (
+        (_match_start(f"{start}[0-9]{{2}}"), _match_start(f"{start}[1-9]"))
+        for start in before.values()
+    )
     return (separated, *zeros)
 
 
-_DATELIKE = _fullmatch("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
+_DATE_GUARD = _match_all("[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9].*)?")
 
 _YEAR = "([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-_FOURTH = "(0[48]|[2468][048]|[13579][26])"
-#: The days that there are, with the months and years that have them.
+_MULTIPLE_OF_4 = "(0[48]|[2468][048]|[13579][26])"
+#: The days that exist, with the months and years that have them.
 _CALENDAR = (
     {"d": "(0?[1-9]|[12][0-9]|3[01])", "m": "(0?[13578]|1[02])", "y": _YEAR},
     {"d": "(0?[1-9]|[12][0-9]|30)", "m": "(0?[469]|11)", "y": _YEAR},
     {"d": "(0?[1-9]|1[0-9]|2[0-8])", "m": "0?2", "y": _YEAR},
-    {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_FOURTH}|{_FOURTH}00)"},
+    {"d": "29", "m": "0?2", "y": f"([0-9]{{2}}{_MULTIPLE_OF_4}|{_MULTIPLE_OF_4}00)"},
 )
 
 
-def _exists(order: str, clock: str) -> str:
+def _match_existing_date(order: str, clock: str) -> str:
     """
-    Ask whether a text is a day that there is, in an order, and a time.
+    Match dates that exist, in an order, and a time.
 
-    A pattern takes a third of the time that a cast does.
+    A pattern takes a third of the time of a cast.
     """
     days = (f"[{_SEPARATORS}]".join(parts[part] for part in order) for parts in _CALENDAR)
-    return _fullmatch(f"({'|'.join(days)}){clock}")
+    return _match_all(f"({'|'.join(days)}){clock}")
 
 
-def _date(order: str, title_code: str) -> FieldFormat:
-    exists = _exists(order, "")
+def _build_date_format(order: str, title_code: str) -> FieldFormat:
+    is_date = _match_existing_date(order, "")
     return FieldFormat(
-        kind=field_types["date"],
-        notation=order,
-        infers=((exists,), *_days_alike(order)),
-        accepts=exists,
-        writes=f"CAST(to_json(CAST({_in_iso(order)} AS DATE)) AS VARCHAR)",
+        field_type=field_types["date"],
+        format=order,
+        inference_conditions=((is_date,), *_build_uniform_dates(order)),
+        condition=is_date,
+        json_expression=f"CAST(to_json(CAST({_rewrite_as_iso(order)} AS DATE)) AS VARCHAR)",
         title_code=title_code,
     )
 
 
-def _timestamp(order: str, title_code: str) -> FieldFormat:
-    moment = f"try_strptime(replace({_in_iso(order)}, 'T', ' '), [{_MOMENT_FORMATS}])"
+def _build_timestamp_format(order: str, title_code: str) -> FieldFormat:
+    moment = f"try_strptime(replace({_rewrite_as_iso(order)}, 'T', ' '), [{_STRPTIME_FORMATS}])"
     return FieldFormat(
-        kind=field_types["timestamp"],
-        notation=order,
-        infers=(
-            (_exists(order, _CLOCK),),
-            *_days_alike(order),
-            *_CLOCK_ALIKE,
+        field_type=field_types["timestamp"],
+        format=order,
+        inference_conditions=(
+            (_match_existing_date(order, _CLOCK),),
+            *_build_uniform_dates(order),
+            *_UNIFORM_CLOCKS,
         ),
-        accepts=_exists(order, f"({_CLOCK})?"),
-        writes=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
+        condition=_match_existing_date(order, f"({_CLOCK})?"),
+        json_expression=f"strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.000\"')",
         title_code=title_code,
     )
 
 
-def _moments(make: Callable[[str, str], FieldFormat]) -> tuple[FormatGroup, ...]:
-    """Make the families of dates or timestamps: the year first, or one of two rivals."""
-    day, month, year = (make(order, title_code) for order, title_code in _ORDERS)
-    return FormatGroup(_DATELIKE, ((year,),)), FormatGroup(_DATELIKE, ((day,), (month,)))
+def _build_date_groups(build: Callable[[str, str], FieldFormat]) -> tuple[FormatGroup, ...]:
+    """Build the groups of dates or timestamps: the year first, or the ambiguous day or month."""
+    day, month, year = (build(order, title_code) for order, title_code in _ORDERS)
+    return FormatGroup(_DATE_GUARD, ((year,),)), FormatGroup(_DATE_GUARD, ((day,), (month,)))
 
 
 # Numbers ------------------------------------------------------------------------------------------
 
-#: Blanks that set thousands apart (common, no-break, narrow no-break) and apostrophes.
+#: Separators of thousands: space, no-break space, narrow no-break space, and apostrophes.
 _SPACES = " \u00a0\u202f'\u2019"
-_NUMBERLIKE = _fullmatch(f"-?[0-9][0-9.,{_SPACES}]*")
+_NUMBER_GUARD = _match_all(f"-?[0-9][0-9.,{_SPACES}]*")
 _PLAIN = "-?(0|[1-9][0-9]*)"
 
 
-def _grouped(sign: str) -> str:
-    """Match a whole number, all thousands of which a sign sets apart."""
+def _build_grouped_pattern(sign: str) -> str:
+    """Build the pattern of an integer with a separator between all its thousands."""
     return f"-?(0|[1-9][0-9]{{0,2}}([{sign}][0-9]{{3}})*)"
 
 
-def _cleaned(signs: str, point: str) -> str:
-    """Write a number without signs between its thousands, and with a decimal point."""
+def _rewrite_as_plain(signs: str, point: str) -> str:
+    """Rewrite a number without separators of thousands, and with a decimal point."""
     text = f"translate({{v}}, {literal(signs)}, '')"
     return text if point == "." else f"replace({text}, {literal(point)}, '.')"
 
 
-def _accepted(signs: str) -> str:
+def _build_wide_pattern(signs: str) -> str:
+    """Build the pattern of an integer with separators between its thousands, or without any."""
     return f"[+-]?([0-9]+|[1-9][0-9]{{0,2}}([{signs}][0-9]{{3}})+)"
 
 
-def _integer(name: str, notation: str, signs: str, title_code: str) -> FieldFormat:
-    kind, cleaned = field_types[name], _cleaned(signs, ".")
-    fits = FieldType.over(kind.accepts, cleaned)
-    # With signs between all thousands, 9 and 18 figures are so long; it takes long to count them.
-    short = f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {fits} END"
+def _build_integer_format(name: str, format_name: str, signs: str, title_code: str) -> FieldFormat:
+    kind, cleaned = field_types[name], _rewrite_as_plain(signs, ".")
+    in_range = kind.condition.replace("{v}", cleaned)
+    # Values of this length, with separators, have at most 9 or 18 digits; counting them is slow.
+    short = (
+        f"CASE WHEN length({{v}}) < {13 if name == 'int4' else 25} THEN true ELSE {in_range} END"
+    )
     return FieldFormat(
-        kind=kind,
-        notation=notation,
-        infers=((short,), ("{v} <> '-0'",), tuple(_fullmatch(_grouped(sign)) for sign in signs)),
-        accepts=f"CASE WHEN {_fullmatch(_accepted(signs))} THEN {fits} END",
-        writes=FieldType.over(kind.writes, cleaned),
+        field_type=kind,
+        format=format_name,
+        inference_conditions=(
+            (short,),
+            ("{v} <> '-0'",),
+            tuple(_match_all(_build_grouped_pattern(sign)) for sign in signs),
+        ),
+        condition=f"CASE WHEN {_match_all(_build_wide_pattern(signs))} THEN {in_range} END",
+        json_expression=kind.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )
 
 
-def _decimal(notation: str, signs: str, point: str, title_code: str) -> FieldFormat:
-    kind, cleaned = field_types["numeric"], _cleaned(signs, point)
+def _build_decimal_format(format_name: str, signs: str, point: str, title_code: str) -> FieldFormat:
+    kind, cleaned = field_types["numeric"], _rewrite_as_plain(signs, point)
     fraction = f"([{point}][0-9]+)?"
     # A whole number too long for int8 is an identifier; minus zero would lose its sign.
     short = (
         f"CASE WHEN contains({{v}}, '{point}') OR length({{v}}) < 19 THEN length({{v}}) < 1000"
         f" ELSE length({cleaned}) < 19 END"
     )
-    ways = [_grouped(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
+    ways = [_build_grouped_pattern(sign) for sign in signs] + ([] if point == "." else [_PLAIN])
     return FieldFormat(
-        kind=kind,
-        notation=notation,
-        infers=(
+        field_type=kind,
+        format=format_name,
+        inference_conditions=(
             (short,),
-            (f"NOT {_fullmatch(f'-0([{point}]0+)?')}",),
-            tuple(_fullmatch(way + fraction) for way in ways),
+            (f"NOT {_match_all(f'-0([{point}]0+)?')}",),
+            tuple(_match_all(way + fraction) for way in ways),
         ),
-        accepts=f"{_fullmatch(_accepted(signs) + fraction)} AND length({{v}}) < 16000",
-        writes=FieldType.over(kind.writes, cleaned),
+        condition=f"{_match_all(_build_wide_pattern(signs) + fraction)} AND length({{v}}) < 16000",
+        json_expression=kind.json_expression.replace("{v}", cleaned),
         title_code=title_code,
     )
 
 
-def _reading(notation: str, signs: str, point: str, title_code: str) -> tuple[FieldFormat, ...]:
-    whole = (_integer(name, notation, signs, title_code) for name in ("int4", "int8"))
-    return (*whole, _decimal(notation, signs, point, title_code))
+def _build_number_formats(
+    format_name: str, signs: str, point: str, title_code: str
+) -> tuple[FieldFormat, ...]:
+    return (
+        _build_integer_format("int4", format_name, signs, title_code),
+        _build_integer_format("int8", format_name, signs, title_code),
+        _build_decimal_format(format_name, signs, point, title_code),
+    )
 
 
 _SPACED = tuple(
-    _integer(name, "spaced", _SPACES, "format.spaced_thousands") for name in ("int4", "int8")
+    _build_integer_format(name, "spaced", _SPACES, "format.spaced_thousands")
+    for name in ("int4", "int8")
 )
-_POINT = _reading("point", f",{_SPACES}", ".", "format.decimal_point")
-_COMMA = _reading("comma", f".{_SPACES}", ",", "format.decimal_comma")
+_POINT = _build_number_formats("point", f",{_SPACES}", ".", "format.decimal_point")
+_COMMA = _build_number_formats("comma", f".{_SPACES}", ",", "format.decimal_comma")
 
 # All of them --------------------------------------------------------------------------------------
 
-#: What the fields of a file may turn out to be beside text, in the order in which it is tried.
+#: The formats that are inferred, beside text, in the order in which they are tested.
 format_groups: tuple[FormatGroup, ...] = (
-    *(FormatGroup("", ((_OWN[kind.name],),)) for kind in inferred_types if kind.name != "text"),
-    *_moments(_date),
-    *_moments(_timestamp),
-    FormatGroup(_NUMBERLIKE, (_SPACED,)),
-    FormatGroup(_NUMBERLIKE, (_POINT, _COMMA)),
+    *(
+        FormatGroup("", ((_DEFAULT_FORMATS[kind.name],),))
+        for kind in inferred_types
+        if kind.name != "text"
+    ),
+    *_build_date_groups(_build_date_format),
+    *_build_date_groups(_build_timestamp_format),
+    FormatGroup(_NUMBER_GUARD, (_SPACED,)),
+    FormatGroup(_NUMBER_GUARD, (_POINT, _COMMA)),
 )
 
-field_formats: Mapping[str, FieldFormat] = _OWN | {
-    form.name: form
-    for family in format_groups
-    for reading in family.readings
-    for form in reading
-    if form.notation
+field_formats: Mapping[str, FieldFormat] = _DEFAULT_FORMATS | {
+    each.name: each for group in format_groups for each in group.formats if each.format
 }
 
 
 def parse_field_format(name: str) -> FieldFormat:
     """
-    Find the form that somebody has chosen, by its name.
+    Parse the name of a format, as users choose it.
 
     ``bool`` takes its words: ``bool:yes,ja/no,nein``.
 
-    Raises: ``UnknownType`` when there is none.
+    Raises: ``UnknownType``.
     """
-    kind, colon, notation = name.partition(":")
+    type_name, colon, format_name = name.partition(":")
     try:
-        found = field_type(kind)
+        found = field_type(type_name)
     except KeyError:
         raise UnknownType(name, field_formats) from None
     if found.name == "bool" and colon:
-        return _truth(name, notation)
+        return _parse_boolean_format(name, format_name)
     try:
-        return field_formats[f"{found.name}{colon}{notation.strip().lower()}"]
+        return field_formats[f"{found.name}{colon}{format_name.strip().lower()}"]
     except KeyError:
         raise UnknownType(name, field_formats) from None
 
 
-def _truth(name: str, notation: str) -> FieldFormat:
-    """Make the form of truth values that are written in words of their own."""
-    yes, slash, no = notation.partition("/")
+def _parse_boolean_format(name: str, format_name: str) -> FieldFormat:
+    """Parse the words that a format names for true and for false."""
+    yes, slash, no = format_name.partition("/")
     words = [[word.strip() for word in side.split(",") if word.strip()] for side in (yes, no)]
-    if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*notation}:
+    if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*format_name}:
         raise UnknownType(name, field_formats)
-    true, false = (", ".join(literal(word) for word in side) for side in words)
+    true, false = (SQL(", ").join(map(literal, side)) for side in words)
     return FieldFormat(
-        kind=field_types["bool"],
-        notation=notation,
-        infers=((),),
-        accepts=f"{{v}} IN ({true}, {false})",
-        writes=f"CASE WHEN {{v}} IN ({true}) THEN 'true' ELSE 'false' END",
+        field_type=field_types["bool"],
+        format=format_name,
+        inference_conditions=((),),
+        condition=f"{{v}} IN ({true}, {false})",
+        json_expression=f"CASE WHEN {{v}} IN ({true}) THEN 'true' ELSE 'false' END",
         title_code="format.boolean_words",
     )

@@ -1,7 +1,7 @@
 """
-Which forms all values of a field are of: the conditions of ``forms``, tried on the rows of a file.
+Find the formats that all values of a field match, by testing conditions on the rows of a file.
 
-Columns on which the same is tried are looked at together, and none is asked more than it must be.
+Columns with the same conditions are tested by one statement, and no condition is tested twice.
 """
 
 from __future__ import annotations
@@ -9,163 +9,187 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...field_types import FieldType
+from ..readers.duckdb_sql import SQL, Composed, identifier, literal
 from ..readers.staging import STAGED_ROWS, StagedTable
-from .field_formats import TEXT, FieldFormat, FormatGroup, format_groups
+from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
-#: Rows that are looked at before all others.
+#: Rows that are tested before all others: they refute most formats.
 _FIRST_ROWS = 20_000
 
-#: Columns that are turned into rows together: DuckDB keeps 2,048 values of each.
+#: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
 _COLUMNS_AT_ONCE = 200
 
-#: What a field that the file calls text may be all the same: figures in it are no numbers.
-_MOMENTS = frozenset({"date", "time", "timestamp"})
-
-#: The forms that all values of a field are of, by column: several if they are rivals.
-Found = dict[str, tuple[FieldFormat, ...]]
+#: The conditions that all values of a column meet, by column.
+ConditionsMet = dict[str, frozenset[str]]
 
 
-def match_formats(table: StagedTable, columns: Sequence[str]) -> Found:
+def match_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, tuple[FieldFormat, ...]]:
     """
-    Find the forms that all values of each column are of.
+    Find the formats that all values of each column match: several where they are ambiguous.
 
-    The first rows are looked at before, for they refute most forms: only where some are left is
-    all of the file read, for the narrowest first.
+    The first rows are tested before the others.  All rows are read only where a format is left,
+    and the narrowest first.  A column without values is left out.
     """
-    tried = {column: _tried(table, column) for column in columns}
-    start = _looked_at(table, f"(SELECT * FROM {STAGED_ROWS} LIMIT {_FIRST_ROWS})", tried)
+    groups = {column: _select_groups(table, column) for column in columns}
+    first = _test_formats(table, _select_first_rows(), groups)
     if table.count_rows() <= _FIRST_ROWS:
-        return {column: look.read for column, look in start.items()}
-    later = _looked_at(table, str(STAGED_ROWS), {c: tried[c] for c in columns if c not in start})
-    return {column: look.read for column, look in later.items()} | _confirmed(table, start)
+        return {column: candidates.matches for column, candidates in first.items()}
+    empty_so_far = {column: groups[column] for column in columns if column not in first}
+    later = _test_formats(table, STAGED_ROWS, empty_so_far)
+    return {column: each.matches for column, each in later.items()} | _confirm(table, first)
 
 
-def _tried(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
-    """List the families that a field may be of."""
+def _select_groups(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
+    """Select the formats that a field may have: digits in a field declared as text are text."""
     if table.declared_types[table.columns.index(column)] != TEXT.name:
         return format_groups
-    return tuple(family for family in format_groups if family.kinds <= _MOMENTS)
+    return tuple(group for group in format_groups if group.has_dates)
 
 
-Held = dict[str, frozenset[str]]
+def _select_first_rows() -> Composed:
+    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, literal(_FIRST_ROWS))
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What some rows say of a column: the conditions that hold, and the families left by them."""
+class _Candidates:
+    """The conditions that the tested values of a column meet, and the groups still possible."""
 
-    held: frozenset[str]
-    left: tuple[FormatGroup, ...]
-
-    @property
-    def fitting(self) -> FormatGroup | None:
-        """Find the first family that all the values are of."""
-        return next((family for family in self.left if family.read(self.held)), None)
+    met: frozenset[str]
+    groups: tuple[FormatGroup, ...]
 
     @property
-    def read(self) -> tuple[FieldFormat, ...]:
-        """Give the forms of that family."""
-        return self.fitting.read(self.held) if self.fitting else ()
+    def group(self) -> FormatGroup | None:
+        """The first group with a format that all the values match."""
+        return next((group for group in self.groups if group.match_formats(self.met)), None)
 
-    def asks(self, *, guarded: bool) -> tuple[str, ...]:
-        """List the conditions to try next, unless a family fits already."""
-        if self.fitting:
+    @property
+    def matches(self) -> tuple[FieldFormat, ...]:
+        """The formats of that group that all the values match."""
+        return self.group.match_formats(self.met) if self.group else ()
+
+    def list_untested(self, *, guarded: bool) -> tuple[str, ...]:
+        """List the conditions to test next; none once a group matches."""
+        if self.group:
             return ()
         return tuple(
-            way
-            for family in self.left
-            for way in family.ways
-            if bool(family.guard) == guarded and way not in self.held
+            condition
+            for group in self.groups
+            for condition in group.conditions
+            if bool(group.guard) == guarded and condition not in self.met
         )
 
-    def told(self, more: frozenset[str], *, guarded: bool) -> _Look:
-        """Take the answer to what was asked."""
-        held = self.held | more
-        return _Look(
-            held,
-            tuple(
-                family for family in self.left if bool(family.guard) != guarded or family.read(held)
-            ),
-        )
+    def add_met(self, conditions: frozenset[str], *, guarded: bool) -> _Candidates:
+        """Add what a test has found, and drop the tested groups that do not match."""
+        met = self.met | conditions
+        groups = (g for g in self.groups if bool(g.guard) != guarded or g.match_formats(met))
+        return _Candidates(met, tuple(groups))
 
 
-def _looked_at(
-    table: StagedTable, relation: str, tried: Mapping[str, Sequence[FormatGroup]]
-) -> dict[str, _Look]:
+def _test_formats(
+    table: StagedTable, relation: Composed, groups: Mapping[str, Sequence[FormatGroup]]
+) -> dict[str, _Candidates]:
     """
-    Look at some rows: the cheap conditions first, the others where nothing else fits.
+    Test formats on the rows of a relation: cheap conditions first, others where nothing matches.
 
-    A column without any value is left out.
+    A column without values is left out.
     """
-    first = {c: [way for family in tried[c] for way in family.first_ways] for c in tried}
-    looks = {
-        column: _Look(held, tuple(family for family in tried[column] if family.may_fit(held)))
-        for column, held in find_conditions_met(table, relation, first).items()
+    first = {
+        column: [condition for group in groups[column] for condition in group.first_conditions]
+        for column in groups
+    }
+    candidates = {
+        column: _Candidates(met, tuple(g for g in groups[column] if g.can_match(met)))
+        for column, met in find_conditions_met(table, relation, first).items()
     }
     for guarded in (False, True):
-        asked = {c: ways for c, look in looks.items() if (ways := look.asks(guarded=guarded))}
-        for column, held in find_conditions_met(table, relation, asked).items():
-            looks[column] = looks[column].told(held, guarded=guarded)
-    return looks
+        untested = {c: each.list_untested(guarded=guarded) for c, each in candidates.items()}
+        for column, met in find_conditions_met(table, relation, untested).items():
+            candidates[column] = candidates[column].add_met(met, guarded=guarded)
+    return candidates
 
 
-def _confirmed(table: StagedTable, start: Mapping[str, _Look]) -> Found:
-    """Try on all rows what the first have left: the narrowest family, and where it fails others."""
-    narrowest = {column: look.fitting for column, look in start.items() if look.fitting}
-    asked = {c: [w for w in family.ways if w in start[c].held] for c, family in narrowest.items()}
-    held = find_conditions_met(table, str(STAGED_ROWS), asked)
-    found = {column: family.read(held[column]) for column, family in narrowest.items()}
+def _confirm(
+    table: StagedTable, first: Mapping[str, _Candidates]
+) -> dict[str, tuple[FieldFormat, ...]]:
+    """Test on all rows what the first rows match: the narrowest group, then the others."""
+    narrowest = {column: each.group for column, each in first.items() if each.group}
+    met = find_conditions_met(
+        table,
+        STAGED_ROWS,
+        {
+            column: [each for each in group.conditions if each in first[column].met]
+            for column, group in narrowest.items()
+        },
+    )
+    matches = {column: group.match_formats(met[column]) for column, group in narrowest.items()}
     others = {
-        column: tuple(family for family in start[column].left if family is not narrowest[column])
-        for column, read in found.items()
-        if not read
+        column: tuple(group for group in first[column].groups if group is not narrowest[column])
+        for column, found in matches.items()
+        if not found
     }
-    found |= {
-        column: look.read for column, look in _looked_at(table, str(STAGED_ROWS), others).items()
-    }
-    return found
+    tested = _test_formats(table, STAGED_ROWS, others)
+    return matches | {column: each.matches for column, each in tested.items()}
 
 
 def find_conditions_met(
-    table: StagedTable, relation: str, tried: Mapping[str, Iterable[str]]
-) -> Held:
+    table: StagedTable, relation: Composed, conditions: Mapping[str, Iterable[str]]
+) -> ConditionsMet:
     """
-    Find the conditions that hold for all values of each column, among those tried on it.
+    Find the conditions that all values of each column meet, among those given for it.
 
-    A column without any value is left out.  The columns are turned into rows first, so that a
-    table of 500 columns costs as many expressions as one of a single column: DuckDB takes 2 ms to
-    prepare each.  Columns on which the same is tried are looked at together.
+    A column without values is left out, as is one without conditions.  The columns are unpivoted
+    first, so that a table of 500 columns needs as many expressions as one of a single column:
+    DuckDB prepares each in 2 ms.  Columns with the same conditions are tested together.
     """
-    together: dict[tuple[str, ...], list[str]] = {}
-    for column, ways in tried.items():
-        together.setdefault(tuple(dict.fromkeys(ways)), []).append(column)
-    found: Held = {}
-    for ways, columns in together.items():
-        for start in range(0, len(columns) if ways else 0, _COLUMNS_AT_ONCE):
+    columns_of: dict[tuple[str, ...], list[str]] = {}
+    for column, tested in conditions.items():
+        columns_of.setdefault(tuple(dict.fromkeys(tested)), []).append(column)
+    met: ConditionsMet = {}
+    for tested, columns in columns_of.items():
+        for start in range(0, len(columns) if tested else 0, _COLUMNS_AT_ONCE):
             some = columns[start : start + _COLUMNS_AT_ONCE]
-            found |= _held_together(table, relation, some, ways)
-    return found
+            met |= _test_conditions(table, relation, some, tested)
+    return met
 
 
-def _held_together(
-    table: StagedTable, relation: str, columns: Sequence[str], ways: Sequence[str]
-) -> Held:
-    holds = ", ".join(f"bool_and(coalesce({FieldType.over(way, 'value')}, false))" for way in ways)
-    answers = table.connection.execute(
-        f"SELECT name, {holds} FROM (UNPIVOT (SELECT {', '.join(columns)} FROM {relation})"
-        f" ON {', '.join(columns)} INTO NAME name VALUE value) WHERE value <> '' GROUP BY name"
+def _test_conditions(
+    table: StagedTable, relation: Composed, columns: Sequence[str], conditions: Sequence[str]
+) -> ConditionsMet:
+    tests = (
+        SQL("bool_and(coalesce({}, false))").format(bind_value(condition, identifier("value")))
+        for condition in conditions
+    )
+    answers = table.execute(
+        SQL(
+            "SELECT name, {tests} FROM (UNPIVOT (SELECT {columns} FROM {relation})"
+            " ON {columns} INTO NAME name VALUE value) WHERE value <> '' GROUP BY name"
+        ).format(
+            tests=SQL(", ").join(tests),
+            columns=SQL(", ").join(map(identifier, columns)),
+            relation=relation,
+        )
     ).fetchall()
     return {
-        name: frozenset(way for way, holds in zip(ways, held, strict=True) if holds)
-        for name, *held in answers
+        name: frozenset(each for each, is_met in zip(conditions, results, strict=True) if is_met)
+        for name, *results in answers
     }
 
 
 def is_met_by_all_values(table: StagedTable, column: str, condition: str) -> bool:
-    """Ask whether all values meet a condition; most are refuted by the first rows."""
-    start = f"(SELECT * FROM {STAGED_ROWS} LIMIT {_FIRST_ROWS})"
+    """Test whether all values of a column meet a condition; the first rows refute most."""
     return all(
-        condition in _held_together(table, relation, [column], [condition]).get(column, {condition})
-        for relation in (start, str(STAGED_ROWS))
+        condition in _test_conditions(table, rows, [column], [condition]).get(column, {condition})
+        for rows in (_select_first_rows(), STAGED_ROWS)
     )
+
+
+def count_matches(
+    table: StagedTable, column: str, formats: Sequence[FieldFormat]
+) -> dict[FieldFormat, int]:
+    """Count the values of a column that can be read in each format."""
+    cell = identifier(column)
+    counts = (SQL("count_if({})").format(each.build_condition(cell)) for each in formats)
+    query = SQL("SELECT {} FROM {} WHERE {} <> ''").format(
+        SQL(", ").join(counts), STAGED_ROWS, cell
+    )
+    return dict(zip(formats, table.execute(query).fetchone() or (), strict=True))

@@ -1,4 +1,4 @@
-"""How a file is to be read and what becomes of its rows: the choices that a person may make."""
+"""The options of a load: how a file is read, and what becomes of its rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..readers.options import ReadOptions
 from .field_formats import parse_field_format
 from .schema import parse_table_schema
 
+_DATE_ORDERS = ("dmy", "mdy")
+
 
 class BadRowsChoice(StrEnum):
     """What becomes of a file with rows that cannot be loaded."""
@@ -25,14 +27,16 @@ class BadRowsChoice(StrEnum):
 @dataclass(frozen=True, slots=True)
 class LoadOptions(ReadOptions):
     """
-    The choices.  What is empty is found out from the file, or is the default.
+    The choices of a user; an empty one is found out from the file, or is the default.
 
-    ``types`` gives fields, by name, a type and its notation (``text``, ``date``, ``date:dmy``);
-    ``saved_types`` are those that are kept, passed over where the file lacks the field; ``key``
-    names the fields that no two records share (None: as the resource has it); ``date_order`` is
-    ``dmy`` or ``mdy``, for fields that leave it open; ``schema`` is a Frictionless Table Schema;
-    ``may_drop`` lets fields of the resource disappear, ``force`` loads a file that is the same as
-    the last; ``anew`` forgets what the resource keeps.
+    - ``types`` maps fields, by name or label, to formats (``text``, ``date``, ``date:dmy``);
+    - ``saved_types`` are those of earlier loads, ignored where the file lacks the field;
+    - ``key`` names the fields of the primary key (None: the resource's own);
+    - ``date_order`` is ``dmy`` or ``mdy``, for fields whose dates are ambiguous;
+    - ``schema`` is a Frictionless Table Schema;
+    - ``drop_missing_fields`` lets the resource lose fields that the file lacks;
+    - ``force`` loads a file that has not changed since the last load;
+    - ``ignore_saved`` ignores the options that the resource saves.
     """
 
     mode: str = Mode.REPLACE.value
@@ -42,127 +46,123 @@ class LoadOptions(ReadOptions):
     bad_rows: str = BadRowsChoice.REFUSE.value
     date_order: str = ""
     schema: Mapping[str, Any] | None = None
-    may_drop: bool = False
+    drop_missing_fields: bool = False
     force: bool = False
-    anew: bool = False
+    ignore_saved: bool = False
 
-    def kept(self) -> dict[str, Any]:
-        """Give the choices that are no defaults, as what JSON can hold."""
-        plain = LoadOptions()
-        said = asdict(self)
-        return {name: value for name, value in said.items() if value != getattr(plain, name)}
+    def to_json(self) -> dict[str, Any]:
+        """Give the options that are not defaults, as what JSON can hold."""
+        defaults = LoadOptions()
+        values = asdict(self)
+        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
 
     @classmethod
-    def revived(cls, kept: Mapping[str, Any]) -> Self:
-        """Give kept choices back; those that this version no longer has are forgotten."""
-        known = {choice.name for choice in fields(cls)}
-        found = {name: value for name, value in kept.items() if name in known}
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Read stored options; those that this version does not have are ignored."""
+        known = {each.name for each in fields(cls)}
+        values = {name: value for name, value in stored.items() if name in known}
         for name in ("key", "nulls"):
-            if found.get(name) is not None:
-                found[name] = tuple(found[name])
-        return cls(**found)
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**values)
 
     @property
     def requested_types(self) -> dict[str, str]:
         """
-        Map fields, by name or by the header's word, to the types they are to have.
+        The formats that fields are to have, by name or label.
 
-        Several, of which the first that most values fit is taken, have ``|`` between them.
+        Several, of which the one that most values match is used, have ``|`` between them.
         """
         return {**parse_table_schema(self.schema).types, **self.saved_types, **self.types}
 
+    @property
+    def should_refuse_bad_rows(self) -> bool:
+        """Whether a single bad row refuses the file."""
+        return self.bad_rows == BadRowsChoice.REFUSE
+
     def content_options(self) -> Self:
-        """Give the choices that decide what is made of a file, the types all in one place."""
+        """Give the options that decide what becomes of a file's values, all types in one place."""
         return replace(
             self,
             types={},
             saved_types={**self.saved_types, **self.types},
-            may_drop=False,
+            drop_missing_fields=False,
             force=False,
-            anew=False,
+            ignore_saved=False,
         )
 
 
-#: What is said for each load anew: what becomes of the records is no property of the file, the
-#: resource has its key itself, and its fields have their types.
-_SAID_ANEW = ("mode", "bad_rows", "key", "types", "saved_types", "may_drop", "force", "anew")
+_DEFAULTS = LoadOptions()
 
-#: The orders of day and month.
-_DATE_ORDERS = ("dmy", "mdy")
+#: Options that are not saved for the next load: they are not about how files are read, and the
+#: resource saves its key and the types of its fields itself.
+_NOT_SAVED = (
+    *("mode", "bad_rows", "key", "types", "saved_types"),
+    *("drop_missing_fields", "force", "ignore_saved"),
+)
+
+#: Options of which the saved one is used where the call has none.
+_SAVED_UNLESS_GIVEN = ("encoding", "delimiter", "sheet", "member", "date_order", "schema")
 
 
 def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOptions:
     """
-    Say how a file is to be read: what the call says, over what the resource keeps.
+    Complete the options of a call with those that the resource saves.
 
-    A field's type is the one that the call says, or that staff chose for the field, or that a
-    schema gives.
+    A field has the type of the call, or the one that was chosen for the field, or the schema's.
 
     Raises: ``LoadFailed`` with ``option.unknown_choice``, ``option.unknown_encoding``,
     ``UnknownType``, ``InvalidSchema``.
     """
-    _check(options)
-    kept = _kept(None if options.anew else resource)
-    chosen = {} if options.anew else _chosen(resource)
+    _check_options(options)
+    saved, chosen_types = _DEFAULTS, {}
+    if resource is not None and not options.ignore_saved:
+        saved = _without_unsaved(LoadOptions.from_json(resource.options))
+        chosen = resource.fields.exclude(chosen_type="")
+        chosen_types = dict(chosen.values_list("name", "chosen_type"))
     schema = parse_table_schema(options.schema)
-    said = {name: value for name, value in _reading(options).items() if value}
     return replace(
         options,
-        **{**_reading(kept), **said},
-        skip=kept.skip if options.skip is None else options.skip,
-        key=schema.key if options.key is None else options.key,
-        nulls=options.nulls or schema.nulls or kept.nulls,
-        saved_types={**chosen, **options.saved_types},
+        **{name: getattr(options, name) or getattr(saved, name) for name in _SAVED_UNLESS_GIVEN},
+        skip=saved.skip if options.skip is None else options.skip,
+        key=schema.primary_key if options.key is None else options.key,
+        nulls=options.nulls or schema.missing_values or saved.nulls,
+        saved_types={**chosen_types, **options.saved_types},
     )
+
+
+def resolve_key(resource: Resource, options: LoadOptions) -> tuple[str, ...]:
+    """Resolve the primary key of a load: the chosen one, or that of the resource."""
+    return tuple(resource.primary_key) if options.key is None else tuple(options.key)
 
 
 def save_options(resource: Resource, options: LoadOptions) -> None:
     """
-    Keep the choices of a load that has succeeded for the next one: how files are read, the types.
+    Save the options of a successful load for the next one: how files are read, and the types.
 
-    What a schema says of a field that nobody has described becomes its description.
+    Fields without a label or a description take those of the schema.
     """
-    lasting = replace(options, **{name: getattr(_PLAIN, name) for name in _SAID_ANEW})
-    resource.options = lasting.kept()
+    resource.options = _without_unsaved(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
-    schema = parse_table_schema(options.schema)
+    descriptions = parse_table_schema(options.schema).descriptions
     changed = []
     for field_ in resource.fields.all():
         before = (field_.chosen_type, field_.label, field_.notes)
-        if options.anew or field_.name in options.types:
+        if options.ignore_saved or field_.name in options.types:
             field_.chosen_type = options.types.get(field_.name, "")
-        described = schema.described.get(field_.name)
-        if described:
-            field_.label = field_.label or described.label
-            field_.notes = field_.notes or described.notes
+        if description := descriptions.get(field_.name):
+            field_.label = field_.label or description.label
+            field_.notes = field_.notes or description.notes
         if before != (field_.chosen_type, field_.label, field_.notes):
             changed.append(field_)
     resource.fields.bulk_update(changed, ["chosen_type", "label", "notes"], batch_size=500)
 
 
-_PLAIN = LoadOptions()
+def _without_unsaved(options: LoadOptions) -> LoadOptions:
+    return replace(options, **{name: getattr(_DEFAULTS, name) for name in _NOT_SAVED})
 
 
-def _kept(resource: Resource | None) -> LoadOptions:
-    if resource is None:
-        return _PLAIN
-    kept = LoadOptions.revived(resource.options)
-    return replace(kept, **{name: getattr(_PLAIN, name) for name in _SAID_ANEW})
-
-
-def _chosen(resource: Resource | None) -> dict[str, str]:
-    if resource is None:
-        return {}
-    return dict(resource.fields.exclude(chosen_type="").values_list("name", "chosen_type"))
-
-
-def _reading(options: LoadOptions) -> dict[str, Any]:
-    """Give the choices of which an empty one says nothing."""
-    names = ("encoding", "delimiter", "sheet", "member", "date_order", "schema")
-    return {name: getattr(options, name) for name in names}
-
-
-def _check(options: LoadOptions) -> None:
+def _check_options(options: LoadOptions) -> None:
     choices: dict[str, Sequence[str]] = {
         "mode": Mode.values,
         "bad_rows": [choice.value for choice in BadRowsChoice],

@@ -1,9 +1,8 @@
 """
-Frictionless Table Schema, read and written.
+Parse and build Frictionless Table Schemas.
 
-A schema says what a publisher knows of a file: the types and notations of its fields, their titles
-and descriptions, the texts that mean nothing, the key.  What it says beyond what a resource holds
-is named by notices.
+A schema describes a file: the types and formats of its fields, their titles and descriptions, the
+missing values, the primary key.  Notices name the properties that a resource does not support.
 
 Source: Table Schema 1 (specs.frictionlessdata.io) and 2 (datapackage.org).
 """
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...exceptions.loads import InvalidSchema, UnknownType
+from ...field_types import field_types
 from ...messages import Notice
 from ...models import Resource
 from .field_formats import FORMAT_SEPARATOR, parse_field_format
@@ -23,16 +23,16 @@ from .field_formats import FORMAT_SEPARATOR, parse_field_format
 #: The profile that written schemas follow.
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
 
-#: The number that every record has; a dump's first field, and no field of the resource.
-_NUMBER = "_id"
+#: The number of a record: the first field of a dump, but not a field of the resource.
+_ID = "_id"
 
-#: Says one of our own types where Frictionless has but one for several of them.
+#: The property that holds one of our types, where Frictionless has one type for several.
 _OWN_TYPE = "datastoreType"
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDescription:
-    """What a schema says of a field in words."""
+    """The title and the description of a field."""
 
     label: str = ""
     notes: str = ""
@@ -41,15 +41,15 @@ class FieldDescription:
 @dataclass(frozen=True, slots=True)
 class TableSchema:
     """
-    A schema as far as a resource holds it.
+    The properties of a schema that a resource supports.
 
-    ``types`` maps the names of fields to those of forms, several with ``|`` between them.
+    ``types`` maps the names of fields to those of formats, several with ``|`` between them.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
-    described: Mapping[str, FieldDescription] = field(default_factory=dict)
-    nulls: tuple[str, ...] = ()
-    key: tuple[str, ...] | None = None
+    descriptions: Mapping[str, FieldDescription] = field(default_factory=dict)
+    missing_values: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] | None = None
     notices: tuple[Notice, ...] = ()
 
 
@@ -58,34 +58,34 @@ class TableSchema:
 
 def parse_table_schema(given: object) -> TableSchema:
     """
-    Read a Table Schema, a resource of a Data Package, or a Data Package of one resource.
+    Parse a Table Schema, a resource of a Data Package, or a Data Package of one resource.
 
     Raises: ``InvalidSchema``.
     """
     if given is None:
         return TableSchema()
-    schema = _schema_within(given)
-    given_fields = enumerate(_list(schema, "fields"), start=1)
-    found = [_field(each, place) for place, each in given_fields]
-    fields = [each for each in found if each["name"] != _NUMBER]
+    schema = _find_schema(given)
+    given_fields = enumerate(_get_list(schema, "fields"), start=1)
+    checked = [_check_field(each, position) for position, each in given_fields]
+    fields = [each for each in checked if each["name"] != _ID]
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
         raise InvalidSchema(reason="two of its fields have one name")
-    notices: list[Notice] = [*_not_held(schema, "")]
-    types = {each["name"]: _type(each, notices) for each in fields}
+    notices: list[Notice] = [*_collect_unsupported(schema, "")]
+    types = {each["name"]: _choose_format(each, notices) for each in fields}
     for each in fields:
-        notices += _not_held(each, each["name"])
+        notices += _collect_unsupported(each, each["name"])
     return TableSchema(
-        types={name: kind for name, kind in types.items() if kind},
-        described={each["name"]: _described(each) for each in fields},
-        nulls=_nulls(schema),
-        key=_key(schema, names),
+        types={name: format_name for name, format_name in types.items() if format_name},
+        descriptions={each["name"]: _parse_description(each) for each in fields},
+        missing_values=_parse_missing_values(schema),
+        primary_key=_parse_primary_key(schema, names),
         notices=tuple(notices),
     )
 
 
-def _schema_within(given: object) -> Mapping[str, Any]:
-    """Find the schema itself."""
+def _find_schema(given: object) -> Mapping[str, Any]:
+    """Find the schema in a Data Package or a resource of one."""
     if not isinstance(given, Mapping):
         raise InvalidSchema(reason="it is no JSON object")
     if "fields" in given:
@@ -94,27 +94,27 @@ def _schema_within(given: object) -> Mapping[str, Any]:
         inner = given["schema"]
         if isinstance(inner, str):
             raise InvalidSchema(reason=f"it is at another place: “{inner}”")
-        return _schema_within(inner)
+        return _find_schema(inner)
     resources = given.get("resources")
     if isinstance(resources, list) and len(resources) == 1:
-        return _schema_within(resources[0])
+        return _find_schema(resources[0])
     if isinstance(resources, list):
         raise InvalidSchema(reason=f"the Data Package has {len(resources)} resources, not one")
     raise InvalidSchema(reason="it has no “fields”")
 
 
-def _list(holder: Mapping[str, Any], name: str) -> Sequence[Any]:
+def _get_list(holder: Mapping[str, Any], name: str) -> Sequence[Any]:
     found = holder.get(name, [])
     if not isinstance(found, list):
         raise InvalidSchema(reason=f"“{name}” is no list")
     return found
 
 
-def _field(given: object, place: int) -> Mapping[str, Any]:
+def _check_field(given: object, position: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise InvalidSchema(reason=f"field {place} is no JSON object")
+        raise InvalidSchema(reason=f"field {position} is no JSON object")
     if not isinstance(given.get("name"), str) or not given["name"]:
-        raise InvalidSchema(reason=f"field {place} has no name")
+        raise InvalidSchema(reason=f"field {position} has no name")
     for name in ("type", "format", "title", "description", "decimalChar", "groupChar"):
         if not isinstance(given.get(name, ""), str) and not (
             name == "format" and isinstance(given[name], Mapping)
@@ -123,16 +123,16 @@ def _field(given: object, place: int) -> Mapping[str, Any]:
     return given
 
 
-def _described(given: Mapping[str, Any]) -> FieldDescription:
+def _parse_description(given: Mapping[str, Any]) -> FieldDescription:
     return FieldDescription(
         given.get("title", "").strip()[:500], given.get("description", "").strip()
     )
 
 
-def _nulls(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the texts that mean nothing; an empty cell does so anyway."""
+def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Parse the texts that stand for no value; an empty cell always does."""
     found = []
-    for given in _list(schema, "missingValues"):
+    for given in _get_list(schema, "missingValues"):
         value = given.get("value") if isinstance(given, Mapping) else given
         if not isinstance(value, str):
             raise InvalidSchema(reason="“missingValues” has a value that is no text")
@@ -140,9 +140,9 @@ def _nulls(schema: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(value for value in dict.fromkeys(found) if value)
 
 
-def _key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
+def _parse_primary_key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | None:
     given = schema.get("primaryKey")
-    if not given or given in (_NUMBER, [_NUMBER]):
+    if not given or given in (_ID, [_ID]):
         return None
     key = [given] if isinstance(given, str) else given
     if not isinstance(key, list) or not all(name in names for name in key):
@@ -150,8 +150,8 @@ def _key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...] | N
     return tuple(key)
 
 
-#: What a schema and its fields may say beyond what a resource holds.
-_BEYOND = {
+#: Properties of a schema and its fields that a resource does not support.
+_UNSUPPORTED = {
     "constraints",
     "foreignKeys",
     "uniqueKeys",
@@ -163,102 +163,88 @@ _BEYOND = {
 }
 
 
-def _not_held(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
-    """Say what is not kept and not checked; of a field, if it has a name."""
-    beyond = sorted(name for name in _BEYOND if given.get(name))
+def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
+    """Name the properties that are ignored, of a field or, without a name, of the schema."""
+    ignored = sorted(name for name in _UNSUPPORTED if given.get(name))
     if field_name and "missingValues" in given:
-        beyond.append("missingValues")
-    names = ", ".join(beyond)
-    if beyond and field_name:
+        ignored.append("missingValues")
+    names = ", ".join(ignored)
+    if ignored and field_name:
         yield Notice("notice.field_schema_ignored", field=field_name, names=names)
-    elif beyond:
+    elif ignored:
         yield Notice("notice.schema_ignored", names=names)
 
 
 # Types --------------------------------------------------------------------------------------------
 
 
-def _type(given: Mapping[str, Any], notices: list[Notice]) -> str:
+def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     """
-    Choose the form of a field; nothing where the values shall decide.
+    Choose the format of a field by its properties; empty where its values decide.
 
-    What a type or its format says and no form holds is noted.
+    A format that is not supported becomes a notice.
     """
-    own, kind = given.get(_OWN_TYPE), given.get("type", "any")
-    if isinstance(own, str) and own in _WRITTEN and _WRITTEN[own]["type"] == kind:
-        return str(own)
-    if kind not in _READ:
-        raise InvalidSchema(reason=f"“{kind}” is no type of a Table Schema")
-    found = _READ[kind](given)
-    if found is None:
+    own_type, type_name = given.get(_OWN_TYPE), given.get("type", "any")
+    own = field_types.get(own_type) if isinstance(own_type, str) else None
+    if own and own.table_schema_type == type_name:
+        return own.name
+    if type_name not in _FORMAT_RULES:
+        raise InvalidSchema(reason=f"“{type_name}” is no type of a Table Schema")
+    rule = _FORMAT_RULES[type_name]
+    chosen = rule(given) if callable(rule) else rule
+    if chosen is None:
         notices.append(
             Notice(
                 "notice.format_ignored",
                 field=given["name"],
-                type=kind,
+                type=type_name,
                 format=given.get("format") or "default",
             )
         )
-    return found or ""
+    return chosen or ""
 
 
-def _known(name: str) -> str:
-    try:
-        parse_field_format(name)
-    except UnknownType as error:
-        raise InvalidSchema(reason=str(error)) from error
-    return name
-
-
-def _always(name: str) -> Callable[[Mapping[str, Any]], str | None]:
-    return lambda _given: name
-
-
-def _unheld(given: Mapping[str, Any]) -> str | None:
-    return None
-
-
-def _integer(given: Mapping[str, Any]) -> str | None:
+def _choose_integer(given: Mapping[str, Any]) -> str | None:
     point = "," if given.get("groupChar") == "." else "."
-    return _number_as({**given, "decimalChar": point}, "int4", "int8")
+    return _choose_number_format({**given, "decimalChar": point}, "int4", "int8")
 
 
-def _number(given: Mapping[str, Any]) -> str | None:
-    return _number_as(given, "numeric", "float8")
+def _choose_number(given: Mapping[str, Any]) -> str | None:
+    return _choose_number_format(given, "numeric", "float8")
 
 
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
 
 
-def _number_as(given: Mapping[str, Any], *kinds: str) -> str | None:
-    """Choose by the signs that a number is written with; a number among text is not held."""
+def _choose_number_format(given: Mapping[str, Any], *type_names: str) -> str | None:
+    """Choose by the separators of decimals and thousands; None for numbers within text."""
     if given.get("bareNumber", True) is not True:
         return None
     point, group = given.get("decimalChar", "."), given.get("groupChar", "")
     if point not in {".", ","} or group not in _GROUPS or point == group:
         return None
     if point == "." and not group:
-        return FORMAT_SEPARATOR.join(kinds)
-    notation = "comma" if point == "," or group == "." else "point"
-    return FORMAT_SEPARATOR.join(f"{kind}:{notation}" for kind in kinds if kind != "float8")
+        return FORMAT_SEPARATOR.join(type_names)
+    format_name = "comma" if point == "," or group == "." else "point"
+    return FORMAT_SEPARATOR.join(f"{name}:{format_name}" for name in type_names if name != "float8")
 
 
 _TRUE, _FALSE = ["true", "True", "TRUE", "1"], ["false", "False", "FALSE", "0"]
 
 
-def _boolean(given: Mapping[str, Any]) -> str | None:
-    true, false = _words(given, "trueValues", _TRUE), _words(given, "falseValues", _FALSE)
+def _choose_boolean(given: Mapping[str, Any]) -> str | None:
+    true, false = _get_words(given, "trueValues", _TRUE), _get_words(given, "falseValues", _FALSE)
     if not true or not false or any({*word} & {*",/"} for word in true + false):
         return None
     if {*true} <= {*_TRUE, "t"} and {*false} <= {*_FALSE, "f"}:
         return "bool"
     try:
-        return _known(f"bool:{','.join(true)}/{','.join(false)}")
-    except InvalidSchema:
+        return parse_field_format(f"bool:{','.join(true)}/{','.join(false)}").name
+    except UnknownType:
         return None
 
 
-def _words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
+def _get_words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
     words = given.get(name, default)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise InvalidSchema(reason=f"“{name}” of the field “{given['name']}” is no list of texts")
@@ -269,101 +255,87 @@ _DAY = re.compile(r"%-?([dmY])([-/.])%-?([dmY])\2%-?([dmY])")
 _CLOCK = re.compile(r"[ T]%-?(H:%M(:%S)?|I:%M(:%S)? ?%p)")
 
 
-def _date(given: Mapping[str, Any]) -> str | None:
-    form = _format(given)
-    if form in {"default", "any"}:
-        return "date" if form == "default" else ""
-    return _moment(form, "date")
+def _choose_date(given: Mapping[str, Any]) -> str | None:
+    pattern = _get_format(given)
+    if pattern in {"default", "any"}:
+        return "date" if pattern == "default" else ""
+    return _choose_date_order(pattern, "date")
 
 
-def _datetime(given: Mapping[str, Any]) -> str | None:
-    form = _format(given)
-    if form == "any":
+def _choose_timestamp(given: Mapping[str, Any]) -> str | None:
+    pattern = _get_format(given)
+    if pattern == "any":
         return ""
-    if form == "default":
+    if pattern == "default":
         return f"timestamp{FORMAT_SEPARATOR}timestamptz"
-    if form.endswith(("%z", "Z")) and form.startswith("%Y-%m-%d"):
+    if pattern.endswith(("%z", "Z")) and pattern.startswith("%Y-%m-%d"):
         return "timestamptz"
-    return _moment(form, "timestamp")
+    return _choose_date_order(pattern, "timestamp")
 
 
-def _moment(form: str, kind: str) -> str | None:
-    """Choose by a pattern of strptime: the order of its parts is the notation."""
-    day = _DAY.match(form)
-    rest = form[day.end() :] if day else ""
-    if not day or bool(rest) != (kind == "timestamp"):
+def _choose_date_order(pattern: str, type_name: str) -> str | None:
+    """Choose by a pattern of strptime: the order of its parts is the format."""
+    day = _DAY.match(pattern)
+    rest = pattern[day.end() :] if day else ""
+    if not day or bool(rest) != (type_name == "timestamp"):
         return None
     if rest and not _CLOCK.fullmatch(rest) and not rest.startswith(("T%H:%M:%S.", " %H:%M:%S.")):
         return None
     order = "".join(day.group(1, 3, 4)).lower()
-    if order == "ymd" and day[2] == "-" and "%-" not in form and "%I" not in form:
-        return kind
-    return f"{kind}:{order}" if order in {"dmy", "mdy", "ymd"} else None
+    if order == "ymd" and day[2] == "-" and "%-" not in pattern and "%I" not in pattern:
+        return type_name
+    return f"{type_name}:{order}" if order in {"dmy", "mdy", "ymd"} else None
 
 
-def _time(given: Mapping[str, Any]) -> str | None:
-    return {"default": "time", "%H:%M:%S": "time", "any": ""}.get(_format(given))
+def _choose_time(given: Mapping[str, Any]) -> str | None:
+    return {"default": "time", "%H:%M:%S": "time", "any": ""}.get(_get_format(given))
 
 
-def _format(given: Mapping[str, Any]) -> str:
-    """Give the format; that of Table Schema's first drafts began with ``fmt:``."""
+def _get_format(given: Mapping[str, Any]) -> str:
+    """Get the format; in the first drafts of Table Schema it began with ``fmt:``."""
     return str(given.get("format") or "default").removeprefix("fmt:")
 
 
-_READ: Mapping[str, Callable[[Mapping[str, Any]], str | None]] = {
-    "any": _always(""),
-    "array": _always("json"),
-    "boolean": _boolean,
-    "date": _date,
-    "datetime": _datetime,
-    "duration": _unheld,
-    "geojson": _always("json"),
-    "geopoint": _unheld,
-    "integer": _integer,
-    "list": _unheld,
-    "number": _number,
-    "object": _always("json"),
-    "string": _always("text"),
-    "time": _time,
-    "year": _always("int4"),
-    "yearmonth": _unheld,
+#: The format of each type of a Table Schema: empty where the values decide, None if unsupported.
+_FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | None] = {
+    "any": "",
+    "array": "json",
+    "boolean": _choose_boolean,
+    "date": _choose_date,
+    "datetime": _choose_timestamp,
+    "duration": None,
+    "geojson": "json",
+    "geopoint": None,
+    "integer": _choose_integer,
+    "list": None,
+    "number": _choose_number,
+    "object": "json",
+    "string": "text",
+    "time": _choose_time,
+    "year": "int4",
+    "yearmonth": None,
 }
 
-# Writing ------------------------------------------------------------------------------------------
+# Building -----------------------------------------------------------------------------------------
 
-_WRITTEN: Mapping[str, Mapping[str, Any]] = {
-    "text": {"type": "string"},
-    "int2": {"type": "integer"},
-    "int4": {"type": "integer"},
-    "int8": {"type": "integer"},
-    "numeric": {"type": "number"},
-    "float8": {"type": "number"},
-    # As a dump writes them.
-    "bool": {"type": "boolean", "trueValues": ["t"], "falseValues": ["f"]},
-    "date": {"type": "date"},
-    "timestamp": {"type": "datetime"},
-    "timestamptz": {"type": "datetime"},
-    "time": {"type": "time"},
-    "json": {"type": "any"},
-    "_text": {"type": "array"},
-    "_int4": {"type": "array"},
-    "_int8": {"type": "array"},
-    "_float8": {"type": "array"},
-    "_bool": {"type": "array"},
+#: How a dump writes the values of a type, where Table Schema has another default.
+_DUMP_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
+    "bool": {"trueValues": ["t"], "falseValues": ["f"]},
 }
 
 
 def build_table_schema(resource: Resource) -> dict[str, Any]:
-    """Describe the fields of a resource, as a dump in CSV writes them, with ``_id`` first."""
-    described: list[dict[str, Any]] = [{"name": _NUMBER, "type": "integer"}]
+    """Build the schema of a resource, as a dump in CSV has it, with ``_id`` first."""
+    described: list[dict[str, Any]] = [{"name": _ID, "type": "integer"}]
     # A resource that has been described knows its fields as of that moment.
     for each in getattr(resource, "schema", None) or resource.fields.all():
-        words = {"title": each.label, "description": each.notes}
+        texts = {"title": each.label, "description": each.notes}
         described.append(
             {
                 "name": each.name,
-                **_WRITTEN[each.type],
-                **{name: text for name, text in words.items() if text},
+                "type": field_types[each.type].table_schema_type,
+                **_DUMP_PROPERTIES.get(each.type, {}),
+                **{name: text for name, text in texts.items() if text},
                 _OWN_TYPE: each.type,
             }
         )
@@ -371,5 +343,5 @@ def build_table_schema(resource: Resource) -> dict[str, Any]:
         "$schema": PROFILE,
         "fields": described,
         "missingValues": [""],
-        "primaryKey": list(resource.primary_key) or [_NUMBER],
+        "primaryKey": list(resource.primary_key) or [_ID],
     }

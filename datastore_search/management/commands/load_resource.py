@@ -102,8 +102,8 @@ class Command(BaseCommand):
             found = build_preview(resource, source.path, choices, name=name)
         for line in written(found, choices):
             self.stdout.write(line)
-        if found.refusal:
-            raise found.refusal
+        if found.failure:
+            raise found.failure
 
     # Loading --------------------------------------------------------------------------------------
 

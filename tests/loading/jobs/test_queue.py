@@ -198,7 +198,7 @@ def test_every_file_of_django_is_brought_with_its_digest(
 
 
 def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) -> None:
-    options = LoadOptions(types={"a": "text"}, bad_rows="skip", may_drop=True)
+    options = LoadOptions(types={"a": "text"}, bad_rows="skip", drop_missing_fields=True)
     first = submit(resource, file=upload(b""), options=options)
     assert (first.state, first.error) == (LoadState.FAILED, str(LoadFailed("file.empty")))
     Path(first.file.path).write_bytes(CSV)
@@ -206,7 +206,7 @@ def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) 
     second = retry(first)
 
     assert (second.state, second.rows, second.source) == (LoadState.READY, 2, "file.csv")
-    assert LoadOptions.revived(second.options) == options
+    assert LoadOptions.from_json(second.options) == options
     assert not first.can_be_retried
     with fails_with("load.not_retryable"):
         retry(first)
@@ -294,7 +294,7 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
     monkeypatch.setattr(JobMonitor, "enter_state", cancelled)
 
     with fails_with("load.cancelled"):
-        load_file(resource, path, options=LoadOptions(may_drop=True))
+        load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
     resource.refresh_from_db()
     assert resource.current_load_id == before
@@ -402,7 +402,7 @@ def test_a_connection_that_is_ended_fails_the_load_and_no_more(
     monkeypatch.setattr(storage, "index_records", cut_off)
 
     with fails_with("load.database_lost"):
-        load_file(committed, path, options=LoadOptions(may_drop=True))
+        load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
 
     load = Load.objects.filter(resource=committed).first()
     assert load is not None
@@ -459,7 +459,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '10min'")
 
-    load_file(committed, path, options=LoadOptions(may_drop=True))
+    load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
 
     assert limits == ["0"]
     assert ask() == "10min"
@@ -489,7 +489,7 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
         path = tmp_path / name
         path.write_text(f"a\n{name}\n")
         try:
-            load_file(committed, path, options=LoadOptions(may_drop=True))
+            load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
         finally:
             connection.close()
 
@@ -554,7 +554,7 @@ def test_a_portal_is_told_of_a_load_once_it_is_served(
     committed: Resource, told: list[dict[str, Any]]
 ) -> None:
     with transaction.atomic():
-        load = submit(committed, file=upload(), options=LoadOptions(may_drop=True))
+        load = submit(committed, file=upload(), options=LoadOptions(drop_missing_fields=True))
         assert told == []
     load.refresh_from_db()
 

@@ -35,7 +35,7 @@ def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described:
 
 
 def test_fields_may_go_when_somebody_says_so(described: Resource) -> None:
-    done = load(described, "a\n2\n", may_drop=True)
+    done = load(described, "a\n2\n", drop_missing_fields=True)
 
     assert types_of(described) == {"a": "int4"}
     assert done.rendered_notices[-1] == "Fields that are gone: “b”, “c”."

@@ -24,18 +24,18 @@ def preview_of(
 def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> None:
     found = preview_of(tmp_path, "No.,code,day\n1,007,31/12/2024\n2,,1/2/2024\n")
 
-    assert [(f.name, f.label, f.form, f.chosen, f.values) for f in found.fields] == [
+    assert [(f.name, f.label, f.format, f.is_chosen, f.values) for f in found.fields] == [
         ("No.", "No.", "int4", False, ("1", "2")),
         ("code", "code", "text", False, ("007",)),
         ("day", "day", "date:dmy", False, ("31/12/2024", "1/2/2024")),
     ]
-    assert [str(field.reason) for field in found.fields] == [
+    assert [str(field.explanation) for field in found.fields] == [
         "int4: every value says so",
         "text: numbers would lose the zeros that values begin with, first in line 2: “007”",
         "date, day first: every value says so",
     ]
     assert found.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
-    assert (found.total, found.faulty, found.faults, found.notices) == (2, 0, (), ())
+    assert (found.row_count, found.bad_row_count, found.row_errors, found.notices) == (2, 0, (), ())
 
 
 def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_a_preview_shows_the_first_rows_and_faults_and_counts_all(db: None, tmp_
 
     found = preview_of(tmp_path, "n,m\n" + rows, types={"m": "int"})
 
-    assert (len(found.rows), found.total) == (20, 300)
-    assert (len(found.faults), found.faulty) == (50, 150)
-    fault = found.faults[0]
+    assert (len(found.rows), found.row_count) == (20, 300)
+    assert (len(found.row_errors), found.bad_row_count) == (50, 150)
+    fault = found.row_errors[0]
     assert (fault.line, fault.field, fault.value) == (2, "m", "x")
     assert str(fault.reason) == "The value is not of type int4."
 
@@ -79,8 +79,8 @@ def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) 
 
     found = preview_of(tmp_path, "day,n\n01/02/2024,NA\n", resource)
 
-    assert [field.form for field in found.fields] == ["date:dmy", "numeric"]
-    assert [str(field.reason) for field in found.fields] == [
+    assert [field.format for field in found.fields] == ["date:dmy", "numeric"]
+    assert [str(field.explanation) for field in found.fields] == [
         "date, day first: the order of dates was chosen; the values leave it open",
         "numeric: chosen",
     ]
@@ -95,5 +95,7 @@ def test_a_preview_of_what_cannot_be_asked_is_refused(db: None, tmp_path: Path) 
 def test_a_file_without_rows_has_a_preview(db: None, tmp_path: Path) -> None:
     found = preview_of(tmp_path, "a,b\n")
 
-    assert [str(field.reason) for field in found.fields] == ["text: the field has no values"] * 2
-    assert (found.rows, found.total) == ((), 0)
+    assert [str(field.explanation) for field in found.fields] == [
+        "text: the field has no values"
+    ] * 2
+    assert (found.rows, found.row_count) == ((), 0)

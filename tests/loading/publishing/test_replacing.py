@@ -11,8 +11,7 @@ from django.db import connection
 from django.utils import translation
 
 from datastore_search import storage
-from datastore_search.loading.publishing import pipeline
-from datastore_search.loading.publishing import row_errors as report
+from datastore_search.loading.publishing import plan, row_errors
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ...failures import fails_with
@@ -55,7 +54,7 @@ def test_the_key_of_a_file_is_one_that_the_api_writes_by(db: None) -> None:
 def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
     resource = loaded("a,b\n1,x\n", key=("a",))
 
-    done = load(resource, "b\ny\n", may_drop=True)
+    done = load(resource, "b\ny\n", drop_missing_fields=True)
 
     assert resource.primary_key == []
     assert done.rendered_notices[-1] == "The key is gone, since the file lacks fields of it: a."
@@ -158,8 +157,8 @@ def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None
 
 
 def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "_LISTED", 3)
-    monkeypatch.setattr(report, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(row_errors, "MAX_REPORTED_ERRORS", 3)
+    monkeypatch.setattr(row_errors, "_ROWS_AT_ONCE", 2)
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
@@ -227,7 +226,7 @@ def test_what_only_postgresql_refuses_is_named_by_line(
     db: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     resource = loaded('a,j\n0,"{}"\n', types={"j": "json"})
-    monkeypatch.setattr(pipeline, "record_unstorable_values", lambda *_given: None)
+    monkeypatch.setattr(plan, "record_unstorable_values", lambda *_given: None)
 
     with fails_with("load.unstorable_record") as refusal:
         load(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
@@ -241,7 +240,7 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
     with fails_with("load.bad_rows"):
         load(resource, 'n\n"=1+1"\n"a, ""b"""\n"+84"\n', types={"n": "bool"})
 
-    pieces = report.write_row_error_report(failed_load(resource), "vi")
+    pieces = row_errors.write_row_error_report(failed_load(resource), "vi")
     text = "".join(pieces)
 
     assert text.startswith("\ufeff")
@@ -264,7 +263,7 @@ def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> N
         load(resource, "n\nx\n", types={"n": "bool"})
 
     with translation.override("fr"):
-        for _piece in report.write_row_error_report(failed_load(resource), "vi"):
+        for _piece in row_errors.write_row_error_report(failed_load(resource), "vi"):
             assert translation.get_language() == "fr"
 
 

@@ -18,7 +18,7 @@ from datastore_search.loading.readers.staging import (
     create_staging_area,
 )
 from datastore_search.loading.sources.folders import working_folder
-from datastore_search.loading.typing.inference import Decision
+from datastore_search.loading.typing.field_formats import Decision
 
 
 @contextmanager

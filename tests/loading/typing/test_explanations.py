@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.typing import explanations as reasons
+from datastore_search.loading.typing import explanations
 from datastore_search.loading.typing.inference import collect_type_notices, decide_formats
 from datastore_search.messages import Notice
 
@@ -18,8 +18,8 @@ def reason_for(values: Sequence[str | None]) -> str:
     """Give the reason for a column of text; nothing if there is none to give."""
     with staged({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(), explain=True)
-        assert decision.form.name == "text"
-        return str(decision.reason or "")
+        assert decision.field_format.name == "text"
+        return str(decision.explanation or "")
 
 
 NUMBERS = [str(number) for number in range(100)]
@@ -113,7 +113,7 @@ def test_a_field_that_stays_text_says_why(values: Sequence[str | None], reason: 
 
 
 def test_values_from_all_over_the_file_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reasons, "_SOME_ROWS", 10)
+    monkeypatch.setattr(explanations, "_SAMPLE_ROWS", 10)
 
     said = reason_for(["x"] * 30 + [str(number) for number in range(1_000)])
 
@@ -121,10 +121,10 @@ def test_values_from_all_over_the_file_are_looked_at(monkeypatch: pytest.MonkeyP
 
 
 def test_a_plain_load_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reasons, "_fits", None)
+    monkeypatch.setattr(explanations, "_count_matches", None)
 
     with staged({"x": ["007"]}) as table:
-        assert decide_formats(table, LoadOptions())[0].reason is None
+        assert decide_formats(table, LoadOptions())[0].explanation is None
 
 
 def test_what_cannot_be_told_is_noticed_without_being_asked() -> None:
@@ -157,19 +157,21 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
     with staged(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
         decisions = decide_formats(table, LoadOptions(), explain=True)
 
-    assert [decision.form.name for decision in decisions] == [
+    assert [decision.field_format.name for decision in decisions] == [
         "float8", "text", "text", "date", "bool",
     ]  # fmt: skip
-    assert str(decisions[0].reason) == "float8: the file says so"
+    assert str(decisions[0].explanation) == "float8: the file says so"
 
 
 def test_a_choice_outdoes_what_the_file_says() -> None:
     with staged({"a": ["1"]}, declared_types=("int4",)) as table:
         (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
 
-    assert (decision.form.name, decision.chosen) == ("text", True)
+    assert (decision.field_format.name, decision.is_chosen) == ("text", True)
 
 
 def test_a_field_may_be_named_by_the_words_of_the_header() -> None:
     with staged({"a_2": ["1"]}, labels=("a",)) as table:
-        assert decide_formats(table, LoadOptions(types={"a": "text"}))[0].form.name == "text"
+        assert (
+            decide_formats(table, LoadOptions(types={"a": "text"}))[0].field_format.name == "text"
+        )

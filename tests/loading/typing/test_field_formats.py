@@ -28,7 +28,7 @@ def read(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
     """Give the form of a column, and what is stored of its values."""
     with staged({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(**options))
-        return decision.form.name, [record["x"] for record in records_of(table, [decision])]
+        return decision.field_format.name, [record["x"] for record in records_of(table, [decision])]
 
 
 DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
@@ -142,7 +142,7 @@ def test_every_form_can_be_chosen_and_says_what_it_is(name: str) -> None:
     form = parse_field_format(name)
 
     assert form is field_formats[name]
-    assert str(form.title).startswith(form.kind.name)
+    assert str(form.title).startswith(form.field_type.name)
     assert read([""], types={"x": name}) == (name, ["" if name == "text" else None])
 
 

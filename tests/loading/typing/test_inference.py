@@ -11,7 +11,7 @@ import pytest
 from datastore_search.field_types import field_type, field_types
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
-from datastore_search.loading.typing import matching as fitting
+from datastore_search.loading.typing import matching
 from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.messages import BadRow
 
@@ -27,7 +27,9 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
     with opened(path, options) as table:
         decisions = decide_formats(table, options)
         texts = [text for batch in render_rows(table, decisions) for _line, text in batch]
-    return decisions[0].kind.name, [text[len('{"x":') : -len(',"last":"."}')] for text in texts]
+    return decisions[0].field_type.name, [
+        text[len('{"x":') : -len(',"last":"."}')] for text in texts
+    ]
 
 
 @pytest.mark.parametrize(
@@ -156,10 +158,10 @@ def test_what_the_first_rows_look_like_decides_nothing(
     path = tmp_path / "file.csv"
     path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
     found = []
-    for rows in (fitting._FIRST_ROWS, 10 * MANY):
-        monkeypatch.setattr(fitting, "_FIRST_ROWS", rows)
+    for rows in (matching._FIRST_ROWS, 10 * MANY):
+        monkeypatch.setattr(matching, "_FIRST_ROWS", rows)
         with opened(path, LoadOptions()) as table:
-            found.append([each.kind.name for each in decide_formats(table, LoadOptions())])
+            found.append([each.field_type.name for each in decide_formats(table, LoadOptions())])
 
     assert found == [[kind, "int4"]] * 2
 

@@ -59,7 +59,7 @@ def test_what_is_said_outdoes_what_is_kept(resource: Resource, tmp_path: Path) -
 def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
 
-    load(resource, tmp_path, anew=True)
+    load(resource, tmp_path, ignore_saved=True)
 
     assert types_of(resource) == {"day": "text", "n": "text", "code": "int4"}
     assert resource.options == {}
@@ -67,7 +67,9 @@ def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> No
 
 
 def test_what_becomes_of_the_records_is_said_each_time(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, mode="append", bad_rows="skip", may_drop=True, delimiter=";")
+    load(
+        resource, tmp_path, mode="append", bad_rows="skip", drop_missing_fields=True, delimiter=";"
+    )
 
     assert resource.options == {"delimiter": ";"}
 
@@ -85,7 +87,7 @@ def test_a_type_that_is_kept_for_a_field_that_is_gone_is_noticed(
 ) -> None:
     load(resource, tmp_path, types={"code": "text"})
 
-    after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", may_drop=True)
+    after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", drop_missing_fields=True)
 
     assert (
         "The type kept for “code” was not applied: the file has no such field."
@@ -174,4 +176,4 @@ def test_effective_options_are_effective_again(resource: Resource, tmp_path: Pat
     once = resolve_options(resource, LoadOptions(types={"n": "int8"}))
 
     assert resolve_options(resource, once) == once
-    assert LoadOptions.revived(once.kept()) == once
+    assert LoadOptions.from_json(once.to_json()) == once

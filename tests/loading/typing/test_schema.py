@@ -93,9 +93,9 @@ def test_a_schema_tells_titles_missing_values_and_a_key() -> None:
         }
     )
 
-    assert read.described == {"a": FieldDescription("A", "About a"), "b": FieldDescription()}
-    assert read.nulls == ("NA", "-")
-    assert read.key == ("a", "b")
+    assert read.descriptions == {"a": FieldDescription("A", "About a"), "b": FieldDescription()}
+    assert read.missing_values == ("NA", "-")
+    assert read.primary_key == ("a", "b")
 
 
 def test_a_schema_is_found_in_a_data_package() -> None:
