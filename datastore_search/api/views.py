@@ -20,10 +20,10 @@ from rest_framework.views import APIView
 
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
+from ..http_caching import Unchanged, keep
 from ..middleware import find_path_language
 from ..request_limits import measure_body
 from ..spooling import Spool
-from ..validators import Unchanged, keep
 from .actions import VARY, Action, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler

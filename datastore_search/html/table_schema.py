@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from ..clients import Client
 from ..exceptions import AccessDenied
+from ..http_caching import Validators
 from ..loading.typing.schema import build_table_schema
 from ..search import ConsistentRead, with_consistent_read
-from ..validators import Validators
 from .views import PageView
 
 #: The header that the answer depends on: it decides who may read.

@@ -25,12 +25,12 @@ from django.views.decorators.csrf import csrf_exempt
 from ..clients import Client
 from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
+from ..http_caching import Unchanged, Validators, keep
 from ..middleware import find_path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, Query, read_page, with_consistent_read
-from ..validators import Unchanged, Validators, keep
 from .api_example import build_curl_command
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .filters import FIELD_PREFIX, CatalogueFilterSet, RecordFilterSet, clean_parameters

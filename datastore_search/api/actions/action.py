@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.functional import Promise
 from rest_framework.request import Request
 
-from ...validators import Validators
+from ...http_caching import Validators
 from ..parameters import ActionParameters
 
 #: The header that answers depend on, beside address and body.

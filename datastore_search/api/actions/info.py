@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from ... import storage
 from ...clients import Client
 from ...exceptions import RecordsIncomplete
+from ...http_caching import Validators
 from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
 from ...search import ConsistentRead, with_consistent_read
-from ...validators import Validators
 from ..fields import describe_fields
 from ..parameters import InfoParameters
 from ..permissions import check_may_read

@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from ...clients import Client
 from ...field_types import as_sent
+from ...http_caching import Validators
 from ...search import (
     ConsistentRead,
     Page,
@@ -24,7 +25,6 @@ from ...search import (
     retry_if_stale,
     with_consistent_read,
 )
-from ...validators import Validators
 from ..fields import describe_fields
 from ..parameters import SearchParameters, build_query
 from ..permissions import check_may_read, get_reader

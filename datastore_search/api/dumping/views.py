@@ -19,9 +19,9 @@ from ...clients import Client
 from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
+from ...http_caching import Unchanged, Validators
 from ...models import Resource
 from ...search import ConsistentRead, Query, RecordCopy, Stream
-from ...validators import Unchanged, Validators
 from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import build_query, printable

@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.utils.http import http_date
 
-from datastore_search import validators
+from datastore_search import http_caching
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.writing import Method, writing_to
 
@@ -36,7 +36,7 @@ def _pages_have_a_version(settings: Any) -> None:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every change count as old."""
-    monkeypatch.setattr(validators, "_SETTLED", timedelta(days=-1))
+    monkeypatch.setattr(http_caching, "_SETTLED", timedelta(days=-1))
 
 
 def get(client: Client, address: str, resource: Resource, **headers: str) -> Any:
@@ -280,8 +280,8 @@ def test_the_time_of_the_last_change_alone_will_do(
 def test_no_time_is_told_while_more_may_change_within_the_same_second(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert timedelta(seconds=1) < validators._SETTLED
-    monkeypatch.setattr(validators, "_SETTLED", timedelta(days=1))
+    assert timedelta(seconds=1) < http_caching._SETTLED
+    monkeypatch.setattr(http_caching, "_SETTLED", timedelta(days=1))
 
     response = get(client, SEARCH, resource)
 
