@@ -1,10 +1,10 @@
 """
-Validators: by what a client knows that an answer has not changed.
+HTTP caching: ``ETag``, ``Last-Modified`` and ``Cache-Control`` of an answer.
 
-They are made of the version of a resource and of what was asked, so that a repeated request is
-answered without a look at the records.
+Validators depend on the version of a resource and on the request, so that a repeated request is
+answered without reading the records.
 
-Source: RFC 9110, sections 8.8 and 13: ``ETag``, ``Last-Modified`` and the conditions on them.
+Source: RFC 9110, sections 8.8 and 13.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from django.utils.http import http_date
 from . import __version__
 from .models import Resource
 
-#: ``Last-Modified`` counts seconds: what may still change within the same one has none.
-_SETTLED = timedelta(seconds=2)
+#: ``Last-Modified`` has a resolution of one second: a resource that has changed in the last two
+#: may change again within the same second.
+_MIN_AGE = timedelta(seconds=2)
 
-_SAFE = ("GET", "HEAD")
+_SAFE_METHODS = ("GET", "HEAD")
 
 
-class Unchanged(Exception):
-    """The client has the answer already; ``response`` says so."""
+class NotModified(Exception):
+    """The client has the answer already."""
 
     def __init__(self, response: HttpResponseBase) -> None:
         """Keep the response, a 304."""
@@ -47,62 +48,62 @@ class Unchanged(Exception):
 @dataclass(frozen=True, slots=True)
 class Validators:
     """
-    The validators of an answer, and who may keep it.
+    The validators of an answer, and the caches that may keep it.
 
-    ``modified`` is None while it may not be said; ``vary`` names the headers of the request on
-    which the answer depends.
+    ``last_modified`` is None while the resource may change within the same second.  ``vary`` names
+    the headers of the request on which the answer depends.
     """
 
     etag: str
-    modified: datetime | None
+    last_modified: datetime | None
     private: bool
     vary: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls, resource: Resource, request: HttpRequest, *asked: object, vary: tuple[str, ...]
+    def from_resource(
+        cls, resource: Resource, request: HttpRequest, *parts: object, vary: tuple[str, ...]
     ) -> Validators:
         """
-        Make those of an answer from a described resource.
+        Build the validators of an answer from a described resource.
 
-        The answer may depend on the request's address and on what was ``asked``, on nothing else.
-        What is not asked for by GET or HEAD has no tag.
+        The answer may depend on the request's address and on ``parts``, on nothing else.  Only
+        answers to GET and HEAD have validators.
         """
-        if request.method not in _SAFE:
+        if request.method not in _SAFE_METHODS:
             return cls("", None, resource.private, vary)
-        parts = [__version__, str(resource.version)]
-        parts += [request.build_absolute_uri(), json.dumps(asked, sort_keys=True, default=str)]
-        digest = blake2b("\n".join(parts).encode(errors="replace"), digest_size=16).hexdigest()
-        settled = timezone.now() - resource.modified_at > _SETTLED
-        modified = resource.modified_at if settled else None
-        return cls(f'W/"{digest}"', modified, resource.private, vary)
+        tagged = [__version__, str(resource.version), request.build_absolute_uri()]
+        tagged.append(json.dumps(parts, sort_keys=True, default=str))
+        digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
+        is_settled = timezone.now() - resource.modified_at > _MIN_AGE
+        last_modified = resource.modified_at if is_settled else None
+        return cls(f'W/"{digest}"', last_modified, resource.private, vary)
 
-    def check(self, request: HttpRequest) -> None:
+    def raise_if_not_modified(self, request: HttpRequest) -> None:
         """
-        Stop when the client has this very answer.
+        Stop when the client has this answer already.
 
-        Raises: ``Unchanged``.
+        Raises: ``NotModified``.
         """
-        if request.method not in _SAFE:
+        if request.method not in _SAFE_METHODS:
             return
-        modified = None if self.modified is None else int(self.modified.timestamp())
-        response = get_conditional_response(request, etag=self.etag, last_modified=modified)
-        # Of the conditions only those of caches count: no answer is to be changed by its reader.
+        seconds = None if self.last_modified is None else int(self.last_modified.timestamp())
+        response = get_conditional_response(request, etag=self.etag, last_modified=seconds)
+        # Only the conditions of caches count, for no answer is changed by its reader.
         if response is not None and response.status_code == HTTPStatus.NOT_MODIFIED:
-            self.mark(response, request)
-            raise Unchanged(response)
+            self.set_headers(response, request)
+            raise NotModified(response)
 
-    def mark(self, response: HttpResponseBase, request: HttpRequest) -> None:
-        """Write the headers; only what was asked for by GET can be asked for again."""
-        if request.method in _SAFE:
+    def set_headers(self, response: HttpResponseBase, request: HttpRequest) -> None:
+        """Set the headers of an answer; only a GET can be repeated with its validators."""
+        if request.method in _SAFE_METHODS:
             response["ETag"] = self.etag
-            if self.modified is not None:
-                response["Last-Modified"] = http_date(self.modified.timestamp())
-        keep(response, private=self.private, vary=self.vary)
+            if self.last_modified is not None:
+                response["Last-Modified"] = http_date(self.last_modified.timestamp())
+        set_cache_headers(response, private=self.private, vary=self.vary)
 
 
-def keep(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:
-    """Say that an answer may be kept, by one client or by all, and must be asked for again."""
+def set_cache_headers(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:
+    """Let the client, or all caches, keep an answer, and ask whether it has changed."""
     patch_cache_control(
         response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}
     )

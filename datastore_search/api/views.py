@@ -20,7 +20,7 @@ from rest_framework.views import APIView
 
 from ..conf import conf
 from ..exceptions import UnknownAction, WritingByGet
-from ..http_caching import Unchanged, keep
+from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_limits import measure_body
 from ..spooling import Spool
@@ -113,8 +113,8 @@ class ActionView(EnvelopeView):
         try:
             sent = read_parameters(request, _get_max_body_bytes(request, known))
             answer = known.run(request, sent)
-        except Unchanged as unchanged:
-            return unchanged.response
+        except NotModified as not_modified:
+            return not_modified.response
         envelope, result = build_success(request, action, answer.result), answer.result
         response: HttpResponseBase
         if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
@@ -122,11 +122,11 @@ class ActionView(EnvelopeView):
         else:
             response = Response(envelope)
         if answer.validators:
-            answer.validators.mark(response, request)
+            answer.validators.set_headers(response, request)
         elif answer.public is None:
             add_never_cache_headers(response)
         else:
-            keep(response, private=not answer.public, vary=VARY)
+            set_cache_headers(response, private=not answer.public, vary=VARY)
         return response
 
     get = post

@@ -32,10 +32,10 @@ class SchemaView(PageView):
         resource = read.resource
         if not resource.readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
-        validators = Validators.of(resource, self.request, vary=_VARY)
-        validators.check(self.request)
+        validators = Validators.from_resource(resource, self.request, vary=_VARY)
+        validators.raise_if_not_modified(self.request)
         response = JsonResponse(
             build_table_schema(resource), json_dumps_params={"ensure_ascii": False, "indent": 2}
         )
-        validators.mark(response, self.request)
+        validators.set_headers(response, self.request)
         return response

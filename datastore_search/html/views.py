@@ -25,7 +25,7 @@ from django.views.decorators.csrf import csrf_exempt
 from ..clients import Client
 from ..conf import conf
 from ..exceptions import AccessDenied, UnknownPage
-from ..http_caching import Unchanged, Validators, keep
+from ..http_caching import NotModified, Validators, set_cache_headers
 from ..middleware import find_path_language
 from ..models import Resource
 from ..object_permissions import Permitted
@@ -59,8 +59,8 @@ class PageView(View):
             try:
                 check_query_string(request)
                 response = super().dispatch(request, *args, **kwargs)
-            except Unchanged as unchanged:
-                response = unchanged.response
+            except NotModified as not_modified:
+                response = not_modified.response
             except REPORTED_ERRORS as error:
                 message = describe_error(error, request)
                 if message is None:
@@ -79,7 +79,7 @@ class PageView(View):
     ) -> HttpResponse:
         """Render a page; ``private`` means that caches must not share it between users."""
         response = self._render(template, context, status)
-        keep(response, private=private, vary=_VARY)
+        set_cache_headers(response, private=private, vary=_VARY)
         return response
 
     def _render_error(self, error: ErrorMessage) -> HttpResponse:
@@ -227,7 +227,7 @@ class ResourceView(PageView):
         context["curl"] = build_curl_command(self.request, resource, query)
         response = self.render_page("resource.html", context, private=resource.private)
         if validators:
-            validators.mark(response, self.request)
+            validators.set_headers(response, self.request)
         return response
 
     def _check_validators(self, resource: Resource) -> Validators | None:
@@ -237,10 +237,12 @@ class ResourceView(PageView):
         None where the page may show more than its records decide: for an authenticated user, and
         without the setting ``PAGES_VERSION``.
 
-        Raises: ``Unchanged``.
+        Raises: ``NotModified``.
         """
         if not conf.PAGES_VERSION or self.request.user.is_authenticated:
             return None
-        validators = Validators.of(resource, self.request, conf.PAGES_VERSION, vary=_VARY)
-        validators.check(self.request)
+        validators = Validators.from_resource(
+            resource, self.request, conf.PAGES_VERSION, vary=_VARY
+        )
+        validators.raise_if_not_modified(self.request)
         return validators

@@ -36,7 +36,7 @@ def _pages_have_a_version(settings: Any) -> None:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every change count as old."""
-    monkeypatch.setattr(http_caching, "_SETTLED", timedelta(days=-1))
+    monkeypatch.setattr(http_caching, "_MIN_AGE", timedelta(days=-1))
 
 
 def get(client: Client, address: str, resource: Resource, **headers: str) -> Any:
@@ -280,8 +280,8 @@ def test_the_time_of_the_last_change_alone_will_do(
 def test_no_time_is_told_while_more_may_change_within_the_same_second(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert timedelta(seconds=1) < http_caching._SETTLED
-    monkeypatch.setattr(http_caching, "_SETTLED", timedelta(days=1))
+    assert timedelta(seconds=1) < http_caching._MIN_AGE
+    monkeypatch.setattr(http_caching, "_MIN_AGE", timedelta(days=1))
 
     response = get(client, SEARCH, resource)
 

@@ -31,8 +31,8 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         check_may_read(request, resource, name)
-        validators = Validators.of(resource, request, sent, vary=VARY)
-        validators.check(request)
+        validators = Validators.from_resource(resource, request, sent, vary=VARY)
+        validators.raise_if_not_modified(request)
         profiles = kept_profiles(resource.current_load_id, using=read.connection.alias)
         schema = resource.schema
         fields = describe_fields(((each.name, each.type) for each in schema), resource.infos)

@@ -63,8 +63,8 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         check_may_read(request, resource, name)
-        validators = Validators.of(resource, request, sent, query.limit, vary=VARY)
-        validators.check(request)
+        validators = Validators.from_resource(resource, request, sent, query.limit, vary=VARY)
+        validators.raise_if_not_modified(request)
         page = read_page(read, query)
         result = _build_result(call, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)

@@ -19,7 +19,7 @@ from ...clients import Client
 from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
-from ...http_caching import Unchanged, Validators
+from ...http_caching import NotModified, Validators
 from ...models import Resource
 from ...search import ConsistentRead, Query, RecordCopy, Stream
 from ..body import read_parameters
@@ -85,8 +85,8 @@ class DumpView(EnvelopeView):
         try:
             begin = partial(self._blocks, given, query, name)
             stream = Stream.open(name, begin, Client.from_request(request))
-        except Unchanged as unchanged:
-            return unchanged.response
+        except NotModified as not_modified:
+            return not_modified.response
         if request.method == "HEAD":
             stream.close()
         return self._file(stream, given.get("format", DEFAULT))
@@ -96,7 +96,7 @@ class DumpView(EnvelopeView):
     ) -> Generator[bytes]:
         resource = read.resource
         check_may_read(self.request, resource, name)
-        self._validators(resource).check(self.request)
+        self._validators(resource).raise_if_not_modified(self.request)
         copy = RecordCopy(read, of_all_fields(query, read.relation))
         if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
             return _nothing()
@@ -109,11 +109,11 @@ class DumpView(EnvelopeView):
         response = stream_response(self.request, stream, form.content_type, broken=form.broken)
         response["Content-Disposition"] = content_disposition(stream.resource, kind)
         response["X-Content-Type-Options"] = "nosniff"
-        self._validators(stream.resource).mark(response, self.request)
+        self._validators(stream.resource).set_headers(response, self.request)
         return response
 
     def _validators(self, resource: Resource) -> Validators:
-        return Validators.of(resource, self.request, vary=_VARY)
+        return Validators.from_resource(resource, self.request, vary=_VARY)
 
 
 def _nothing() -> Generator[bytes]:
