@@ -80,11 +80,6 @@ class BoundQuery:
         """
         errors: list[InvalidParameter] = []
         self.relation, self._query = relation, query
-        self.limit, self.offset = query.limit, query.offset
-        #: The number of matches up to the end of the page; None without a ``limit``.
-        self.end = None if query.limit is None else query.offset + query.limit
-        self.records_format = query.records_format
-        self.is_copied = query.is_copied
         has_full_text = bool(query.q or query.q_fields)
         full_text = self._compile_full_text(connection, errors) if has_full_text else ()
         self._ranks = {
@@ -102,6 +97,18 @@ class BoundQuery:
         if errors:
             raise InvalidParameters(errors)
         self.fields = tuple((name, self._types[name]) for name in self._names)
+        self._classify(has_full_text=has_full_text)
+
+    def _classify(self, *, has_full_text: bool) -> None:
+        """Find out what decides the plan."""
+        query = self._query
+        self.limit, self.offset = query.limit, query.offset
+        #: The number of matches up to the end of the page; None without a ``limit``.
+        self.end = None if query.limit is None else query.offset + query.limit
+        self.records_format = query.records_format
+        self.is_of_lists = query.records_format is RecordsFormat.LISTS
+        self.is_copied = query.is_copied
+        self.is_narrow = len(self.fields) <= _MAX_NARROW_FIELDS
         self.is_unfiltered = not (query.filters or has_full_text or self.is_distinct)
         #: The best match comes first.
         self.is_ranked = has_full_text and not self.sort and not self.is_distinct
@@ -109,12 +116,9 @@ class BoundQuery:
         #: Records come in the order of their keys, or in the opposite one.
         self.is_by_id = is_by_key and not self.is_ranked and not self.is_distinct
         self.is_descending = bool(self.sort) and self.sort[0].descending
-        #: The number of matches comes with the page: all of them must be read for it.
-        self.counts_matches = bool(
-            (self.is_distinct or (self.is_ranked and query.include_total))
-            and query.limit
-            and not self.is_copied
-        )
+        is_counted = self.is_distinct or (self.is_ranked and query.include_total)
+        #: All matches are read for the page, so their number comes with it.
+        self.counts_matches = is_counted and bool(query.limit) and not self.is_copied
         self.known_total = self._find_known_total(has_full_text=has_full_text)
 
     # Checks ---------------------------------------------------------------------------------------
@@ -366,16 +370,6 @@ class BoundQuery:
         """The members of the page's records."""
         build = _build_narrow_columns if self.is_narrow else _build_wide_columns
         return build(self.fields, tuple(self._ranks), self.is_distinct)
-
-    @property
-    def is_of_lists(self) -> bool:
-        """Tell whether records are rendered as lists."""
-        return self.records_format is RecordsFormat.LISTS
-
-    @property
-    def is_narrow(self) -> bool:
-        """Tell whether the fields are few."""
-        return len(self.fields) <= _MAX_NARROW_FIELDS
 
     def texts(self, begin: str = "") -> sql.SQL:
         """Render the text of a record over ``page``, with ``begin`` before it."""
