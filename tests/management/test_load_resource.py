@@ -416,7 +416,7 @@ def test_a_shortage_is_said_and_nothing_of_the_machine(
     def fail(*args: object, **options: object) -> None:
         raise failure
 
-    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", fail)
+    monkeypatch.setattr("datastore_search.loading.publishing.planning.decide_formats", fail)
     loaded = run_failing("load_resource", path)
     looked = run_failing("load_resource", path, "--dry-run")
 
@@ -445,7 +445,7 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", interrupted)
+    monkeypatch.setattr("datastore_search.loading.publishing.planning.decide_formats", interrupted)
     with pytest.raises(CommandError, match="Interrupted") as caught:
         run("load_resource", path)
 
@@ -460,7 +460,7 @@ def test_ctrl_c_leaves_no_new_resource(
     def interrupted(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("datastore_search.loading.publishing.plan.decide_formats", interrupted)
+    monkeypatch.setattr("datastore_search.loading.publishing.planning.decide_formats", interrupted)
     with pytest.raises(CommandError, match="Interrupted"):
         run("load_resource", path)
 

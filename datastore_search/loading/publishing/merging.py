@@ -21,7 +21,6 @@ from ...messages import BadRow, Notice
 from ...models import Field, Load, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
-from ..typing.inference import measure_longest_values
 from ..typing.options import save_options
 from .fingerprint import fingerprint
 from .keys import build_key_text, format_field_names
@@ -29,7 +28,7 @@ from .plan import LoadPlan
 from .progress import ProgressReporter
 from .replacing import new_field
 from .row_errors import raise_row_errors, save_row_errors
-from .rows import find_line, render_rows
+from .rows import find_line, measure_longest_values, render_rows
 
 #: A value that is longer has no room in the index of its field's order.
 _ORDERED_BYTES = 2_600

@@ -15,7 +15,7 @@ from ..readers.staging import StagedTable
 from ..typing.options import LoadOptions
 from .changes import compare_fields
 from .merging import finds_more, merge_records
-from .plan import build_plan, is_replacing
+from .planning import build_plan, is_replacing
 from .progress import ProgressReporter
 from .replacing import replace_records
 from .row_errors import delete_bad_rows, raise_row_errors, save_row_errors

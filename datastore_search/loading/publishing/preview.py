@@ -20,7 +20,7 @@ from ..typing.field_formats import Decision
 from ..typing.inference import collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
-from .plan import build_plan, is_replacing
+from .planning import build_plan, is_replacing
 
 _MAX_ROWS = 20
 _MAX_ROW_ERRORS = 50

@@ -17,14 +17,13 @@ from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import as_json
 from ...models import Field, LoadState, Resource
-from ..typing.inference import measure_longest_values
 from ..typing.options import save_options
 from .fingerprint import fingerprint
 from .keys import format_field_names
 from .plan import LoadPlan
 from .profiles import build_profiles
 from .progress import ProgressReporter
-from .rows import find_line, render_rows
+from .rows import find_line, measure_longest_values, render_rows
 
 _FIELDS_AT_ONCE = 500
 

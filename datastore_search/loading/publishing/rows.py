@@ -39,3 +39,10 @@ def find_line(table: StagedTable, row: int | str) -> int | str:
     query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, literal(row - 1))
     found = table.execute(query).fetchone()
     return int(found[0]) if found else row
+
+
+def measure_longest_values(table: StagedTable) -> list[int]:
+    """Measure the longest value of each field, in bytes."""
+    lengths = (SQL("max(strlen({}))").format(identifier(column)) for column in table.columns)
+    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
+    return [length or 0 for length in table.execute(query).fetchone() or ()]

@@ -79,13 +79,6 @@ def collect_type_notices(
     )
 
 
-def measure_longest_values(table: StagedTable) -> list[int]:
-    """Measure the longest value of each field, in bytes."""
-    lengths = (SQL("max(strlen({}))").format(identifier(column)) for column in table.columns)
-    query = SQL("SELECT {} FROM {}").format(SQL(", ").join(lengths), STAGED_ROWS)
-    return [length or 0 for length in table.execute(query).fetchone() or ()]
-
-
 def _replace_null_texts(table: StagedTable, nulls: Sequence[str]) -> None:
     """
     Replace texts that stand for no value by null.

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import translation
 
 from datastore_search import storage
-from datastore_search.loading.publishing import plan, row_errors
+from datastore_search.loading.publishing import planning, row_errors
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
 from ...failures import fails_with
@@ -226,7 +226,7 @@ def test_what_only_postgresql_refuses_is_named_by_line(
     db: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     resource = loaded('a,j\n0,"{}"\n', types={"j": "json"})
-    monkeypatch.setattr(plan, "record_unstorable_values", lambda *_given: None)
+    monkeypatch.setattr(planning, "record_unstorable_values", lambda *_given: None)
 
     with fails_with("load.unstorable_record") as refusal:
         load(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)

@@ -1,0 +1,63 @@
+"""Plan a load: decide what becomes of a file that has been read."""
+
+from __future__ import annotations
+
+from ...messages import Notice
+from ...models import Load, Mode, Resource
+from ..readers.staging import StagedTable
+from ..typing.inference import collect_type_notices, decide_formats
+from ..typing.options import LoadOptions, resolve_key
+from .changes import compare_fields
+from .keys import check_key, format_field_names, record_key_errors
+from .merge_options import resolve_merge_key, resolve_merge_options
+from .plan import LoadPlan
+from .postgres_limits import record_unstorable_values
+
+
+def is_replacing(resource: Resource, options: LoadOptions) -> bool:
+    """Tell whether a load replaces the records, if there are any."""
+    return options.mode == Mode.REPLACE or not resource.has_table
+
+
+def build_plan(
+    load: Load,
+    resource: Resource,
+    table: StagedTable,
+    options: LoadOptions,
+    *,
+    explain: bool = False,
+) -> LoadPlan:
+    """
+    Decide what becomes of a file; rows that cannot be loaded get row errors in the table.
+
+    ``explain`` adds explanations to the decisions, which takes time.
+
+    Raises: ``LoadFailed``.
+    """
+    replaces = is_replacing(resource, options)
+    if replaces:
+        key, notices = _resolve_replacing_key(resource, table, options)
+        check_key(key, table.names)
+        decisions = decide_formats(table, options, explain=explain)
+    else:
+        key = resolve_merge_key(resource, options)
+        check_key(key, table.names)
+        merging, notices = resolve_merge_options(resource, table, options)
+        decisions = decide_formats(table, merging, explain=explain)
+    changes = compare_fields(resource, table, decisions).build_notices(replaces=replaces)
+    record_unstorable_values(table, decisions)
+    record_key_errors(table, decisions, key)
+    type_notices = collect_type_notices(table, options, decisions)
+    ordered = (*changes, *notices) if replaces else (*notices, *changes)
+    return LoadPlan(load, table, options, decisions, key, (*table.notices, *type_notices, *ordered))
+
+
+def _resolve_replacing_key(
+    resource: Resource, table: StagedTable, options: LoadOptions
+) -> tuple[tuple[str, ...], list[Notice]]:
+    """Resolve the key of the new table: the resource's own key is dropped if a field of it is."""
+    key = resolve_key(resource, options)
+    missing = [name for name in key if name not in table.names]
+    if options.key is None and missing:
+        return (), [Notice("notice.key_dropped", fields=format_field_names(missing))]
+    return key, []
