@@ -16,7 +16,7 @@ from rest_framework import serializers
 
 from ..conf import conf
 from ..exceptions import InvalidSort, MalformedJson
-from ..field_types import NotOfType, as_json
+from ..field_types import NotOfType, dump_json
 from ..search import SortKey
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
@@ -124,7 +124,7 @@ class ResourceIdField(ParameterField):
         if isinstance(data, str):
             return data
         try:
-            return as_json(data)  # type: ignore[arg-type] # JSON has nothing else
+            return dump_json(data)  # type: ignore[arg-type] # JSON has nothing else
         except NotOfType:
             return "?"
 

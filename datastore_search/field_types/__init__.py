@@ -1,11 +1,11 @@
 """
 The types of fields: one table.
 
-A type says which texts of a file are of it (two DuckDB conditions: a careful one, for inference,
-and a wide one, for a type that somebody chose), how such a text is written as JSON (a DuckDB
-expression), what a JSON value means to it (``values``), and by which PostgreSQL expression it is
-sorted and compared.  Values are stored in one canonical form, that of PostgreSQL's ``to_jsonb``
-with CKAN's timestamps, so that equality is JSONB containment.
+A type defines which texts of a file are of it (two DuckDB conditions: a careful one for inference,
+and a wide one for a type that a user chose), how such a text is written as JSON (a DuckDB
+expression), how JSON values are parsed (``values``), and the PostgreSQL expression that sorts and
+compares it.  Values are stored in one canonical form, that of PostgreSQL's ``to_jsonb`` with CKAN's
+timestamps, so that equality is JSONB containment.
 
 Source: CKAN ``datastore_search``, sections 5 and 6 of its semantics; PostgreSQL's input syntax.
 """
@@ -23,11 +23,11 @@ from .values import (
     Json,
     NotOfType,
     TooManyDigits,
-    Unread,
-    as_json,
-    as_sent,
-    document,
+    UnknownNotation,
+    dump_json,
+    dump_json_as_sent,
     is_storable,
+    parse_json_value,
 )
 
 __all__ = [
@@ -40,14 +40,14 @@ __all__ = [
     "Ordered",
     "TooManyDigits",
     "ValueNotOfType",
-    "as_json",
-    "as_sent",
-    "document",
+    "dump_json",
+    "dump_json_as_sent",
     "field_type",
     "field_types",
     "inferred_types",
     "is_storable",
-    "readings",
+    "parse_json_value",
+    "parse_values",
     "type_aliases",
 ]
 
@@ -86,12 +86,12 @@ type_aliases: Mapping[str, str] = {
     "boolean[]": "_bool",
 }
 
-#: Reads texts of a type by PostgreSQL's own rules: canonical JSON, or None where it refuses.
+#: Parses texts of a type in PostgreSQL: canonical JSON for each, or None where it is refused.
 Cast = Callable[[str, Sequence[str]], Sequence[str | None]]
 
 
 class Operators(Enum):
-    """Which operators of filters a type has, besides equality."""
+    """Groups of filter operators that a type may have, in addition to equality."""
 
     ORDER = "order"
     TEXT = "text"
@@ -99,7 +99,7 @@ class Operators(Enum):
 
 
 class Ordered(StrEnum):
-    """What people sort by: the kinds of types that are worth an index of their order."""
+    """Groups of types whose order may be indexed, as in the setting ``INDEXES``."""
 
     NUMBERS = "numbers"
     DATES = "dates"
@@ -109,84 +109,86 @@ class Ordered(StrEnum):
 @dataclass(frozen=True, slots=True)
 class FieldType:
     """
-    One type.
+    A type of fields.
 
     ``inference_conditions`` and ``condition`` are DuckDB conditions, for a type that is inferred
     and one that is chosen, and ``json_expression`` is a DuckDB expression that gives JSON text.
     Each is a template over ``{v}``, a text that is not empty.
 
-    ``stores`` takes a value and gives the canonical JSON text that is stored; ``equals`` takes an
-    operand and gives the canonical text that equals it, or None when no stored value can;
-    ``bounds`` takes an operand to be compared with.  Each raises ``NotOfType`` when the value
-    cannot be of the type at all.  ``key`` is a PostgreSQL expression over ``{v}``, a jsonb value,
-    or ``{t}``, its text, that sorts and compares as the type does; SQL null where there is no
-    value.  ``table_schema_type`` is its type in a Frictionless Table Schema.  ``ordered`` is its
-    kind of order, if that is worth an index.
+    ``parse_value`` returns the canonical JSON text that is stored for a value; ``parse_operand``
+    the canonical text that equals an operand, or None when no stored value can; ``parse_bound``
+    the text that values are compared with.  Each raises ``NotOfType`` when the value cannot be of
+    the type.  ``sort_expression`` is a PostgreSQL expression over ``{v}``, a jsonb value, or
+    ``{t}``, its text, that sorts and compares as the type does; it is SQL null where there is no
+    value.  ``table_schema_type`` is its type in a Frictionless Table Schema.  ``ordered`` names the
+    group of indexes that its order belongs to.
     """
 
     name: str
     inference_conditions: tuple[str, ...]
     condition: str
     json_expression: str
-    stores: Callable[[Json], str]
-    equals: Callable[[Json], str | None]
-    bounds: Callable[[Json], str]
-    key: str
+    parse_value: Callable[[Json], str]
+    parse_operand: Callable[[Json], str | None]
+    parse_bound: Callable[[Json], str]
+    sort_expression: str
     table_schema_type: str
     operators: frozenset[Operators]
     ordered: Ordered | None = None
 
     @property
     def is_text(self) -> bool:
-        """Tell whether an empty text is a value, not the lack of one."""
+        """Return whether an empty text is a value, not a missing one."""
         return self.name == "text"
 
     @property
     def is_nested(self) -> bool:
-        """Tell whether values may be lists or objects."""
+        """Return whether values may be lists or objects."""
         return Operators.CONTAINS in self.operators
 
 
-def readings(
+def parse_values(
     kind: FieldType,
-    read: Callable[[Json], str | None],
-    operands: Iterable[Json],
+    parse: Callable[[Json], str | None],
+    values_given: Iterable[Json],
     cast: Cast,
 ) -> list[str | None]:
     """
-    Read values as a type; null is null.
+    Parse values as a type; null stays null.
 
-    ``read`` is one of the type's own three.  What only PostgreSQL can read, it reads in one go.
+    ``parse`` is one of the type's three functions.  Texts that it cannot parse are sent to
+    PostgreSQL with one statement.
 
-    Raises: ``ValueNotOfType``, a ``NotOfType`` that knows which value it was.
+    Raises: ``ValueNotOfType``, with the position of the value.
     """
-    given = list(operands)
+    given = list(values_given)
     found: list[str | None] = []
-    unread: dict[int, str] = {}
-    for place, value in enumerate(given):
+    unparsed: dict[int, str] = {}
+    for position, value in enumerate(given):
         try:
-            found.append("null" if value is None else read(value))
+            found.append("null" if value is None else parse(value))
         except NotOfType as error:
             many = isinstance(error, TooManyDigits)
-            raise ValueNotOfType(place, value, has_many_digits=many) from None
-        except Unread as text:
-            unread[place] = text.text
+            raise ValueNotOfType(position, value, has_many_digits=many) from None
+        except UnknownNotation as text:
+            unparsed[position] = text.text
             found.append(None)
-    if unread:
-        for place, answer in zip(unread, cast(kind.name, list(unread.values())), strict=True):
+    if unparsed:
+        texts = list(unparsed.values())
+        for position, answer in zip(unparsed, cast(kind.name, texts), strict=True):
             if answer is None:
-                raise ValueNotOfType(place, given[place])
-            found[place] = answer
+                raise ValueNotOfType(position, given[position])
+            found[position] = answer
     return found
 
 
 class ValueNotOfType(NotOfType):
-    """One of several values cannot be of a type; ``place`` counts from 0."""
+    """One of several values cannot be of a type; ``position`` counts from 0."""
 
-    def __init__(self, place: int, value: Json, *, has_many_digits: bool = False) -> None:
-        """Keep which one, and whether its numbers are too long when they are written out."""
-        super().__init__(place, value)
-        self.place = place
+    def __init__(self, position: int, value: Json, *, has_many_digits: bool = False) -> None:
+        """``has_many_digits``: its numbers are too long when written without exponents."""
+        super().__init__(position, value)
+        self.position = position
         self.value = value
         self.has_many_digits = has_many_digits
 
@@ -200,7 +202,7 @@ def _matches(pattern: str, cast: str) -> str:
 
 _AS_STRING = "CAST(to_json({v}) AS VARCHAR)"
 _AS_TIMESTAMP = "CAST({v} AS TIMESTAMP)"
-#: The moment in UTC: a cast to a timestamp would drop the zone.
+#: In UTC: a cast to a timestamp would drop the zone.
 _AS_UTC = "make_timestamp(epoch_us(CAST({v} AS TIMESTAMPTZ)))"
 _PLAIN_INTEGER = "0|-?[1-9][0-9]{0,18}"
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -209,11 +211,11 @@ _SECONDS = ":[0-9]{2}"
 _ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)"
 _AFTER_CHRIST = " AND {v} >= '0001'"
 
-#: ISO's notation sorts as the moments do, whatever the collation of the database.
-_MOMENT_KEY = '{t} COLLATE "C"'
-_JSON_KEY = "nullif({v}, 'null')"
+#: ISO's notation sorts by time, in every collation of the database.
+_DATE_SORT = '{t} COLLATE "C"'
+_JSON_SORT = "nullif({v}, 'null')"
 #: Half the size of a jsonb number in an index, and compared faster.
-_INTEGER_KEY = f"{_JSON_KEY}::numeric"
+_INTEGER_SORT = f"{_JSON_SORT}::numeric"
 
 _SCALAR = frozenset({Operators.ORDER, Operators.TEXT})
 _LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
@@ -222,21 +224,21 @@ _LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
 def _integer(name: str, cast: str, bits: int) -> FieldType:
     return FieldType(
         name=name,
-        # No file is so sure of its numbers that two bytes will always do.
+        # Never inferred: a later file may have larger numbers.
         inference_conditions=() if name == "int2" else (_matches(_PLAIN_INTEGER, cast),),
         condition=_matches("[+-]?[0-9]+", cast),
         json_expression=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
-        stores=partial(values.integer, bits=bits),
-        equals=partial(values.integer_operand, bits=bits),
-        bounds=partial(values.integer_bound, bits=bits),
-        key=_INTEGER_KEY,
+        parse_value=partial(values.parse_integer, bits=bits),
+        parse_operand=partial(values.parse_integer_operand, bits=bits),
+        parse_bound=partial(values.parse_integer_bound, bits=bits),
+        sort_expression=_INTEGER_SORT,
         table_schema_type="integer",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
     )
 
 
-def _moment(
+def _date_or_time(
     name: str,
     inference_conditions: str,
     condition: str,
@@ -248,10 +250,10 @@ def _moment(
         inference_conditions=(inference_conditions,) if inference_conditions else (),
         condition=condition,
         json_expression=json_expression,
-        stores=read,
-        equals=read,
-        bounds=read,
-        key=_MOMENT_KEY,
+        parse_value=read,
+        parse_operand=read,
+        parse_bound=read,
+        sort_expression=_DATE_SORT,
         table_schema_type="datetime" if name.startswith("timestamp") else name,
         operators=_SCALAR,
         ordered=Ordered.DATES,
@@ -261,7 +263,7 @@ def _moment(
 def _array(
     name: str, cast: str, element: Callable[[Json], str], json_expression: str = ""
 ) -> FieldType:
-    read = partial(values.array, of=element)
+    read = partial(values.parse_array, of=element)
     return FieldType(
         name=name,
         inference_conditions=(),
@@ -273,17 +275,17 @@ def _array(
         ),
         json_expression=json_expression
         or f"CAST(to_json(CAST(CAST({{v}} AS JSON) AS {cast}[])) AS VARCHAR)",
-        stores=read,
-        equals=read,
-        bounds=read,
-        key=f"datastore_search_elements({{v}})::{name.removeprefix('_')}[]",
+        parse_value=read,
+        parse_operand=read,
+        parse_bound=read,
+        sort_expression=f"datastore_search_elements({{v}})::{name.removeprefix('_')}[]",
         table_schema_type="array",
         operators=_LIST,
     )
 
 
 def _timestamp_written(moment: str, zone: str) -> str:
-    """Write three decimals as CKAN does, six where three would lose something."""
+    """Write three decimals as in CKAN, six where three lose something."""
     return (
         f"CASE WHEN epoch_us({moment}) % 1000 = 0"
         f" THEN strftime({moment}, '\"%Y-%m-%dT%H:%M:%S.%g{zone}\"')"
@@ -292,7 +294,7 @@ def _timestamp_written(moment: str, zone: str) -> str:
 
 
 def _double_written(number: str) -> str:
-    """Write a double as JSON, and as text what is no number."""
+    """Write a double as JSON; NaN and the infinities as text."""
     return (
         f"CASE WHEN isnan({number}) THEN '\"NaN\"' WHEN isinf({number}) THEN"
         f" CASE WHEN {number} > 0 THEN '\"Infinity\"' ELSE '\"-Infinity\"' END"
@@ -324,10 +326,10 @@ _TYPES = (
             r" regexp_replace(regexp_replace(regexp_replace({v},"
             r" '^\+', ''), '^(-?)0+([0-9])', '\1\2'), '^(-?)\.', '\10.') END"
         ),
-        stores=values.numeric,
-        equals=values.numeric_operand,
-        bounds=values.numeric_bound,
-        key="{t}::numeric",
+        parse_value=values.parse_numeric,
+        parse_operand=values.parse_numeric_operand,
+        parse_bound=values.parse_numeric_bound,
+        sort_expression="{t}::numeric",
         table_schema_type="number",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
@@ -342,17 +344,17 @@ _TYPES = (
         ),
         condition="try_cast({v} AS DOUBLE) IS NOT NULL",
         json_expression=_double_written("CAST({v} AS DOUBLE)"),
-        stores=values.float8,
-        equals=values.float8_operand,
-        bounds=values.float8_bound,
-        key="{t}::float8",
+        parse_value=values.parse_float8,
+        parse_operand=values.parse_float8_operand,
+        parse_bound=values.parse_float8_bound,
+        sort_expression="{t}::float8",
         table_schema_type="number",
         operators=_SCALAR,
         ordered=Ordered.NUMBERS,
     ),
     FieldType(
         name="bool",
-        # One spelling over the whole field, or it is a word and not a truth value.
+        # One spelling in the whole field; otherwise the values are words.
         inference_conditions=(
             "{v} IN ('true', 'false')",
             "{v} IN ('True', 'False')",
@@ -362,21 +364,21 @@ _TYPES = (
         json_expression=(
             "CASE WHEN lower({v}) IN ('true', 't', 'yes', 'y', '1') THEN 'true' ELSE 'false' END"
         ),
-        stores=values.truth,
-        equals=values.truth,
-        bounds=values.truth,
-        key=_JSON_KEY,
+        parse_value=values.parse_boolean,
+        parse_operand=values.parse_boolean,
+        parse_bound=values.parse_boolean,
+        sort_expression=_JSON_SORT,
         table_schema_type="boolean",
         operators=frozenset({Operators.ORDER}),
     ),
-    _moment(
+    _date_or_time(
         "date",
         inference_conditions=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
         condition=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
         json_expression=_AS_STRING,
-        read=values.day,
+        read=values.parse_date,
     ),
-    _moment(
+    _date_or_time(
         "timestamp",
         inference_conditions=_matches(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
@@ -387,9 +389,9 @@ _TYPES = (
         )
         + _AFTER_CHRIST,
         json_expression=_timestamp_written(_AS_TIMESTAMP, ""),
-        read=values.timestamp,
+        read=values.parse_timestamp,
     ),
-    _moment(
+    _date_or_time(
         "timestamptz",
         inference_conditions="",
         condition=_matches(
@@ -397,50 +399,50 @@ _TYPES = (
         )
         + _AFTER_CHRIST,
         json_expression=_timestamp_written(_AS_UTC, "+00:00"),
-        read=values.timestamptz,
+        read=values.parse_timestamptz,
     ),
-    _moment(
+    _date_or_time(
         "time",
         inference_conditions=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
         condition=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
         json_expression=_AS_STRING,
-        read=values.clock,
+        read=values.parse_time,
     ),
     FieldType(
         name="json",
         inference_conditions=(),
         condition="json_valid({v})",
         json_expression="{v}",
-        stores=values.document,
-        equals=values.json_operand,
-        bounds=as_json,
-        key=_JSON_KEY,
+        parse_value=values.parse_json_value,
+        parse_operand=values.parse_json_operand,
+        parse_bound=dump_json,
+        sort_expression=_JSON_SORT,
         table_schema_type="any",
         operators=frozenset({Operators.CONTAINS}),
     ),
-    _array("_text", "VARCHAR", values.text),
-    _array("_int4", "INTEGER", partial(values.integer, bits=32)),
-    _array("_int8", "BIGINT", partial(values.integer, bits=64)),
+    _array("_text", "VARCHAR", values.parse_text),
+    _array("_int4", "INTEGER", partial(values.parse_integer, bits=32)),
+    _array("_int8", "BIGINT", partial(values.parse_integer, bits=64)),
     _array(
         "_float8",
         "DOUBLE",
-        values.float8,
+        values.parse_float8,
         json_expression=(
             "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
             f" ELSE {_double_written('x')} END"
             " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'"
         ),
     ),
-    _array("_bool", "BOOLEAN", values.truth),
+    _array("_bool", "BOOLEAN", values.parse_boolean),
     FieldType(
         name="text",
         inference_conditions=("true",),
         condition="true",
         json_expression=_AS_STRING,
-        stores=values.text,
-        equals=values.text_operand,
-        bounds=values.text_operand,
-        key="{t}",
+        parse_value=values.parse_text,
+        parse_operand=values.parse_text_operand,
+        parse_bound=values.parse_text_operand,
+        sort_expression="{t}",
         table_schema_type="string",
         operators=_SCALAR,
         ordered=Ordered.TEXTS,

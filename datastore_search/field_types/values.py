@@ -1,9 +1,10 @@
 """
-What a JSON value means to a type.
+Parse JSON values as values of a type.
 
-A type takes values twice: to be stored, where nothing may be lost, and as the operand of a filter,
-where a number that does not fit merely equals nothing.  Both give the canonical JSON text.  A text
-in a form that is not read here (``1 March 2021``, ``{a,b}``) is ``Unread``: PostgreSQL reads it.
+Each type has up to three functions: for a value to be stored, where nothing may be lost; for an
+operand of a filter, where a number that does not fit equals nothing; and for a bound that values
+are compared with.  All return canonical JSON text.  A text in another notation (``1 March 2021``,
+``{a,b}``) raises ``UnknownNotation``: PostgreSQL parses it.
 
 Source: PostgreSQL's input syntax; CKAN ``datastore_search``, sections 5 and 6 of its semantics.
 """
@@ -18,28 +19,28 @@ from datetime import UTC, date, datetime, time
 from decimal import MAX_PREC, ROUND_UP, Context, Decimal
 from typing import Never, TypeVar
 
-Moment = TypeVar("Moment", date, datetime, time)
+DateOrTime = TypeVar("DateOrTime", date, datetime, time)
 
-#: A value as the parser of JSON gives it; fractions are exact.
+#: A value as the JSON parser returns it; fractions are exact.
 Json = str | int | Decimal | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 
-#: What PostgreSQL's ``numeric``, and so its JSON, holds before and after the point.
-_NUMERIC_DIGITS_BEFORE, _NUMERIC_DIGITS_AFTER = 131_072, 16_383
+#: Limits of PostgreSQL's ``numeric``, and so of numbers in its JSON.
+_MAX_DIGITS_BEFORE_POINT, _MAX_DIGITS_AFTER_POINT = 131_072, 16_383
 
-#: Rounds nothing.
+#: Does not round.
 _EXACT = Context(prec=MAX_PREC)
 
-#: The smallest number that PostgreSQL keeps.
-_FINEST = Decimal((0, (1,), -_NUMERIC_DIGITS_AFTER))
+#: The smallest positive number of ``numeric``.
+_SMALLEST_NUMBER = Decimal((0, (1,), -_MAX_DIGITS_AFTER_POINT))
 
-#: A longer text is no number.
-_NUMBER_LETTERS = 200_000
+#: A longer text is not a number.
+_MAX_NUMBER_LENGTH = 200_000
 
-#: Digits of a number that is sent with an exponent, when it is written out without it.
+#: For a number that is sent with an exponent: its digits when written without it.
 MAX_NUMBER_DIGITS = 1_000
 
-#: Digits that the exponents of a value stand for together, where that is more than
-#: ``_MAX_EXPANSION`` times its length.
+#: Digits that all exponents of a value add when written out.  More are accepted where they are at
+#: most ``_MAX_EXPANSION`` times the length of the value.
 _MAX_ADDED_DIGITS = 100_000
 _MAX_EXPANSION = 10
 
@@ -49,14 +50,14 @@ class NotOfType(ValueError):
 
 
 class TooManyDigits(NotOfType):
-    """The numbers of a value are too long when they are written out."""
+    """The numbers of a value are too long when written without exponents."""
 
 
-class Unread(Exception):
-    """A text may be of the type, but only PostgreSQL can tell."""
+class UnknownNotation(Exception):
+    """A text may be of the type, but only PostgreSQL can parse it."""
 
     def __init__(self, text: str) -> None:
-        """Keep the text."""
+        """Take the text."""
         super().__init__(text)
         self.text = text
 
@@ -64,92 +65,92 @@ class Unread(Exception):
 # JSON ---------------------------------------------------------------------------------------------
 
 
-def as_json(value: Json) -> str:
+def dump_json(value: Json) -> str:
     """
-    Write a value as JSON text that PostgreSQL stores: letters and all digits as they are.
+    Write a value as JSON text for PostgreSQL, with characters and digits unchanged.
 
-    Raises: ``NotOfType`` for what it cannot store: NUL, lone surrogates, numbers beyond
-    ``numeric``, and nesting beyond Python's.
+    Raises: ``NotOfType`` for what PostgreSQL cannot store: NUL, lone surrogates, numbers beyond
+    ``numeric``, and nesting beyond Python's recursion limit.
     """
     try:
-        return _written(value, _number)
+        return _dump(value, _dump_number)
     except RecursionError:
         raise NotOfType from None
 
 
-def as_sent(value: Json) -> str:
+def dump_json_as_sent(value: Json) -> str:
     """
-    Write a value as JSON text, whatever its numbers.
+    Write a value as JSON text, with numbers of any size.
 
-    Raises: ``NotOfType`` for texts that are none.
+    Raises: ``NotOfType`` for a text with NUL or a lone surrogate.
     """
-    return _written(value, str)
+    return _dump(value, str)
 
 
-def _written(value: Json, number: Callable[[Decimal], str]) -> str:
+def _dump(value: Json, number: Callable[[Decimal], str]) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return _dump_text(value)
     if isinstance(value, Decimal):
         return number(value)
     if isinstance(value, Mapping):
-        members = [f"{_text(name)}:{_written(each, number)}" for name, each in value.items()]
+        members = [f"{_dump_text(name)}:{_dump(each, number)}" for name, each in value.items()]
         return "{" + ",".join(members) + "}"
     if isinstance(value, Sequence):
-        return "[" + ",".join([_written(each, number) for each in value]) + "]"
+        return "[" + ",".join([_dump(each, number) for each in value]) + "]"
     if isinstance(value, int) and not isinstance(value, bool):
         return number(Decimal(value))
     return json.dumps(value)
 
 
-def _text(text: str) -> str:
+def _dump_text(text: str) -> str:
     if not is_storable(text):
         raise NotOfType
     return json.dumps(text, ensure_ascii=False)
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text is without NUL and lone surrogates."""
+    """Return whether a text has neither NUL nor a lone surrogate."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
 
 
-def _number(number: Decimal) -> str:
-    if number.as_tuple().exponent < -_NUMERIC_DIGITS_AFTER:  # type: ignore[operator] # finite
+def _dump_number(number: Decimal) -> str:
+    if number.as_tuple().exponent < -_MAX_DIGITS_AFTER_POINT:  # type: ignore[operator] # finite
         number = _EXACT.normalize(number)
     exponent = number.as_tuple().exponent
-    if not isinstance(exponent, int) or exponent < -_NUMERIC_DIGITS_AFTER:
+    if not isinstance(exponent, int) or exponent < -_MAX_DIGITS_AFTER_POINT:
         raise NotOfType
-    if number.adjusted() >= _NUMERIC_DIGITS_BEFORE:
+    if number.adjusted() >= _MAX_DIGITS_BEFORE_POINT:
         raise NotOfType
     return str(number)
 
 
 class _Expansion:
     """
-    Counts the digits that exponents stand for.
+    Counts the digits that the exponents of a value add when written out.
 
-    PostgreSQL keeps 1E+1000 in a few bytes and writes a thousand digits whenever it is read.
+    PostgreSQL stores 1E+1000 in a few bytes, and writes a thousand digits whenever it is read.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start at zero."""
         self._added = 0
 
-    def number(self, number: Decimal) -> str:
-        """Write a number that is stored."""
+    def dump_number(self, number: Decimal) -> str:
+        """Write a number, and count the digits that its exponent adds."""
         if (text := str(number)).find("E") < 0:
-            return _number(number)
+            return _dump_number(number)
         exponent = number.as_tuple().exponent
         digits = max(number.adjusted(), 0) + 1 + max(-int(exponent), 0)
         if digits > MAX_NUMBER_DIGITS:
             raise TooManyDigits
         self._added += max(digits - len(text), 0)
-        return _number(number)
+        return _dump_number(number)
 
     def check(self, text: str) -> str:
-        """Refuse the text of a value that becomes many times as long; otherwise give it back."""
+        """Return the text of the value, unless it becomes many times as long when written out."""
         if self._added > max(_MAX_ADDED_DIGITS, _MAX_EXPANSION * len(text)):
             raise TooManyDigits
         return text
@@ -158,35 +159,35 @@ class _Expansion:
 # Texts and JSON -----------------------------------------------------------------------------------
 
 
-def document(value: Json) -> str:
+def parse_json_value(value: Json) -> str:
     """
-    Take any value, to be stored as JSON.
+    Parse any value of the type ``json``.
 
-    Raises: ``TooManyDigits``; otherwise as ``as_json``.
+    Raises: ``TooManyDigits``; otherwise as ``dump_json``.
     """
     expansion = _Expansion()
     try:
-        return expansion.check(_written(value, expansion.number))
+        return expansion.check(_dump(value, expansion.dump_number))
     except RecursionError:
         raise NotOfType from None
 
 
-def text(value: Json) -> str:
-    """Take any value: what is no text is stored as its JSON, as PostgreSQL would print it."""
-    return as_json(value if isinstance(value, str) else as_json(value))
+def parse_text(value: Json) -> str:
+    """Parse a text; another value becomes its JSON text, as PostgreSQL prints it."""
+    return dump_json(value if isinstance(value, str) else dump_json(value))
 
 
-def text_operand(value: Json) -> str:
-    """Compare with the text that Python prints, as CKAN does: ``True``, ``1000.0``."""
+def parse_text_operand(value: Json) -> str:
+    """Parse a text; another value becomes what Python prints, as in CKAN: ``True``, ``1000.0``."""
     if isinstance(value, list | Mapping):
         raise NotOfType
-    return as_json(str(float(value) if isinstance(value, Decimal) else value))
+    return dump_json(str(float(value) if isinstance(value, Decimal) else value))
 
 
-def json_operand(value: Json) -> str | None:
-    """Take any value; what PostgreSQL cannot store equals nothing."""
+def parse_json_operand(value: Json) -> str | None:
+    """Parse any value; one that PostgreSQL cannot store equals nothing."""
     try:
-        return as_json(value)
+        return dump_json(value)
     except NotOfType:
         return None
 
@@ -206,155 +207,155 @@ _NOT_A_NUMBER = {
 }
 
 
-def integer(value: Json, *, bits: int) -> str:
-    """Take whole numbers in range, also as text."""
-    found = integer_operand(value, bits=bits)
+def parse_integer(value: Json, *, bits: int) -> str:
+    """Parse a whole number in range, also as text."""
+    found = parse_integer_operand(value, bits=bits)
     if found is None:
         raise NotOfType
     return found
 
 
-def integer_operand(value: Json, *, bits: int) -> str | None:
-    """Take numbers, also as text; one that is not whole or not in range equals nothing."""
+def parse_integer_operand(value: Json, *, bits: int) -> str | None:
+    """Parse a number, also as text; one that is not whole or not in range equals nothing."""
     within = range(-(2 ** (bits - 1)), 2 ** (bits - 1))
     if isinstance(value, str):
         if not _INTEGER.fullmatch(value.strip()) or int(value) not in within:
             raise NotOfType
         return str(int(value))
-    number = _as_number(value)
+    number = _check_number(value)
     if number.adjusted() > bits or number != number.to_integral_value():
         return None
     return str(int(number)) if int(number) in within else None
 
 
-def integer_bound(value: Json, *, bits: int) -> str:
-    """Take any number to be compared with: also one that is not whole or not in range."""
+def parse_integer_bound(value: Json, *, bits: int) -> str:
+    """Parse any number, also one that is not whole or not in range."""
     if isinstance(value, str):
-        return integer(value, bits=bits)
-    number = _as_number(value)
+        return parse_integer(value, bits=bits)
+    number = _check_number(value)
     if number.adjusted() > bits:
         return str(2**bits if number > 0 else -(2**bits))
-    return as_json(_coarser(number))
+    return dump_json(_round_decimals(number))
 
 
-def numeric(value: Json) -> str:
-    """Take numbers with all their digits, also as text, and NaN and the infinities as text."""
-    return document(_number_or_name(value))
+def parse_numeric(value: Json) -> str:
+    """Parse a number with all its digits, also as text; NaN and the infinities only as text."""
+    return parse_json_value(_parse_number(value))
 
 
-def numeric_operand(value: Json) -> str | None:
-    """Take numbers; one beyond PostgreSQL's equals nothing."""
-    found = _number_or_name(value)
+def parse_numeric_operand(value: Json) -> str | None:
+    """Parse a number; one beyond PostgreSQL's range equals nothing."""
+    found = _parse_number(value)
     try:
-        return as_json(found)
+        return dump_json(found)
     except NotOfType:
         return None
 
 
-def numeric_bound(value: Json) -> str:
-    """Take numbers to be compared with; one beyond PostgreSQL's is as good as infinite."""
-    found = _number_or_name(value)
-    if isinstance(found, Decimal) and found.adjusted() >= _NUMERIC_DIGITS_BEFORE:
-        return _beyond(found)
-    return as_json(_coarser(found) if isinstance(found, Decimal) else found)
+def parse_numeric_bound(value: Json) -> str:
+    """Parse a number; one beyond PostgreSQL's range becomes infinite."""
+    found = _parse_number(value)
+    if isinstance(found, Decimal) and found.adjusted() >= _MAX_DIGITS_BEFORE_POINT:
+        return _infinity_of(found)
+    return dump_json(_round_decimals(found) if isinstance(found, Decimal) else found)
 
 
-def _coarser(number: Decimal) -> Decimal:
-    """Round a number that has more decimals than PostgreSQL keeps, away from zero."""
-    if number.as_tuple().exponent >= -_NUMERIC_DIGITS_AFTER:  # type: ignore[operator] # finite
+def _round_decimals(number: Decimal) -> Decimal:
+    """Round a number with more decimals than PostgreSQL stores away from zero."""
+    if number.as_tuple().exponent >= -_MAX_DIGITS_AFTER_POINT:  # type: ignore[operator] # finite
         return number
-    return number.quantize(_FINEST, rounding=ROUND_UP, context=_EXACT)
+    return number.quantize(_SMALLEST_NUMBER, rounding=ROUND_UP, context=_EXACT)
 
 
-def float8(value: Json) -> str:
-    """Take numbers within a double's range."""
-    found = _number_or_name(value)
+def parse_float8(value: Json) -> str:
+    """Parse a number in the range of a double."""
+    found = _parse_number(value)
     if isinstance(found, str):
-        return as_json(found)
-    double = _double(found)
+        return dump_json(found)
+    double = _to_double(found)
     if _is_out_of_range(double, found):
         raise NotOfType
-    return _shortest(double)
+    return _format_double(double)
 
 
-def float8_operand(value: Json) -> str | None:
-    """Take numbers; as PostgreSQL, refuse a text out of range, and a number equals nothing."""
-    found = _number_or_name(value)
+def parse_float8_operand(value: Json) -> str | None:
+    """Parse a number; out of range, a text is refused as in PostgreSQL, a number equals nothing."""
+    found = _parse_number(value)
     if isinstance(found, str):
-        return as_json(found)
-    double = _double(found)
+        return dump_json(found)
+    double = _to_double(found)
     if not _is_out_of_range(double, found):
-        return _shortest(double)
+        return _format_double(double)
     if isinstance(value, str):
         raise NotOfType
     return None
 
 
-def float8_bound(value: Json) -> str:
-    """Take numbers to be compared with; one out of range is as good as infinite, or nothing."""
-    found = _number_or_name(value)
+def parse_float8_bound(value: Json) -> str:
+    """Parse a number; one out of range becomes infinite, or 0."""
+    found = _parse_number(value)
     if isinstance(found, str):
-        return as_json(found)
-    double = _double(found)
+        return dump_json(found)
+    double = _to_double(found)
     if isinstance(value, str) and _is_out_of_range(double, found):
         raise NotOfType
-    return _beyond(found) if math.isinf(double) else _shortest(double)
+    return _infinity_of(found) if math.isinf(double) else _format_double(double)
 
 
 def _is_out_of_range(double: float, number: Decimal) -> bool:
     return math.isinf(double) or (double == 0 and number != 0)
 
 
-def _shortest(double: float) -> str:
+def _format_double(double: float) -> str:
     return repr(double).removesuffix(".0")
 
 
-def _as_number(value: Json) -> Decimal:
+def _check_number(value: Json) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise NotOfType
     return Decimal(value)
 
 
-def _number_or_name(value: Json) -> Decimal | str:
-    """Read a number as PostgreSQL does: its value, or the name of what is none."""
+def _parse_number(value: Json) -> Decimal | str:
+    """Parse a number as PostgreSQL does: its value, or the name of NaN or an infinity."""
     if not isinstance(value, str):
-        return _as_number(value)
+        return _check_number(value)
     text = value.strip()
     if text.lower() in _NOT_A_NUMBER:
         return _NOT_A_NUMBER[text.lower()]
-    if len(text) > _NUMBER_LETTERS or not _NUMBER.fullmatch(text):
+    if len(text) > _MAX_NUMBER_LENGTH or not _NUMBER.fullmatch(text):
         raise NotOfType
     return Decimal(text)
 
 
-def _double(number: Decimal) -> float:
+def _to_double(number: Decimal) -> float:
     try:
         return float(number)
     except OverflowError:
         return math.copysign(math.inf, number)
 
 
-def _beyond(number: Decimal | str) -> str:
-    return as_json("-Infinity" if Decimal(number) < 0 else "Infinity")
+def _infinity_of(number: Decimal | str) -> str:
+    return dump_json("-Infinity" if Decimal(number) < 0 else "Infinity")
 
 
-# Truth values -------------------------------------------------------------------------------------
+# Booleans -----------------------------------------------------------------------------------------
 
 _TRUE = frozenset({"t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"})
 _FALSE = frozenset({"f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"})
 
 
-def truth(value: Json) -> str:
-    """Take truth values, and PostgreSQL's words for them."""
+def parse_boolean(value: Json) -> str:
+    """Parse a boolean, or one of PostgreSQL's words for one."""
     if isinstance(value, bool):
-        return as_json(value)
+        return dump_json(value)
     word = value.strip().lower() if isinstance(value, str) else ""
     if word not in _TRUE | _FALSE:
         raise NotOfType
-    return as_json(word in _TRUE)
+    return dump_json(word in _TRUE)
 
 
-# Moments ------------------------------------------------------------------------------------------
+# Dates and times ----------------------------------------------------------------------------------
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
@@ -362,63 +363,63 @@ _TIMESTAMP = re.compile(rf"{_DATE.pattern}([T ]{_CLOCK})?")
 _ZONED = re.compile(rf"({_DATE.pattern}[T ]{_CLOCK})(Z|[+-][0-9]{{2}}:?[0-9]{{2}})")
 _TIME = re.compile(_CLOCK)
 
-#: Longer texts are no moments and no lists in PostgreSQL's own notation.
-_LETTERS_READ = 100_000
+#: Longer texts are not sent to PostgreSQL to be parsed.
+_MAX_TEXT_LENGTH = 100_000
 
 
-def day(value: Json) -> str:
-    """Take dates; other forms than ISO's are ``Unread``."""
-    found = _matching(value, _DATE)
-    return as_json(_moment(date.fromisoformat, found).isoformat())
+def parse_date(value: Json) -> str:
+    """Parse a date in ISO's notation."""
+    found = _match(value, _DATE)
+    return dump_json(_parse_iso(date.fromisoformat, found).isoformat())
 
 
-def timestamp(value: Json) -> str:
-    """Take dates with a time of day: three decimals as CKAN's, six where three lose something."""
-    found = _matching(value, _TIMESTAMP)
-    return as_json(_iso(_moment(datetime.fromisoformat, found)))
+def parse_timestamp(value: Json) -> str:
+    """Parse a date with a time: three decimals as in CKAN, six where three lose something."""
+    found = _match(value, _TIMESTAMP)
+    return dump_json(_format_timestamp(_parse_iso(datetime.fromisoformat, found)))
 
 
-def timestamptz(value: Json) -> str:
-    """Take dates with a time of day and a zone; they are kept in UTC."""
-    found = _matching(value, _ZONED)
-    moment = _moment(datetime.fromisoformat, found)
+def parse_timestamptz(value: Json) -> str:
+    """Parse a date with a time and a zone into UTC."""
+    found = _match(value, _ZONED)
+    moment = _parse_iso(datetime.fromisoformat, found)
     try:
-        return as_json(_iso(moment.astimezone(UTC)))
+        return dump_json(_format_timestamp(moment.astimezone(UTC)))
     except OverflowError:
         raise NotOfType from None
 
 
-def clock(value: Json) -> str:
-    """Take times of day."""
-    found = _matching(value, _TIME)
-    moment = _moment(time.fromisoformat, found).isoformat()
-    return as_json(moment.rstrip("0") if "." in moment else moment)
+def parse_time(value: Json) -> str:
+    """Parse a time of day."""
+    found = _match(value, _TIME)
+    moment = _parse_iso(time.fromisoformat, found).isoformat()
+    return dump_json(moment.rstrip("0") if "." in moment else moment)
 
 
-def _matching(value: Json, pattern: re.Pattern[str]) -> str:
+def _match(value: Json, pattern: re.Pattern[str]) -> str:
     if not isinstance(value, str):
         raise NotOfType
     found = value.strip()
     if not pattern.fullmatch(found):
-        _unread(found)
+        _raise_unknown_notation(found)
     return found
 
 
-def _unread(text: str) -> Never:
-    if len(text) > _LETTERS_READ:
+def _raise_unknown_notation(text: str) -> Never:
+    if len(text) > _MAX_TEXT_LENGTH:
         raise NotOfType
-    _text(text)
-    raise Unread(text)
+    _dump_text(text)
+    raise UnknownNotation(text)
 
 
-def _moment(parse: Callable[[str], Moment], text: str) -> Moment:
+def _parse_iso(parse: Callable[[str], DateOrTime], text: str) -> DateOrTime:
     try:
         return parse(text)
     except ValueError:
-        _unread(text)  # 24:00, for one, is PostgreSQL's to read
+        _raise_unknown_notation(text)  # PostgreSQL parses 24:00, for example
 
 
-def _iso(moment: datetime) -> str:
+def _format_timestamp(moment: datetime) -> str:
     exact = moment.microsecond % 1000 != 0
     return moment.isoformat(timespec="microseconds" if exact else "milliseconds")
 
@@ -426,18 +427,18 @@ def _iso(moment: datetime) -> str:
 # Lists --------------------------------------------------------------------------------------------
 
 
-def array(value: Json, *, of: Callable[[Json], str]) -> str:
-    """Take lists of values of a type; in PostgreSQL's own notation they are ``Unread``."""
+def parse_array(value: Json, *, of: Callable[[Json], str]) -> str:
+    """Parse a list of values of a type; ``of`` parses one element."""
     if isinstance(value, str):
-        _unread(value)
+        _raise_unknown_notation(value)
     if not isinstance(value, Sequence) or any(isinstance(each, list | Mapping) for each in value):
         raise NotOfType
     try:
         texts = ["null" if each is None else of(each) for each in value]
-    except Unread:
+    except UnknownNotation:
         raise NotOfType from None
     expansion = _Expansion()
     for text in texts:
-        if "e" in text and text[-1].isdigit():  # a double, and no text or truth value
-            expansion.number(Decimal(text))
+        if "e" in text and text[-1].isdigit():  # a double, not a text or boolean
+            expansion.dump_number(Decimal(text))
     return expansion.check(f"[{','.join(texts)}]")

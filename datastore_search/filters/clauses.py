@@ -24,7 +24,7 @@ from ..exceptions import (
     UnknownField,
     UnsupportedOperator,
 )
-from ..field_types import Cast, FieldType, Json, Operators, as_json, field_types, readings
+from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
 from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or
@@ -106,7 +106,7 @@ def _compile_field_condition(condition: In | Comparison, fields: TypedFields) ->
         raise UnknownField(field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[fields.types[name]]
     if isinstance(condition, In):
-        texts = _read_values(name, kind, kind.equals, condition.values, fields.cast)
+        texts = _read_values(name, kind, kind.parse_operand, condition.values, fields.cast)
         return _compile_in(name, kind, texts, fields)
     return _compile_comparison(condition, kind, fields)
 
@@ -124,7 +124,7 @@ def _read_values(
     Raises: ``InvalidFilterValue``.
     """
     try:
-        return readings(kind, read, values, cast)
+        return parse_values(kind, read, values, cast)
     except NotOfType as error:
         shown = _shorten_value(error.value)
         raise InvalidFilterValue(field=name, type=kind.name, value=shown) from None
@@ -133,7 +133,7 @@ def _read_values(
 def _shorten_value(value: Json) -> str:
     """Shorten a value for a message, even one that cannot be stored."""
     try:
-        text = as_json(value)
+        text = dump_json(value)
     except NotStorable:
         text = repr(value)
     return text if len(text) <= MAX_SHOWN_LENGTH else text[:MAX_SHOWN_LENGTH] + "…"
@@ -157,7 +157,7 @@ def _compile_in(
 
 
 def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
-    contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{as_json(name)}:{text}}}"])
+    contained = Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
     if not (kind.is_nested and text[:1] in "[{"):
         return contained
     # A list or an object also contains smaller ones.
@@ -181,7 +181,7 @@ def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFie
         null = _compile_in(name, kind, ["null"], fields)
         return null if value else _negate(null)
     if operator == "ne":
-        texts = _read_values(name, kind, kind.equals, [value], fields.cast)
+        texts = _read_values(name, kind, kind.parse_operand, [value], fields.cast)
         return _negate(_compile_in(name, kind, texts, fields))
     if operator in _ORDERS and Operators.ORDER in kind.operators:
         return _compile_order(name, kind, operator, value, fields.cast)
@@ -199,7 +199,7 @@ def _negate(clause: Clause) -> Clause:
 
 
 def _compile_order(name: str, kind: FieldType, operator: str, value: Json, cast: Cast) -> Clause:
-    (text,) = _read_values(name, kind, kind.bounds, [value], cast)
+    (text,) = _read_values(name, kind, kind.parse_bound, [value], cast)
     if text == "null":
         return _FALSE
     return Clause(
@@ -214,12 +214,14 @@ def _compile_order(name: str, kind: FieldType, operator: str, value: Json, cast:
 
 def compile_field_key(kind: FieldType) -> sql.Composed:
     """Compile the key by which a field is sorted and compared; its name is the one parameter."""
-    return sql.SQL(kind.key).format(v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)"))
+    return sql.SQL(kind.sort_expression).format(
+        v=sql.SQL("(data -> %s)"), t=sql.SQL("(data ->> %s)")
+    )
 
 
 def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
     """Compile the key by which a jsonb value is sorted and compared."""
-    return sql.SQL(kind.key).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
+    return sql.SQL(kind.sort_expression).format(v=value, t=sql.SQL("({} #>> '{{}}')").format(value))
 
 
 def _compile_contains(name: str, kind: FieldType, value: Json) -> Clause:
@@ -227,8 +229,8 @@ def _compile_contains(name: str, kind: FieldType, value: Json) -> Clause:
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")
-    (text,) = _read_values(name, kind, kind.equals, [operand], _refuse_all)
-    return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{as_json(name)}:{text}}}"])
+    (text,) = _read_values(name, kind, kind.parse_operand, [operand], _refuse_all)
+    return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
 
 
 def _refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
@@ -241,15 +243,15 @@ def _refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
 def _compile_id_condition(condition: In | Comparison, cast: Cast) -> Clause:
     read = partial(_read_values, "_id", _ID_TYPE)
     if isinstance(condition, In):
-        return _compile_id_in(read(_ID_TYPE.equals, condition.values, cast))
+        return _compile_id_in(read(_ID_TYPE.parse_operand, condition.values, cast))
     operator, value = condition.operator, condition.value
     if operator == "isnull":
         return _FALSE if value else _TRUE
     if operator == "ne":
-        return _negate(_compile_id_in(read(_ID_TYPE.equals, [value], cast)))
+        return _negate(_compile_id_in(read(_ID_TYPE.parse_operand, [value], cast)))
     if operator not in _ORDERS:
         raise UnsupportedOperator(field="_id", type="int", operator=operator)
-    (text,) = read(_ID_TYPE.bounds, [value], cast)
+    (text,) = read(_ID_TYPE.parse_bound, [value], cast)
     return _FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
 
 

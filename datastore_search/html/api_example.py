@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
-from ..field_types import Json, as_json
+from ..field_types import Json, dump_json
 from ..filters import And, Comparison, Condition, In, Or
 from ..models import Resource
 from ..search import Query
@@ -41,7 +41,7 @@ def build_curl_command(request: HttpRequest, resource: Resource, query: Query) -
 def build_query_parameters(query: Query) -> dict[str, str]:
     """Write ``q`` and ``filters`` of a query as parameters of the API; empty ones are left out."""
     filters = format_filters(query.filters)
-    parameters = {"q": query.q, "filters": as_json(filters) if filters else ""}
+    parameters = {"q": query.q, "filters": dump_json(filters) if filters else ""}
     return {name: value for name, value in parameters.items() if value}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from ..field_types import as_json
+from ..field_types import dump_json
 from ..models import Field, Resource
 from ..search import Page
 
@@ -148,11 +148,11 @@ def _format_json(value: object) -> str:
     if isinstance(value, _Number):
         return str(value)
     if isinstance(value, Mapping):
-        members = ", ".join(f"{as_json(key)}: {_format_json(value[key])}" for key in value)
+        members = ", ".join(f"{dump_json(key)}: {_format_json(value[key])}" for key in value)
         return f"{{{members}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_format_json, value))}]"
-    return as_json(value)  # type: ignore[arg-type] # JSON has nothing else
+    return dump_json(value)  # type: ignore[arg-type] # JSON has nothing else
 
 
 _FORMATTERS: Mapping[str, Callable[[object], str]] = {

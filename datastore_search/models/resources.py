@@ -277,5 +277,8 @@ class Resource(GuardedModel):
         return storage.Indexes(
             filters=IndexKind.FILTERS in kinds,
             words=IndexKind.WORDS in kinds,
-            orders={name: field_types[names[name]].key for name in orders[:_MAX_ORDER_INDEXES]},
+            orders={
+                name: field_types[names[name]].sort_expression
+                for name in orders[:_MAX_ORDER_INDEXES]
+            },
         )

@@ -54,7 +54,7 @@ def one_of(*forms: Schema) -> Schema:
     return {"oneOf": [*forms]}
 
 
-def word(*texts: str) -> Schema:
+def enum_of(*texts: str) -> Schema:
     """Describe a text that is one of some."""
     said: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
     return {"type": "string", **said}
@@ -62,8 +62,8 @@ def word(*texts: str) -> Schema:
 
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
-NATURAL: Schema = {"type": "integer", "minimum": 0}
-TRUTH: Schema = {"type": "boolean"}
+NON_NEGATIVE_INTEGER: Schema = {"type": "integer", "minimum": 0}
+BOOLEAN: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
 #: Any JSON value.
 VALUE: Schema = {}

@@ -16,7 +16,7 @@ from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NaturalNumberField
 from ..conf import conf
 from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
-from .components import TEXT, Schema, list_of, record_of, ref, response_ref, word
+from .components import TEXT, Schema, enum_of, list_of, record_of, ref, response_ref
 from .examples import PORTAL, SURVEY
 from .results import HELP, success
 
@@ -72,7 +72,7 @@ def _name(code: int) -> str:
 
 
 def _envelope(code: int) -> Schema:
-    kind = word(ERROR_TYPES[code])
+    kind = enum_of(ERROR_TYPES[code])
     if code == _VALIDATION:
         error = record_of(
             {"__type": kind},

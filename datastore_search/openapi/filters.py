@@ -10,7 +10,7 @@ from ..filters.grammar import (
     OPERATORS,
     TEXT_OPERATORS,
 )
-from .components import NULL, NUMBER, TEXT, TRUTH, VALUE, Schema, list_of, one_of, ref
+from .components import BOOLEAN, NULL, NUMBER, TEXT, VALUE, Schema, list_of, one_of, ref
 
 #: Members of one object or list at most.
 _MEMBERS_MOST = MAX_OPERATIONS - 1
@@ -18,7 +18,7 @@ _MEMBERS_MOST = MAX_OPERATIONS - 1
 #: ``$and``, ``$or``, and names of fields; ``$$`` begins the name of a field that begins with ``$``.
 _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
 
-_SCALARS = (TEXT, NUMBER, TRUTH, NULL)
+_SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
 
 #: What each operator asks; without a schema, of any value that its field's type can read.
 _OPERATORS: dict[str, tuple[str, Schema]] = {
@@ -32,7 +32,7 @@ _OPERATORS: dict[str, tuple[str, Schema]] = {
     "contains": ("Holds the text, or, in a field of lists or JSON, the value.", VALUE),
     "icontains": ("Holds the text, ignoring case.", TEXT),
     "startswith": ("Begins with the text.", TEXT),
-    "isnull": ("Whether the cell is empty.", TRUTH),
+    "isnull": ("Whether the cell is empty.", BOOLEAN),
 }
 
 

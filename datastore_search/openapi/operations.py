@@ -11,7 +11,7 @@ from rest_framework.status import HTTP_200_OK
 from ..api.actions import Action
 from ..api.dumping.parameters import DumpParameters
 from . import errors, filters, parameters, results
-from .components import NATURAL, Schema, name_of, record_of, ref, register
+from .components import NON_NEGATIVE_INTEGER, Schema, name_of, record_of, ref, register
 from .examples import Example, examples_of, shown
 
 _JSON = "application/json"
@@ -187,7 +187,7 @@ class VersionSchema(AutoSchema):
         registry: ComponentRegistry,
     ) -> Schema:
         """Describe the version of the action API."""
-        version = record_of({"version": NATURAL})
+        version = record_of({"version": NON_NEGATIVE_INTEGER})
         return {
             "operationId": "api_version",
             "summary": "Say the version of the action API.",

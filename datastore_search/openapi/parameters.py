@@ -16,33 +16,33 @@ from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
 from ..filters.full_text import MAX_FULL_TEXT_FIELDS
 from .components import (
-    NATURAL,
+    BOOLEAN,
+    NON_NEGATIVE_INTEGER,
     NULL,
     NUMBER,
     OBJECT,
     TEXT,
-    TRUTH,
     VALUE,
     Schema,
+    enum_of,
     list_of,
     name_of,
     one_of,
     record_of,
     ref,
-    word,
 )
 from .examples import Example, shown
 
 _JSON = "application/json"
-_EMPTY: Schema = {**word(""), "description": "As if it were not given."}
+_EMPTY: Schema = {**enum_of(""), "description": "As if it were not given."}
 _NUMBER_TEXT: Schema = {"type": "string", "pattern": r"^(\s*\+?[0-9]{1,40}\s*)?$"}
-_NUMBER_TRUTH: Schema = {**NUMBER, "description": "True, unless it is 0."}
-_TEXT_TRUTH: Schema = {
+_NUMBER_AS_BOOLEAN: Schema = {**NUMBER, "description": "True, unless it is 0."}
+_TEXT_AS_BOOLEAN: Schema = {
     **TEXT,
     "description": "`true`, `yes`, `t`, `y` and `1` are true, in capitals too, all others false.",
 }
 #: Texts of more than this length are refused.
-_QUESTION: Schema = {"type": "string", "maxLength": types.MAX_FULL_TEXT_LENGTH}
+_FULL_TEXT: Schema = {"type": "string", "maxLength": types.MAX_FULL_TEXT_LENGTH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _objects(most: int) -> _Forms:
     return _json_forms(list_of(OBJECT, maxItems=most))
 
 
-_QUESTIONS: Schema = {
+_FULL_TEXT_BY_FIELD: Schema = {
     "type": "object",
     "additionalProperties": TEXT,
     "maxProperties": MAX_FULL_TEXT_FIELDS,
@@ -81,13 +81,19 @@ _FILTERS = ref("DatastoreFilters")
 
 #: The table: each type of parameter and its forms; the words of a choice have a name instead.
 _TABLE: Mapping[type[types.ParameterField], _Forms] = {
-    types.NaturalNumberField: _Forms(one_of(NATURAL, _NUMBER_TEXT, TRUTH, NULL), NATURAL),
-    types.BooleanField: _Forms(one_of(TRUTH, _NUMBER_TRUTH, _TEXT_TRUTH, NULL), TRUTH),
+    types.NaturalNumberField: _Forms(
+        one_of(NON_NEGATIVE_INTEGER, _NUMBER_TEXT, BOOLEAN, NULL), NON_NEGATIVE_INTEGER
+    ),
+    types.BooleanField: _Forms(
+        one_of(BOOLEAN, _NUMBER_AS_BOOLEAN, _TEXT_AS_BOOLEAN, NULL), BOOLEAN
+    ),
     types.IgnoredField: _Forms(VALUE, VALUE),
-    types.TextField: _Forms(one_of(_NAME, NUMBER, TRUTH, NULL), _NAME),
+    types.TextField: _Forms(one_of(_NAME, NUMBER, BOOLEAN, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
-    types.FullTextField: _Forms(one_of(_QUESTION, NUMBER, TRUTH, NULL), _QUESTION),
-    types.FullTextQueryField: _Forms(one_of(_QUESTION, _QUESTIONS, NUMBER, TRUTH, NULL), _QUESTION),
+    types.FullTextField: _Forms(one_of(_FULL_TEXT, NUMBER, BOOLEAN, NULL), _FULL_TEXT),
+    types.FullTextQueryField: _Forms(
+        one_of(_FULL_TEXT, _FULL_TEXT_BY_FIELD, NUMBER, BOOLEAN, NULL), _FULL_TEXT
+    ),
     types.FiltersField: _json_forms(_FILTERS),
     types.GivenFiltersField: _Forms(
         one_of(_FILTERS, {**_json_text(_FILTERS), "minLength": 1}),
@@ -134,7 +140,7 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
 def choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
     """Name the words that a parameter may be, for each that has such."""
     return {
-        name_of(name): word(*field.choices)
+        name_of(name): enum_of(*field.choices)
         for name, field, _forms in _fields(parameters)
         if isinstance(field, types.ChoiceField)
     }

@@ -7,18 +7,18 @@ from ..field_types import field_types
 from ..search import RecordsFormat
 from ..writing import Method
 from .components import (
-    NATURAL,
+    BOOLEAN,
+    NON_NEGATIVE_INTEGER,
     NUMBER,
     OBJECT,
     TEXT,
-    TRUTH,
     VALUE,
     Schema,
+    enum_of,
     list_of,
     one_of,
     record_of,
     ref,
-    word,
 )
 from .examples import Example, shown
 
@@ -57,7 +57,7 @@ HELP: Schema = {
 def success(*, is_one: bool) -> Schema:
     """Describe the member that tells results and failures apart."""
     # Not a constant: generators of clients take it for the text "true".
-    return {**TRUTH, "description": f"Always {str(is_one).lower()}."}
+    return {**BOOLEAN, "description": f"Always {str(is_one).lower()}."}
 
 
 def dump(example: Example) -> Schema:
@@ -145,16 +145,16 @@ def _pages() -> dict[str, Schema]:
 
 
 def _page(name: str, records: Schema) -> Schema:
-    formats = word(*(form.value for form, page in _NAMES.items() if page == name))
+    formats = enum_of(*(form.value for form, page in _NAMES.items() if page == name))
     return record_of(
         {
             "resource_id": _RESOURCE_ID,
             "fields": list_of(ref("DatastoreField")),
             # Within a list drf-spectacular does not see it, and gives it no name of its own.
             "records_format": {"allOf": [formats]},
-            "limit": {**NATURAL, "description": "The limit in force."},
-            "include_total": TRUTH,
-            "include_next_page": TRUTH,
+            "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
+            "include_total": BOOLEAN,
+            "include_next_page": BOOLEAN,
             "_links": ref("DatastoreLinks"),
             "records": records,
         },
@@ -163,8 +163,11 @@ def _page(name: str, records: Schema) -> Schema:
 
 
 _OPTIONAL: dict[str, Schema] = {
-    "total": {**NATURAL, "description": "All matching records; there if `include_total`."},
-    "total_was_estimated": {**TRUTH, "description": "Always false."},
+    "total": {
+        **NON_NEGATIVE_INTEGER,
+        "description": "All matching records; there if `include_total`.",
+    },
+    "total_was_estimated": {**BOOLEAN, "description": "Always false."},
     "next_page": {
         "description": "The condition that the records after this page meet: add it to `filters`.",
         **record_of(
@@ -183,9 +186,9 @@ _OPTIONAL: dict[str, Schema] = {
     "full_text": TEXT,
     "filters": _FILTERS,
     "sort": one_of(TEXT, list_of(TEXT)),
-    "plain": TRUTH,
+    "plain": BOOLEAN,
     "language": TEXT,
-    "distinct": TRUTH,
+    "distinct": BOOLEAN,
 }
 
 
@@ -196,20 +199,20 @@ def _info() -> Schema:
     stored = record_of(
         {
             "native_type": ref("DatastoreFieldType"),
-            "notnull": TRUTH,
+            "notnull": BOOLEAN,
             "index_name": TEXT,
-            "is_index": TRUTH,
-            "uniquekey": TRUTH,
+            "is_index": BOOLEAN,
+            "uniquekey": BOOLEAN,
         }
     )
     meta = record_of(
         {
             "id": _RESOURCE_ID,
-            "count": {**NATURAL, "description": "How many records there are."},
-            "table_type": word("BASE TABLE"),
-            "size": {**NATURAL, "description": "Bytes of the records."},
-            "idx_size": {**NATURAL, "description": "Bytes of the indexes."},
-            "db_size": {**NATURAL, "description": "Bytes of the whole database."},
+            "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
+            "table_type": enum_of("BASE TABLE"),
+            "size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the records."},
+            "idx_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the indexes."},
+            "db_size": {**NON_NEGATIVE_INTEGER, "description": "Bytes of the whole database."},
             "aliases": list_of(TEXT),
         },
         optional={
@@ -217,9 +220,9 @@ def _info() -> Schema:
                 "description": "Of which records the profiles of the fields are.",
                 **record_of(
                     {
-                        "records": NATURAL,
+                        "records": NON_NEGATIVE_INTEGER,
                         "made": {"type": "string", "format": "date-time"},
-                        "current": {**TRUTH, "description": "Whether nothing changed since."},
+                        "current": {**BOOLEAN, "description": "Whether nothing changed since."},
                     }
                 ),
             }
@@ -230,20 +233,23 @@ def _info() -> Schema:
 
 
 def _profile() -> Schema:
-    counted = record_of({"value": VALUE, "count": NATURAL})
-    histogram = record_of({"bounds": list_of(VALUE), "counts": list_of(NATURAL)})
+    counted = record_of({"value": VALUE, "count": NON_NEGATIVE_INTEGER})
+    histogram = record_of({"bounds": list_of(VALUE), "counts": list_of(NON_NEGATIVE_INTEGER)})
     return {
         **record_of(
             {
-                "count": {**NATURAL, "description": "Records with a value."},
-                "nulls": {**NATURAL, "description": "Records without one."},
-                "distinct": {**NATURAL, "description": "How many values there are."},
+                "count": {**NON_NEGATIVE_INTEGER, "description": "Records with a value."},
+                "nulls": {**NON_NEGATIVE_INTEGER, "description": "Records without one."},
+                "distinct": {**NON_NEGATIVE_INTEGER, "description": "How many values there are."},
             },
             optional={
-                "distinct_is_estimated": {**TRUTH, "description": "There only if true."},
-                "empty": {**NATURAL, "description": "Records with the empty text."},
-                "shortest": {**NATURAL, "description": "Letters of the shortest text."},
-                "longest": {**NATURAL, "description": "Letters of the longest text."},
+                "distinct_is_estimated": {**BOOLEAN, "description": "There only if true."},
+                "empty": {**NON_NEGATIVE_INTEGER, "description": "Records with the empty text."},
+                "shortest": {
+                    **NON_NEGATIVE_INTEGER,
+                    "description": "Letters of the shortest text.",
+                },
+                "longest": {**NON_NEGATIVE_INTEGER, "description": "Letters of the longest text."},
                 "min": VALUE,
                 "max": VALUE,
                 "mean": NUMBER,
@@ -264,15 +270,15 @@ def _created() -> Schema:
         {
             "resource_id": _RESOURCE_ID,
             "fields": list_of(ref("DatastoreField")),
-            "method": word(Method.INSERT.value),
+            "method": enum_of(Method.INSERT.value),
         },
         optional={
             "primary_key": names,
             "indexes": names,
             "aliases": names,
-            "private": TRUTH,
-            "delete_fields": TRUTH,
-            "include_records": TRUTH,
+            "private": BOOLEAN,
+            "delete_fields": BOOLEAN,
+            "include_records": BOOLEAN,
             "records": _RECORDS,
         },
     )
@@ -284,7 +290,7 @@ def _written() -> Schema:
             "resource_id": _RESOURCE_ID,
             "method": ref("DatastoreMethod"),
         },
-        optional={"dry_run": TRUTH, "include_records": TRUTH, "records": _RECORDS},
+        optional={"dry_run": BOOLEAN, "include_records": BOOLEAN, "records": _RECORDS},
     )
 
 
@@ -293,7 +299,7 @@ def _deleted() -> Schema:
         {"resource_id": _RESOURCE_ID},
         optional={
             "filters": _FILTERS,
-            "include_deleted_records": TRUTH,
+            "include_deleted_records": BOOLEAN,
             "deleted_records": _RECORDS,
         },
     )

@@ -16,7 +16,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from .. import storage
-from ..field_types import as_json, field_types
+from ..field_types import dump_json, field_types
 from ..spooling import MAX_MEMORY_BYTES, Spool
 
 #: ``format`` takes a hundred arguments, the template among them.
@@ -53,7 +53,7 @@ class Columns:
         key = as_lists, begin
         if key not in self._texts:
             opening, closing = "[]" if as_lists else "{}"
-            labels = ["" if as_lists else f"{as_json(column.name)}:" for column in self._columns]
+            labels = ["" if as_lists else f"{dump_json(column.name)}:" for column in self._columns]
             self._texts[key] = _render_format(self._columns, labels, begin + opening, closing)
         return self._texts[key]
 

@@ -187,7 +187,9 @@ class BoundQuery:
         # These fields are of text, which every value can be.
         kind = field_types[self._types[condition.field]]
         value_counts = counted_fields[condition.field]
-        texts = {"null" if value is None else kind.equals(value) for value in condition.values}
+        texts = {
+            "null" if value is None else kind.parse_operand(value) for value in condition.values
+        }
         counts = [value_counts.get(text) for text in texts if text is not None]
         return None if None in counts else sum(count for count in counts if count is not None)
 

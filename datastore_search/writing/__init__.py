@@ -174,7 +174,9 @@ class Writer:
             if name not in types:
                 raise UnknownIndexField(field=name[:100])
         orders = {
-            name: field_types[types[name]].key for name in names if field_types[types[name]].ordered
+            name: field_types[types[name]].sort_expression
+            for name in names
+            if field_types[types[name]].ordered
         }
         try:
             storage.add_orders(self._connection, self._load.pk, orders)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from ..field_types import FieldType, Json, NotOfType, field_types
-from ..field_types.values import Unread
+from ..field_types.values import UnknownNotation
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _FRACTION = re.compile(r"-?(0|[1-9][0-9]{0,30})\.[0-9]{1,30}")
@@ -40,7 +40,7 @@ def _fits(name: str) -> Callable[[Json], bool]:
         if isinstance(value, str) and not _INTEGER.fullmatch(value):
             return False
         try:
-            return Decimal(field_types[name].stores(value)) == Decimal(str(value))
+            return Decimal(field_types[name].parse_value(value)) == Decimal(str(value))
         except NotOfType:
             return False
 
@@ -58,7 +58,7 @@ def _is_double(value: Json) -> bool:
     if isinstance(value, str | bool) or not isinstance(value, int | Decimal):
         return False
     try:
-        return Decimal(field_types["float8"].stores(value)) == Decimal(value)
+        return Decimal(field_types["float8"].parse_value(value)) == Decimal(value)
     except NotOfType:
         return False
 
@@ -68,8 +68,8 @@ def _is_moment(name: str) -> Callable[[Json], bool]:
         if not isinstance(value, str):
             return False
         try:
-            field_types[name].stores(value)
-        except (NotOfType, Unread):
+            field_types[name].parse_value(value)
+        except (NotOfType, UnknownNotation):
             return False
         return True
 

@@ -24,9 +24,9 @@ from ..field_types import (
     Json,
     NotOfType,
     ValueNotOfType,
-    as_json,
+    dump_json,
     field_types,
-    readings,
+    parse_values,
 )
 from ..models import Resource
 
@@ -133,9 +133,9 @@ def _read_members(
         places = [place for place, record in enumerate(records) if name in record]
         values = [_filled(records[place][name], kind) for place in places]
         try:
-            texts = readings(kind, kind.stores, values, cast)
+            texts = parse_values(kind, kind.parse_value, values, cast)
         except ValueNotOfType as error:
-            place = places[error.place]
+            place = places[error.position]
             faults.setdefault(place + 1, _unfit(place, name, kind, error))
             continue
         for place, text in zip(places, texts, strict=True):
@@ -156,7 +156,7 @@ def _unfit(place: int, name: str, kind: FieldType, error: ValueNotOfType) -> Inv
 
 def _shown(value: Json) -> str:
     try:
-        text = as_json(value)
+        text = dump_json(value)
     except NotOfType:
         return "…"
     return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"

@@ -18,7 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from ..exceptions import DuplicateKey, UnknownKey
-from ..field_types import as_json
+from ..field_types import dump_json
 from ..filters import Clause
 from ..models import Resource
 from ..storage import key_value, record_table
@@ -201,7 +201,7 @@ def _by_key(
 
 def _document(members: Mapping[str, str], names: Sequence[str]) -> str:
     """Write a record with every field, null where it has none."""
-    return "{" + ",".join(f"{as_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
+    return "{" + ",".join(f"{dump_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
 
 
 def _insert(connection: BaseDatabaseWrapper, load_id: int, documents: Sequence[str]) -> list[int]:

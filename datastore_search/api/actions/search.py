@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ...clients import Client
-from ...field_types import as_sent
+from ...field_types import dump_json_as_sent
 from ...http_caching import Validators
 from ...search import (
     ConsistentRead,
@@ -118,7 +118,7 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     for name in _LINKED:
         if name in call.parameters and name != "offset":
             value = call.sent[name] if name in {"sort", "fields"} else call.parameters[name]
-            parameters[name] = value if isinstance(value, str | list) else as_sent(value)
+            parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
     offset, limit = call.query.offset, call.query.limit or 0
     address = f"{call.request.path}?{urlencode(parameters, doseq=True)}"
 

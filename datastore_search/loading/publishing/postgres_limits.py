@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NoReturn
 
-from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, document
+from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, parse_json_value
 from ...messages import BadRow
 from ..readers.duckdb_sql import SQL, identifier, literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
@@ -111,7 +111,7 @@ def _find_json_error(text: str, *, has_constants: bool) -> BadRow | None:
     """
     parse_constant = float if has_constants else _refuse_constant
     try:
-        document(
+        parse_json_value(
             json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=parse_constant)
         )
     except TooManyDigits:

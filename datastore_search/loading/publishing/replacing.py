@@ -15,7 +15,7 @@ from django.utils import timezone
 from ... import storage
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnstorableRecord
-from ...field_types import as_json
+from ...field_types import dump_json
 from ...models import Field, LoadState, Resource
 from ..typing.options import save_options
 from .fingerprint import fingerprint
@@ -119,7 +119,7 @@ def _common(
     texts = [name for name in indexes.orders if plan.types[name] == "text"]
     found = storage.count_common(connection, plan.load.pk, texts, least=_COMMON)
     return {
-        name: {as_json(value): count for value, count in counts.items()}
+        name: {dump_json(value): count for value, count in counts.items()}
         for name, counts in found.items()
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...field_types import as_json
+from ...field_types import dump_json
 from ..readers.duckdb_sql import SQL, identifier, literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
@@ -18,7 +18,7 @@ def render_rows(
     """Render the rows in the order of the file: the line of each, and a JSON object as text."""
     members = (
         SQL("{} || {}").format(
-            literal(as_json(name) + ":"),
+            literal(dump_json(name) + ":"),
             decision.field_format.build_json_value(identifier(column)),
         )
         for column, name, decision in zip(table.columns, table.names, decisions, strict=True)

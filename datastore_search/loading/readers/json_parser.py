@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
-from ...field_types import as_json
+from ...field_types import dump_json
 
 _BLOCK_LETTERS = 2**20
 #: Of one value of a list, or one line.
@@ -250,4 +250,4 @@ def written(value: Any, depth: int = 1) -> str:
         return "{" + ",".join(members) + "}"
     if isinstance(value, Sequence):
         return "[" + ",".join([written(each, depth + 1) for each in value]) + "]"
-    return as_json(value)
+    return dump_json(value)

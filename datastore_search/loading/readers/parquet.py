@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from ...exceptions.loads import LoadFailed
-from ...field_types import as_json
+from ...field_types import dump_json
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
 from ..sources.limits import ReadingLimits
@@ -294,7 +294,7 @@ def _struct(kind: _Type, value: str, depth: int) -> str:
 
 
 def _member(name: str) -> str:
-    return as_json(name) + ":"
+    return dump_json(name) + ":"
 
 
 def _map(kind: _Type, value: str, depth: int) -> str:
