@@ -1,8 +1,8 @@
 """
-What a portal may listen to.
+The signals that a portal can receive.
 
-Both are sent once nothing can take the load back, in the process that ran it.  What a receiver
-raises is logged, and changes nothing.
+Both are sent by the process that ran the load, when its transaction is committed.  An exception of
+a receiver is logged, and changes nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from django.dispatch import Signal
 #: Sent by ``Resource`` when a load is served: ``resource``, ``load``.
 resource_loaded = Signal()
 
-#: Sent by ``Resource`` when a load has failed, not when somebody cancelled it: ``resource``,
-#: ``load``, ``failure``, a ``LoadFailed``.
+#: Sent by ``Resource`` when a load has failed, but not when a user cancelled it: ``resource``,
+#: ``load``, ``failure`` (a ``LoadFailed``).
 load_failed = Signal()

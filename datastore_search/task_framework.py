@@ -1,4 +1,4 @@
-"""Django's framework for tasks: its own from 6.0 on, and before that the package it comes from."""
+"""Import Django's framework for tasks: from Django 6.0 on, and from django-tasks before."""
 
 from __future__ import annotations
 

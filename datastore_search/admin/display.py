@@ -14,7 +14,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 
 from ..conf import conf
-from ..loading.jobs.workers import worker_command
+from ..loading.jobs.workers import find_worker_command
 from ..models import Load, LoadState, Resource
 
 #: An idle worker takes a load within seconds.
@@ -77,7 +77,7 @@ def get_queue_notice(load: Load) -> str:
     if waiting is None or waiting < MIN_QUEUED_BEFORE_NOTICE or load.cancel_requested_at:
         return ""
     notice = gettext("No worker has taken this for %(time)s: none is running, or all are busy.")
-    if command := worker_command():
+    if command := find_worker_command():
         hint = gettext("Start one: %(command)s") % {"command": command}
     else:
         hint = gettext("Start one for the backend “%(backend)s”.") % {"backend": conf.TASKS_BACKEND}

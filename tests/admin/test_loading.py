@@ -374,7 +374,7 @@ def test_a_large_file_is_looked_at_by_a_worker(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
-    monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
     load = uploaded(staff, empty)
     assert "is being read" in page_of(staff, load)
@@ -391,7 +391,7 @@ def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
-    monkeypatch.setattr(drafts, "_PACKED_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(drafts, "_MAX_COMPRESSED_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
 
     drafts.create_draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
@@ -619,7 +619,7 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
-    monkeypatch.setattr(drafts, "_AT_ONCE_BYTES", 10)
+    monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
     before = timezone.now()
     load = uploaded(staff, empty)

@@ -1,4 +1,4 @@
-"""Preview the file of a draft, and keep the preview with the draft."""
+"""Preview the file of a draft, and store the preview with the draft."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from ..sources.files import copy_source
 from ..sources.folders import working_folder
 from ..typing.options import LoadOptions
 from .monitor import DraftMonitor
+from .uploads import MAX_SOURCE_LENGTH
 
 logger = logging.getLogger(__name__)
 
-_NAME_LETTERS = 500
-
 
 def preview_draft(load: Load) -> None:
-    """Find out what is in a draft's file, and keep it with the draft."""
+    """Preview the file of a draft, and store the preview or the failure."""
     load.heartbeat_at = timezone.now()
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
     try:
         with working_folder() as folder:
-            found = _read_preview(load, folder)
+            preview = _build_preview(load, folder)
     except LoadFailed as failure:
-        found = {"failure": failure.to_json()}
-    except Exception:  # somebody waits for an answer
+        preview = {"failure": failure.to_json()}
+    except Exception:  # a user waits for the preview
         logger.exception("The file of draft %s could not be looked at.", load.pk)
-        found = {"failure": UnexpectedFailure().to_json()}
-    save_preview(load, found)
+        preview = {"failure": UnexpectedFailure().to_json()}
+    save_preview(load, preview)
 
 
-def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
+def _build_preview(load: Load, folder: Path) -> dict[str, Any]:
     source = copy_source(load.file or load.url, folder)
     if not load.file:
         _store_fetched_file(load, source.path, source.name)
@@ -52,25 +51,32 @@ def _read_preview(load: Load, folder: Path) -> dict[str, Any]:
 
 
 def _store_fetched_file(load: Load, path: Path, name: str) -> None:
-    """Keep what was fetched, so that it is loaded as it was seen."""
-    load.source = name[-_NAME_LETTERS:]
+    """Store a file that was fetched, so that the load has the same one as the preview."""
+    load.source = name[-MAX_SOURCE_LENGTH:]
     with path.open("rb") as opened:
         load.file.save(name, File(opened), save=False)
     Load.objects.filter(pk=load.pk).update(file=load.file.name, source=load.source)
 
 
-def save_preview(load: Load, found: dict[str, Any]) -> None:
-    """Keep what was found, unless somebody has changed or submitted the draft meanwhile."""
-    load.preview = found = _storable(found)
+def save_preview(load: Load, preview: dict[str, Any]) -> None:
+    """Store the preview of a draft, unless the draft was changed or submitted meanwhile."""
+    load.preview = preview = _replace_null_characters(preview)
     Load.objects.filter(
         pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
-    ).update(preview=found)
+    ).update(preview=preview)
 
 
-def _storable(value: Any) -> Any:
-    """Make “�” of the character U+0000, which PostgreSQL's JSON cannot hold."""
+def _replace_null_characters(value: Any) -> Any:
+    """Replace the character U+0000, which PostgreSQL's JSON cannot store, by “�”."""
     if isinstance(value, str):
         return value.replace("\0", "�")
     if isinstance(value, dict):
-        return {_storable(name): _storable(each) for name, each in value.items()}
-    return [_storable(each) for each in value] if isinstance(value, list | tuple) else value
+        return {
+            _replace_null_characters(name): _replace_null_characters(each)
+            for name, each in value.items()
+        }
+    return (
+        [_replace_null_characters(each) for each in value]
+        if isinstance(value, list | tuple)
+        else value
+    )

@@ -1,7 +1,7 @@
 """
-Drafts: loads that have their file and their options, and wait for somebody's word.
+Drafts: loads with a file and options that a user has not submitted yet.
 
-What a draft's file holds is found out once and kept with the draft: at once where that takes
+A draft's file is previewed once, and the preview is stored with the draft: at once where that takes
 seconds, otherwise by a worker, so that no request waits for it.
 """
 
@@ -20,33 +20,32 @@ from ...models import Load, LoadState, Resource
 from ..typing.options import LoadOptions
 from . import queue
 from .draft_previews import preview_draft, save_preview
-from .uploads import delete_upload
+from .uploads import MAX_SOURCE_LENGTH, delete_upload
 
 logger = logging.getLogger(__name__)
 
-#: A file of this size is read within seconds; what is packed may hold a hundred times as much.
-_AT_ONCE_BYTES = 8 * 2**20
-_PACKED_AT_ONCE_BYTES = 2**20
-#: How gzip, zip (so XLSX and ODS) and Parquet begin.
-_PACKED = (b"\x1f\x8b", b"PK", b"PAR1")
-_NAME_LETTERS = 500
+#: Files up to this size are read within seconds; a compressed one may be a hundred times larger.
+_MAX_BYTES_AT_ONCE = 8 * 2**20
+_MAX_COMPRESSED_BYTES_AT_ONCE = 2**20
+#: The first bytes of gzip, zip (which XLSX and ODS are) and Parquet.
+_COMPRESSED = (b"\x1f\x8b", b"PK", b"PAR1")
 
 
 def create_draft(
     resource: Resource, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> Load:
-    """Store an upload, or note an address, and find out what is there."""
+    """Create a draft of an upload or a URL, and preview its file."""
     name = (file.name if file else "") or url
     load = queue.create_load(
         resource, options, source=name, file=file, url=url, state=LoadState.DRAFT
     )
-    _look_soon(load)
+    _start_preview(load)
     return load
 
 
 def create_draft_from(load: Load, options: LoadOptions) -> Load:
     """
-    Make a draft of a load that is over: it takes the file over.
+    Create a draft with the file of a load that is over, which no longer has it.
 
     Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
@@ -63,30 +62,30 @@ def create_draft_from(load: Load, options: LoadOptions) -> Load:
 def update_draft(
     load: Load, options: LoadOptions, *, file: File | None = None, url: str = ""
 ) -> None:
-    """Take other options for a draft, or another file, and look again."""
+    """Change the options of a draft, or its file, and preview it again."""
     if file or url:
         delete_upload(load)
-        load.source = ((file.name if file else "") or url)[-_NAME_LETTERS:]
+        load.source = ((file.name if file else "") or url)[-MAX_SOURCE_LENGTH:]
         load.url = url
         if file:
             load.file = file
     load.preview = None
-    _take(load, options)
+    load.mode, load.options = options.mode, options.to_json()
     load.save()
-    _look_soon(load)
+    _start_preview(load)
 
 
 def submit_draft(load: Load, options: LoadOptions) -> None:
     """
-    Queue a draft; the types that are chosen are kept for the next loads, too.
+    Queue a draft with these options.
 
-    Raises: ``LoadFailed`` with ``load.not_retryable`` when it is no draft any more.
+    Raises: ``LoadFailed`` with ``load.not_retryable`` when it is no longer a draft.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
         found = Load.objects.select_for_update().select_related(None)
         if not found.filter(pk=load.pk, state=LoadState.DRAFT).exists():
             raise LoadFailed("load.not_retryable")
-        _take(load, options)
+        load.mode, load.options = options.mode, options.to_json()
         load.language, load.indexes = load.resource.language, load.resource.index_kinds
         load.preview = None
         load.save()
@@ -94,43 +93,38 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
 
 
 def delete_draft(load: Load) -> None:
-    """Delete a draft, and its file."""
+    """Delete a draft and its upload."""
     delete_upload(load)
     load.delete()
 
 
-def _take(load: Load, options: LoadOptions) -> None:
-    load.mode, load.options = options.mode, options.to_json()
-
-
-# Looking at the file ------------------------------------------------------------------------------
-
-
-def _look_soon(load: Load) -> None:
+def _start_preview(load: Load) -> None:
+    """Preview a draft's file at once if it is small, otherwise by a worker."""
     if load.file and _is_read_soon(load.file):
         preview_draft(load)
     else:
-        queue.run_on_commit(partial(_hand_over, load))
+        queue.run_on_commit(partial(_enqueue_task, load))
 
 
 def _is_read_soon(file: File) -> bool:
     try:
         with file.open("rb") as opened:
-            is_packed = opened.read(4).startswith(_PACKED)
-            return file.size <= (_PACKED_AT_ONCE_BYTES if is_packed else _AT_ONCE_BYTES)
+            is_compressed = opened.read(4).startswith(_COMPRESSED)
+            max_bytes = _MAX_COMPRESSED_BYTES_AT_ONCE if is_compressed else _MAX_BYTES_AT_ONCE
+            return file.size <= max_bytes
     except OSError:
-        return True  # whoever looks says what is wrong
+        return True  # the preview reports what is wrong
 
 
-def _hand_over(load: Load) -> None:
+def _enqueue_task(load: Load) -> None:
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
     try:
-        # The backend is asked when tasks are imported; a check reports what it refuses.
+        # The import asks the backend of the settings; a check reports what that refuses.
         from .tasks import preview_draft as task  # noqa: PLC0415
 
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # backends raise what they like; nobody must wait for ever
+    except Exception:  # of the backend, which may raise anything: the user must not wait for ever
         logger.exception("Draft %s could not be queued.", load.pk)
         save_preview(load, {"failure": UnexpectedFailure().to_json()})
     load.refresh_from_db()

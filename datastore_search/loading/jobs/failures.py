@@ -1,4 +1,4 @@
-"""Why a load has failed: from whatever was raised to what people are told."""
+"""Translate what a load raised into a failure for users."""
 
 from __future__ import annotations
 
@@ -15,32 +15,27 @@ from ..readers.shortages import shortage_of_machine
 
 logger = logging.getLogger(__name__)
 
-#: Somebody has ended the process, or what it was doing.
-_ENDED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
+#: The process, or a statement of DuckDB, was ended from outside.
+_INTERRUPTED = (KeyboardInterrupt, SystemExit, duckdb.InterruptException)
 
 
 def translate_error(error: BaseException, load: Load) -> LoadFailed:
-    """Say why a load has failed, and log what nobody has foreseen."""
+    """Find the failure that describes an error; an unexpected error is logged."""
     if isinstance(error, LoadFailed):
         return error
-    if isinstance(error, _ENDED):
+    if isinstance(error, _INTERRUPTED):
         return LoadFailed("load.interrupted")
     if is_connection_lost(error):
         return LoadFailed("load.database_lost")
-    return find_shortage(error) or _unforeseen(error, load)
-
-
-def find_shortage(error: BaseException) -> LoadFailed | None:
-    """Say what a load has too little of, here or in the database, if that is what is wrong."""
     if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
         return LoadFailed("load.disk_full")
-    return shortage_of_machine(error)
+    return shortage_of_machine(error) or _translate_unexpected(error, load)
 
 
-def _unforeseen(error: BaseException, load: Load) -> LoadFailed:
+def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
     connection = connections[router.db_for_write(Load)]
-    is_told = not (connection.in_atomic_block and connection.needs_rollback)
-    if is_told and not Load.objects.filter(pk=load.pk).exists():
+    can_query = not (connection.in_atomic_block and connection.needs_rollback)
+    if can_query and not Load.objects.filter(pk=load.pk).exists():
         return LoadFailed("load.resource_deleted")  # and the table with it
     logger.error("Load %s of resource %s failed.", load.pk, load.resource_id, exc_info=error)
     return UnexpectedFailure()
@@ -48,7 +43,7 @@ def _unforeseen(error: BaseException, load: Load) -> LoadFailed:
 
 def is_connection_lost(error: BaseException) -> bool:
     """
-    Tell whether PostgreSQL has gone away, or has ended the connection.
+    Tell whether the connection to PostgreSQL is lost: the server stopped, or it ended the session.
 
     Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
     """

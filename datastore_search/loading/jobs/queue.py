@@ -1,9 +1,4 @@
-"""
-A load as a job: queued, run, cancelled, retried.
-
-Whatever happens to a load, it ends in a state that says so, and the resource serves what it served.
-See decision 0017.
-"""
+"""The queue of loads: submit, retry or cancel a load, or run it at once."""
 
 from __future__ import annotations
 
@@ -14,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files import File
-from django.db import (
-    router,
-    transaction,
-)
+from django.db import router, transaction
 from django.utils import timezone
 
 from ...conf import conf
@@ -29,32 +21,29 @@ from .cleanup import mark_interrupted_loads
 from .completion import mark_failed
 from .monitor import Progress
 from .runner import run_load
+from .uploads import MAX_SOURCE_LENGTH
 
 logger = logging.getLogger(__name__)
-
-_NAME_LETTERS = 500
-
-
-# Asking for a load --------------------------------------------------------------------------------
 
 
 def load_file(
     resource: Resource,
-    what: Path | str,
+    path_or_url: Path | str,
     *,
     options: LoadOptions | None = None,
     source: str = "",
     progress: Progress | None = None,
 ) -> Load:
     """
-    Load a file into a resource, here and now: the one at a path of this machine, or at a URL.
+    Load a file into a resource at once: from a path of this machine, or from a URL.
 
-    ``source`` is what staff call the file (its name, if not given).
+    ``source`` is the name of the file for users; without one, it is that of the path or the URL.
+    ``progress`` is called with the numbers of rows that are written, and of all rows.
 
-    Raises: ``LoadFailed`` when the file cannot be loaded: the resource serves what it served, and
-    the load, which keeps the reason, is marked as failed.
+    Raises: ``LoadFailed`` when the file cannot be loaded.  The resource serves its old records, and
+    the load is marked as failed and stores the reason.
     """
-    path, url = (what, "") if isinstance(what, Path) else (None, what)
+    path, url = (path_or_url, "") if isinstance(path_or_url, Path) else (None, path_or_url)
     name = source or (path.name if path else url)
     load = create_load(resource, options or LoadOptions(), source=name, url=url)
     run_load(load, path, progress=progress)
@@ -70,10 +59,10 @@ def submit(
     source: str = "",
 ) -> Load:
     """
-    Queue the load of an upload, or of what is at a URL, as soon as the transaction is committed.
+    Queue the load of an upload, or of a URL, when the transaction is committed.
 
-    The upload is kept by its storage, where the worker finds it.  Without a worker the load runs
-    then and there.
+    The upload is stored where the worker can read it.  Without a worker, the load runs when it is
+    queued.
     """
     name = source or (file.name if file else "") or url
     load = create_load(resource, options or LoadOptions(), source=name, url=url, file=file)
@@ -83,16 +72,16 @@ def submit(
 
 def create_load(resource: Resource, options: LoadOptions, *, source: str, **values: Any) -> Load:
     """
-    Make a load that nobody has queued yet; ``values`` are ``file``, ``url``, ``state``.
+    Create a load without queueing it; ``values`` are ``file``, ``url``, ``state``.
 
-    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not even
-    kept with a failed load.
+    Raises: ``LoadFailed`` with ``url.invalid``, ``url.has_credentials``: a password is not stored,
+    not even with a failed load.
     """
     if values.get("url"):
         check_url(values["url"])
     return Load.objects.create(
         resource=resource,
-        source=source[-_NAME_LETTERS:],
+        source=source[-MAX_SOURCE_LENGTH:],
         language=resource.language,
         indexes=resource.index_kinds,
         mode=options.mode,
@@ -102,25 +91,25 @@ def create_load(resource: Resource, options: LoadOptions, *, source: str, **valu
 
 
 def enqueue_load(load: Load) -> None:
-    """Let a worker run a load, be it new or a draft, once the transaction is committed."""
+    """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(_hand_over, load))
+    run_on_commit(partial(_enqueue_task, load))
 
 
 def run_on_commit(call: Callable[[], None]) -> None:
-    """Call when what has been done so far cannot be taken back."""
+    """Call a function when the transaction is committed, at once if there is none."""
     transaction.on_commit(call, using=router.db_for_write(Load))
 
 
-def _hand_over(load: Load) -> None:
+def _enqueue_task(load: Load) -> None:
     """Give a load to the backend of the portal's tasks, which may run it at once."""
     try:
-        # The backend is asked when tasks are imported; a check reports what it refuses.
+        # The import asks the backend of the settings; a check reports what that refuses.
         from .tasks import run_load as task  # noqa: PLC0415
 
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # backends raise what they like; the load must not wait for ever
+    except Exception:  # of the backend, which may raise anything: the load must not wait for ever
         logger.exception("Load %s could not be queued.", load.pk)
         mark_failed(load, LoadFailed("load.not_queued"))
     load.refresh_from_db()
@@ -128,7 +117,7 @@ def _hand_over(load: Load) -> None:
 
 def retry(load: Load) -> Load:
     """
-    Queue a load once more, as a new one with the same file, address and options.
+    Queue a new load with the file, URL and options of one that is over.
 
     Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
@@ -141,7 +130,7 @@ def retry(load: Load) -> Load:
         new = create_load(
             load.resource, options, source=old.source, url=old.url, file=old.file.name or ""
         )
-        # A file belongs to one load, which deletes it in the end.
+        # An upload belongs to one load, which deletes it at the end.
         Load.objects.filter(pk=old.pk).update(file="")
         enqueue_load(new)
     load.refresh_from_db()
@@ -150,10 +139,10 @@ def retry(load: Load) -> Load:
 
 def cancel(load: Load) -> bool:
     """
-    End a load, wherever it runs, and say whether there was something to end.
+    Cancel a load, and return whether it was not over already.
 
-    One that waits is over at once.  One that runs is about a second later, unless it is ready
-    before; its process sees to that.
+    A load that waits ends at once.  The process of a running load ends it about a second later,
+    unless it is ready before.
     """
     mark_interrupted_loads(Load.objects.filter(pk=load.pk))
     waiting = {LoadState.DRAFT, LoadState.QUEUED}

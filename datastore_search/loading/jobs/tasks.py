@@ -1,4 +1,4 @@
-"""Loads as tasks, for whatever backend the portal has in ``TASKS``; without it they run at once."""
+"""The tasks of loads, for the backend in the portal's ``TASKS``; without one they run at once."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .cleanup import mark_interrupted_loads
 logger = logging.getLogger(__name__)
 
 
-# The settings are read once more when a load is queued; these are what the backend is asked first.
+# Settings may change later, so queueing reads them again; the backend checks these on import.
 @task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
 def run_load(load_id: int) -> str:
-    """Run a load that waits in the queue, and say in which state it ended."""
+    """Run a load that waits in the queue, and return the state in which it ended."""
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None:
         return "gone"
     try:
         runner.run_load(load)
-    except LoadFailed as failure:  # which the load keeps, for people to read
+    except LoadFailed as failure:  # which the load stores for users
         logger.info("Load %s of resource %s: %s", load.pk, load.resource_id, failure)
     return load.state
 
 
 @task(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
 def preview_draft(load_id: int) -> str:
-    """Find out what is in the file of a draft that is too large to be read while somebody waits."""
+    """Preview the file of a draft that is too large for a request, and return the draft's state."""
     mark_interrupted_loads(Load.objects.all())
     load = Load.objects.select_related("resource").filter(pk=load_id).first()
     if load is None or load.state != LoadState.DRAFT:

@@ -1,4 +1,4 @@
-"""Uploads: the files that loads and drafts keep in the portal's storage, and their deletion."""
+"""Delete uploads: the files of loads and drafts in the portal's storage."""
 
 from __future__ import annotations
 
@@ -14,40 +14,45 @@ from ...models import FINISHED, UPLOADS_FOLDER, Load, LoadState, upload_storage
 
 logger = logging.getLogger(__name__)
 
+#: Characters of a file's name or URL that a load stores: the last ones.
+MAX_SOURCE_LENGTH = 500
+
 
 def delete_upload(load: Load) -> None:
-    """Delete the upload of a load that needs it no more."""
+    """Delete the upload of a load that no longer needs it."""
     if not load.file:
         return
     name = load.file.name
     load.file = ""
     Load.objects.filter(pk=load.pk).update(file="")
-    _delete([name] if name else [])
+    _delete_files([name] if name else [])
 
 
 def delete_old_uploads(loads: QuerySet[Load]) -> None:
-    """Delete the uploads of failed loads, and the drafts, that nobody has come back to."""
-    long_ago = timezone.now() - conf.KEEP_UPLOADS
-    for load in loads.filter(state__in=FINISHED, finished_at__lt=long_ago).exclude(file=""):
+    """Delete drafts, and uploads of loads that are over, after ``KEEP_UPLOADS``."""
+    oldest = timezone.now() - conf.KEEP_UPLOADS
+    for load in loads.filter(state__in=FINISHED, finished_at__lt=oldest).exclude(file=""):
         delete_upload(load)
-    for load in loads.filter(state=LoadState.DRAFT, created_at__lt=long_ago):
+    for load in loads.filter(state=LoadState.DRAFT, created_at__lt=oldest):
         delete_upload(load)
         load.delete()
 
 
 def delete_stray_uploads() -> None:
-    """Delete uploads whose load was never kept, since the request that made it failed."""
-    uploads, long_ago = upload_storage(), timezone.now() - conf.KEEP_UPLOADS
-    with suppress(NotImplementedError, OSError):  # not every storage can list its files
+    """Delete uploads without a load: the request that stored them failed."""
+    uploads, oldest = upload_storage(), timezone.now() - conf.KEEP_UPLOADS
+    with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
         _folders, names = uploads.listdir(UPLOADS_FOLDER)
         found = {f"{UPLOADS_FOLDER}/{name}" for name in names}
         found -= set(Load.objects.exclude(file="").values_list("file", flat=True))
-        _delete(name for name in found if uploads.get_modified_time(name) < long_ago)
+        _delete_files(name for name in found if uploads.get_modified_time(name) < oldest)
 
 
-def _delete(names: Iterable[str]) -> None:
+def _delete_files(names: Iterable[str]) -> None:
     for name in names:
         try:
             upload_storage().delete(name)
-        except Exception:  # storages raise what they like, and nothing depends on it
+        except (
+            Exception
+        ):  # of the storage, which may raise anything: nothing depends on the deletion
             logger.exception("The upload %s could not be deleted.", name)

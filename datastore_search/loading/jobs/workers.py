@@ -1,4 +1,4 @@
-"""The workers that take queued loads."""
+"""Find the command of a worker that runs queued loads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from django.conf import settings
 
 from ...conf import conf
 
-#: The command of each backend of tasks, by the module that it is in.  The one for the database was
-#: part of django-tasks before it became a package of its own.
+#: The command of each backend of tasks, by its module.  That of the database was part of
+#: django-tasks before it became a package of its own.
 _COMMANDS = {
     "django_tasks_db": "db_worker",
     "django_tasks.backends.database": "db_worker",
@@ -16,8 +16,8 @@ _COMMANDS = {
 }
 
 
-def worker_command() -> str:
-    """Give the command that starts a worker for loads; empty where none is known."""
+def find_worker_command() -> str:
+    """Find the command that starts a worker for loads; empty where none is known."""
     alias, queue = conf.TASKS_BACKEND, conf.TASKS_QUEUE
     path = getattr(settings, "TASKS", {}).get(alias, {}).get("BACKEND", "")
     command = next((_COMMANDS[name] for name in _COMMANDS if path.startswith(f"{name}.")), "")
