@@ -225,7 +225,7 @@ def compile_value_key(kind: FieldType, value: sql.Composable) -> sql.Composed:
 
 
 def _compile_contains(name: str, kind: FieldType, value: Json) -> Clause:
-    """Look for an element of a list, or for a part of a JSON value."""
+    """Search for an element of a list, or for a part of a JSON value."""
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")

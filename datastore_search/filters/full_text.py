@@ -26,7 +26,7 @@ from .grammar import MAX_SHOWN_LENGTH
 #: Words of all full-text queries together: each is looked up, and ranks every match.
 MAX_WORDS = 100
 
-#: Fields with a full-text query: for each, the words of every match are computed anew.
+#: Fields with a full-text query: for each, the words of every match are computed again.
 MAX_FULL_TEXT_FIELDS = 5
 
 

@@ -1,5 +1,5 @@
 """
-Plans: the ways in which a page is read.
+Plans: how a page is read.
 
 The number of matches decides (``docs/decisions/0014``).  Few matches are taken from an index and
 sorted.  Of many, the order is scanned within a window that should hold a full page, so that no
@@ -26,7 +26,7 @@ from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
 
-#: A window has this many times the records that fill the page, if the matches lie evenly.
+#: A window has this many times the records that fill the page, if the matches are spread evenly.
 _WINDOW_FACTOR = 4
 
 #: The records for each match in a window, where the number of matches is unknown.
@@ -315,7 +315,7 @@ def _count_and_read(query: BoundQuery, matches: Clause, page: Clause, is_there: 
     )
 
 
-#: The ways in which a page is read.
+#: How a page is read: one of these.
 Plan = KeyScan | IndexScan | Sort | RankSort | Grouping | SkipScan
 
 
@@ -349,7 +349,7 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
 
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     """
-    Choose the plan of a stream, which cannot begin anew.
+    Choose the plan of a stream, which cannot be retried.
 
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """

@@ -1,4 +1,4 @@
-"""What is asked, of what it is asked, and what comes back."""
+"""The query, the relation that it reads, and the page that it returns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SortKey:
 @dataclass(frozen=True, slots=True)
 class Query:
     """
-    What is asked of a resource.
+    The parameters of a search, in Python's types.
 
     ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
     single fields.  ``language`` is the text search configuration of both; empty for that of the

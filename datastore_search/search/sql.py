@@ -49,7 +49,7 @@ _TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
 
 
 def compose(template: LiteralString, *clauses: Clause) -> Clause:
-    """Fill the places of a template with clauses, in order."""
+    """Fill the placeholders of a template with clauses, in order."""
     return Clause(
         sql.SQL(template).format(*(clause.text for clause in clauses)),
         [parameter for clause in clauses for parameter in clause.parameters],

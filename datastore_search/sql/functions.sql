@@ -1,4 +1,4 @@
--- What full-text search means: the words of a record, and the question asked of them.
+-- What full-text search means: the words of a record, and the query for them.
 -- Both sides are cut into words by the same function, so that no punctuation, address, sign or
 -- mark-up that PostgreSQL's parser would treat specially can make them differ.
 --
@@ -11,7 +11,7 @@ CREATE OR REPLACE FUNCTION datastore_search_words(text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    -- The T of a timestamp is no letter of a word; few texts have one, and LIKE is quick to tell.
+    -- The T of a timestamp is no letter of a word; few texts have one, and LIKE is a quick test.
     parted text := CASE WHEN text LIKE '%-__T__:%'
         THEN regexp_replace(text, '(-\d\d)T(\d\d:)', '\1 \2', 'g') ELSE text END;
     -- A chain of replace() takes 4 µs for 600 bytes, translate() 76, regexp_replace() 17.
@@ -95,19 +95,19 @@ END
 $function$;
 
 -- The search vector of a record.  It holds at most 1 MB, so the first 100,000 letters are searched.
--- PostgreSQL puts this body in the place of its call, so it costs nothing.
+-- PostgreSQL inlines this body, so the call costs nothing.
 CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
 RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 RETURN datastore_search_lexemes(
     datastore_search_words("left"(datastore_search_values(data), 100000)), language);
 
--- The question of a full-text query: every word must occur.  A word occurs when a word of the
+-- The tsquery of a full-text query: every word must occur.  A word occurs when a word of the
 -- record begins with it (from three letters on; a shorter one must be equal), or has the same
 -- stem.  Built from lexemes, so that nothing in the text can be an operator; as one text, since
--- joining thousands of questions one by one takes seconds.  A stem that begins with the word itself
+-- joining thousands of tsqueries one by one takes seconds.  A stem that begins with the word itself
 -- finds nothing more, and is left out.  Null when there is no word.
--- In PL/pgSQL a session plans it once, not whenever it is asked: 16 µs in place of 76.
+-- In PL/pgSQL a session plans it once, not with each call: 16 µs instead of 76.
 CREATE OR REPLACE FUNCTION datastore_search_tsquery(q text, language regconfig)
 RETURNS tsquery
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT

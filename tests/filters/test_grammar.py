@@ -264,8 +264,8 @@ def test_a_fault_names_what_is_wrong() -> None:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters({"amount": {"like": 1}, "$nor": [], "seen": {"in": 5}})
 
-    said = [str(fault) for fault in refusal.value.faults]
-    assert said == [
+    messages = [str(fault) for fault in refusal.value.faults]
+    assert messages == [
         f"Unknown operator “like” on field “amount”. There are: {', '.join(OPERATORS)}.",
         "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",
         "Operator “in” on field “seen” has an operand it cannot use.",

@@ -1,4 +1,4 @@
-"""Looks: what is kept of a resource, and that no answer mixes two moments of it."""
+"""Consistent reads: cached descriptions are current, and no answer mixes two versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INFO = "/en/api/3/action/datastore_info"
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
-    """A public resource whose records everybody sees; no table of a record is left behind."""
+    """A public resource with committed records; no record table is left behind."""
     resource = make_resource()
     Alias.objects.create(resource=resource, name="rivers")
     yield resource
@@ -45,7 +45,7 @@ def run(statement: str, *parameters: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "alias"])
-def test_a_description_is_one_row_that_tells_all_of_every_field(
+def test_a_description_is_one_row_with_all_of_every_field(
     committed: Resource, name: str, django_assert_num_queries: Any
 ) -> None:
     more = {"digits": 12345678901234567890, "half": 0.5, "null": None, "deep": [{"%s": '"'}]}
@@ -54,11 +54,11 @@ def test_a_description_is_one_row_that_tells_all_of_every_field(
 
     with django_assert_num_queries(1):
         found = Resource.objects.described("rivers" if name == "alias" else committed.pk)
-        told = [{**vars(field), "_state": None} for field in found.schema]
+        described_fields = [{**vars(field), "_state": None} for field in found.schema]
 
-    assert told == [{**vars(field), "_state": None} for field in committed.fields.all()]
+    assert described_fields == [{**vars(field), "_state": None} for field in committed.fields.all()]
     assert [field.name for field in found.schema][-1] == "amount"
-    assert found.schema[0].resource == committed  # which has to be looked up: nobody asks
+    assert found.schema[0].resource == committed  # which is looked up, for no answer needs it
 
 
 def test_a_resource_without_fields_is_described_too(
@@ -71,7 +71,7 @@ def test_a_resource_without_fields_is_described_too(
     assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
 
 
-# How many statements ------------------------------------------------------------------------------
+# Statements ---------------------------------------------------------------------------------------
 
 
 #: What is asked, and how many statements it takes.
@@ -120,7 +120,7 @@ def test_an_unchanged_search_takes_one_statement_that_reads_no_record(
     assert "datastore_search_record_" not in captured[0]["sql"]
 
 
-def test_a_request_that_is_a_transaction_describes_nothing_twice_either(
+def test_a_request_that_is_a_transaction_describes_nothing_twice(
     client: Client, committed: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
@@ -134,7 +134,7 @@ def test_a_request_that_is_a_transaction_describes_nothing_twice_either(
     assert len([query for query in captured if "datastore_search_record_" in query["sql"]]) == 1
 
 
-# What is kept is never old ------------------------------------------------------------------------
+# Descriptions are current -------------------------------------------------------------------------
 
 
 def privatise(resource: Resource) -> None:
@@ -191,7 +191,7 @@ def change_twice(resource: Resource) -> None:
 
 
 def described(response: Any) -> dict[str, Any]:
-    """Give the labels of the fields and the number of the records of an answer."""
+    """Get the labels of the fields and the number of the records of an answer."""
     result = result_of(response)
     labels = {field["id"]: field.get("info", {}).get("label", "") for field in result["fields"]}
     return {"total": result["total"], "records": len(result["records"]), "fields": labels}
@@ -283,13 +283,13 @@ def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
     assert ids_of(ask(client, asked)) == [2, 1]
 
 
-def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew(
+def test_a_statement_that_fails_since_a_type_has_changed_is_composed_again(
     client: Client, resource: Resource
 ) -> None:
     check_that_a_new_type_is_seen(client, resource)
 
 
-def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew_outside_transactions(
+def test_a_statement_that_fails_since_a_type_has_changed_is_composed_again_outside_transactions(
     client: Client, committed: Resource
 ) -> None:
     check_that_a_new_type_is_seen(client, committed)
@@ -297,7 +297,7 @@ def test_a_statement_that_fails_since_a_type_has_changed_is_made_anew_outside_tr
 
 # Privacy ------------------------------------------------------------------------------------------
 
-#: Every way to learn something of a resource.
+#: Requests that could reveal something about a resource.
 PROBES: list[dict[str, Any]] = [
     {},
     {"limit": 0},
@@ -317,7 +317,7 @@ PROBES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("name", ["id", "rivers"])
 @pytest.mark.parametrize("sent", PROBES, ids=json.dumps)
-def test_a_resource_that_has_turned_private_tells_nothing_to_who_had_read_it(
+def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had_read_it(
     client: Client, resource: Resource, name: str, sent: dict[str, Any]
 ) -> None:
     Alias.objects.create(resource=resource, name="rivers")
@@ -332,7 +332,7 @@ def test_a_resource_that_has_turned_private_tells_nothing_to_who_had_read_it(
         assert secret not in error["message"].replace(str(resource.pk), "")
 
 
-def test_who_has_a_public_answer_is_not_told_that_it_is_still_so_when_it_is_private(
+def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
     client: Client, resource: Resource
 ) -> None:
     asked = {"resource_id": str(resource.pk)}
@@ -344,7 +344,7 @@ def test_who_has_a_public_answer_is_not_told_that_it_is_still_so_when_it_is_priv
             assert client.get(path, asked, headers=headers).status_code == 403
 
 
-def test_a_kept_description_of_a_private_resource_is_for_those_with_the_right_alone(
+def test_a_cached_description_of_a_private_resource_is_used_only_for_permitted_users(
     client: Client, resource: Resource
 ) -> None:
     privatise(resource)
@@ -356,13 +356,13 @@ def test_a_kept_description_of_a_private_resource_is_for_those_with_the_right_al
         error_of(ask(client, asked), 403, "Authorization Error")
 
 
-# One moment ---------------------------------------------------------------------------------------
+# One version --------------------------------------------------------------------------------------
 
 ROUNDS = 24
 
 
 class Readers(ReaderThreads):
-    """Readers who ask without a break and check each answer, which holds its version all over."""
+    """Threads that read without a break and check that each answer has one version."""
 
     ASKED: tuple[dict[str, Any], ...] = (
         {},
@@ -433,7 +433,7 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
     load_csv(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
     committed.fields.filter(name="kind").update(label="2")
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads that change places often meet each other's traces
+    sys.setswitchinterval(1e-5)  # threads that take turns often meet each other's traces
     try:
         with Readers("rivers") as readers:
             for version in range(3, ROUNDS + 1):
@@ -451,7 +451,7 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
 
 
 def end_the_session() -> None:
-    """Let the server drop the connection of this thread, which does not know it yet."""
+    """Let the server drop the connection of this thread, which is not noticed yet."""
     connection.ensure_connection()
     ours = connection.connection.info.backend_pid
     other = connections.create_connection("default")

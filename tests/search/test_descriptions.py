@@ -1,4 +1,4 @@
-"""What is kept of resources: only of those that there are, and never too much."""
+"""Cached descriptions: only of resources that exist, and never too many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that something else took away: the API says so, and never that all is well."""
+"""Lost records: an answer that misses records is an error, never a success."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_missing_table_is_found_to_be_missing_at_once(
     ask(client, {"resource_id": str(resource.pk)})
     by_hand(DROP, resource)
 
-    # The statement, a look at the version, and the savepoints of the test's transaction.
+    # The statement, a read of the version, and the savepoints of the test's transaction.
     with django_assert_max_num_queries(12):
         ask(client, {"resource_id": str(resource.pk)})
 

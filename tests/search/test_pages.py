@@ -20,7 +20,7 @@ from ..builders import make_resource, page_of
 
 @pytest.fixture(scope="module")
 def clustered(django_db_setup: None, django_db_blocker: Any) -> Any:
-    """30,000 records; a rare value and a rare word lie at the end, a common one everywhere."""
+    """30,000 records; a rare value and a rare word are at the end, a common one everywhere."""
     rows = [f"{i},{'rare' if i >= 29_900 else 'common'},word{i % 7}" for i in range(30_000)]
     with django_db_blocker.unblock():
         resource = make_resource("n,kind,text\n" + "\n".join(rows) + "\n", name="clustered")

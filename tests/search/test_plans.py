@@ -1,8 +1,7 @@
 """
-Which way each search takes through a table that is made to mislead it, and what it finds there.
+The access paths of searches in a table that is made to mislead the planner, and what they find.
 
-The statements are those that were run, and the records are compared with a walk over the same rows
-in Python.
+The statements are those that were run.  The records are compared with the same rows in Python.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def made(number: int) -> Record:
     """
     Make a record.
 
-    Of ``late`` the common value lies at the end, ``rare`` is one of a hundred there; the orders of
-    the other fields have nothing to do with that of the keys.
+    The common value of ``late`` is at the end, and the last hundred records are ``rare``; the
+    orders of the other fields are unrelated to that of the keys.
     """
     return {
         "_id": number,
@@ -71,14 +70,14 @@ class Answer:
     """
     What a search finds, and how.
 
-    ``ways`` tells for each statement by which indexes it has reached the records, ``all`` of them
-    without one, by their ``place`` those that it had found before, and whether any were ``sorted``;
-    ``fetched`` counts the records that were looked at in the table.
+    ``paths`` are the indexes that each statement has read the records by: ``all`` of them without
+    one, by their ``row_locator`` those that it had found before; ``sorted`` if any were sorted.
+    ``fetched`` counts the records that were read in the table.
     """
 
     ids: list[int]
     total: int | None
-    ways: list[set[str]]
+    paths: list[set[str]]
     fetched: int
 
 
@@ -91,7 +90,7 @@ def answer_of(resource: Resource, query: Query) -> Answer:
     return Answer(
         ids=[record.get("_id") for record in json.loads(page.text)],
         total=page.total,
-        ways=[{way for node in each for way in _way(node, resource)} for each in nodes],
+        paths=[{path for node in each for path in _access_path(node, resource)} for each in nodes],
         fetched=sum(_fetched(node, resource) for each in nodes for node in each),
     )
 
@@ -112,7 +111,7 @@ def _nodes(node: Any) -> Iterator[Any]:
             yield from _nodes(child)
 
 
-def _way(node: Any, resource: Resource) -> Iterator[str]:
+def _access_path(node: Any, resource: Resource) -> Iterator[str]:
     table = _table(resource)
     names = {f"{table}_by_{blake2b(n.encode(), digest_size=8).hexdigest()}": n for n in NAMES}
     names |= {f"{table}_pkey": "_id", f"{table}_data_idx": "values", f"{table}_search_idx": "words"}
@@ -121,7 +120,7 @@ def _way(node: Any, resource: Resource) -> Iterator[str]:
     elif "Seq Scan" in node["Node Type"] and node["Relation Name"] == table:
         yield "all"
     elif node["Node Type"] == "Tid Scan":
-        yield "place"
+        yield "row_locator"
     elif "Sort" in node["Node Type"]:
         yield "sorted"
 
@@ -141,7 +140,7 @@ def _table(resource: Resource) -> str:
 
 
 def ids_in_order(keep: Callable[[Record], bool], key: SortKey | None = None) -> list[int]:
-    """Walk through all records in Python, and sort those that are kept."""
+    """Filter all records in Python, and sort those that are kept."""
     found = [record for record in RECORDS if keep(record)]
     if key:
         if key.descending:
@@ -155,13 +154,13 @@ def ids_in_order(keep: Callable[[Record], bool], key: SortKey | None = None) -> 
 
 
 def check(
-    resource: Resource, query: Query, keep: Callable[[Record], bool], ways: list[set[str]]
+    resource: Resource, query: Query, keep: Callable[[Record], bool], paths: list[set[str]]
 ) -> Answer:
     """
-    Compare what a search finds, and its ways, with what they should be.
+    Compare what a search finds, and its access paths, with what they should be.
 
     Of more than half of all records, PostgreSQL may read the table rather than an index of it; for
-    a value and a word it may look into both indexes.
+    a value and a word it may read both indexes.
     """
     expected = ids_in_order(keep, query.sort[0] if query.sort else None)
 
@@ -170,13 +169,13 @@ def check(
     assert answer.ids == expected[query.offset :][: query.limit]
     assert answer.total == (len(expected) if query.include_total else None)
     if len(expected) > ROWS / 2:
-        read = [{"all", "sorted"} if way == VALUES_SORTED else way for way in ways]
-        assert answer.ways in (ways, read)
+        read = [{"all", "sorted"} if path == VALUES_SORTED else path for path in paths]
+        assert answer.paths in (paths, read)
     elif query.q and query.filters:
-        both = [way | BY_WORD if way >= BY_VALUE else way for way in ways]
-        assert answer.ways in (ways, both)
+        both = [path | BY_WORD if path >= BY_VALUE else path for path in paths]
+        assert answer.paths in (paths, both)
     else:
-        assert answer.ways == ways
+        assert answer.paths == paths
     return answer
 
 
@@ -220,11 +219,11 @@ RANKED = {"words", "sorted", "_id"}
 
 @dataclass(frozen=True)
 class Case:
-    """A query, what it should keep and by which ways, and at how many records it may look."""
+    """A query, what it keeps, its access paths, and the records that it may fetch."""
 
     query: Query
     keep: Callable[[Record], bool]
-    ways: list[set[str]]
+    paths: list[set[str]]
     fetched: int = ROWS
 
 
@@ -239,17 +238,17 @@ def asked(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
 @pytest.mark.parametrize(
     "case",
     [
-        # Few matches are taken from the index; to walk would mean to read the whole table.
+        # Few matches are taken from their index; to scan the key would read the whole table.
         Case(asked(RARE), is_rare, [BY_VALUE, VALUES_SORTED], 200),
         Case(asked(RARE, sort=DOWN), is_rare, [BY_VALUE, VALUES_SORTED], 200),
         Case(asked(RARE, include_total=False), is_rare, [{"_id"}, VALUES_SORTED], 1_200),
         Case(asked(SOME), is_some, [VALUES_SORTED], 10_000),
-        # Many matches are met on the way; their number is kept.
+        # Many matches are found in the order of the key; their number is stored.
         Case(asked(MOST), is_most, [{"_id"}], 10),
         Case(asked(MOST, sort=DOWN), is_most, [{"_id"}], 10),
         Case(asked(MOST, include_total=False), is_most, [{"_id"}], 10),
         Case(asked(MOST, offset=3_000), is_most, [{"_id"}], 4_010),
-        # Many matches, but at the end: the walk is broken off.
+        # Many matches, but at the end: the scan ends with its window.
         Case(asked(LATE), is_late, [{"_id"}, VALUES_SORTED], 42_000),
         Case(asked(LATE, include_total=False), is_late, [{"_id"}, VALUES_SORTED], 42_000),
         Case(asked(LATE, sort=DOWN), is_late, [{"_id"}], 120),
@@ -262,10 +261,10 @@ def asked(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
         Case(asked(offset=39_998), is_any, [{"_id"}], 2),
     ],
 )
-def test_a_page_in_the_order_of_the_keys_looks_at_few_records(
+def test_a_page_in_the_order_of_the_keys_reads_few_records(
     db: None, table: Resource, case: Case
 ) -> None:
-    assert check(table, case.query, case.keep, case.ways).fetched <= case.fetched
+    assert check(table, case.query, case.keep, case.paths).fetched <= case.fetched
 
 
 @pytest.mark.parametrize("down", [False, True])
@@ -297,7 +296,7 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
         (Query(limit=5, q="unique", filters=(SOME,)), lambda r: is_some(r) and has("unique")(r)),
     ],
 )
-def test_a_ranked_page_is_found_and_counted_in_one_go_and_its_records_are_fetched_from_their_place(
+def test_a_ranked_page_is_counted_and_read_by_one_statement_and_its_records_fetched_by_row_locator(
     db: None, table: Resource, query: Query, keep: Callable[[Record], bool]
 ) -> None:
     expected = ids_in_order(keep)  # all of one rank
@@ -305,10 +304,10 @@ def test_a_ranked_page_is_found_and_counted_in_one_go_and_its_records_are_fetche
     answer = answer_of(table, query)
 
     assert (answer.ids, answer.total) == (expected[query.offset :][:5], len(expected))
-    (ways,) = answer.ways
-    assert "all" not in ways
-    assert ways >= {"words", "place"} or ways >= {"values", "place"}
-    assert "_id" not in ways
+    (paths,) = answer.paths
+    assert "all" not in paths
+    assert paths >= {"words", "row_locator"} or paths >= {"values", "row_locator"}
+    assert "_id" not in paths
     assert answer.fetched <= len(ids_in_order(has(query.q))) + len(answer.ids)
 
 
@@ -322,11 +321,11 @@ def test_a_field_is_sorted_by_its_index_where_that_has_the_nulls_at_the_end_that
     db: None, table: Resource, name: str, down: bool, nulls_first: bool | None
 ) -> None:
     key = SortKey(name, down, nulls_first)
-    ways = [{name}] if nulls_first in {None, down} else [{"all", "sorted"}]
+    paths = [{name}] if nulls_first in {None, down} else [{"all", "sorted"}]
     wanted = 10 if nulls_first in {None, down} else ROWS
 
     for offset in (0, 395):
-        answer = check(table, Query(limit=10, offset=offset, sort=(key,)), is_any, ways)
+        answer = check(table, Query(limit=10, offset=offset, sort=(key,)), is_any, paths)
         assert answer.fetched <= wanted + offset
 
 
@@ -350,10 +349,10 @@ BY_N, BY_DAY, BY_LATE = SortKey("n"), SortKey("day"), SortKey("late")
         ),
     ],
 )
-def test_matches_are_sorted_or_met_in_the_order_of_a_field(
+def test_matches_are_sorted_or_scanned_in_the_order_of_a_field(
     db: None, table: Resource, case: Case
 ) -> None:
-    assert check(table, case.query, case.keep, case.ways).fetched <= case.fetched
+    assert check(table, case.query, case.keep, case.paths).fetched <= case.fetched
 
 
 @pytest.mark.parametrize(
@@ -392,7 +391,7 @@ def test_a_narrow_range_is_read_from_the_index_of_the_order(
     "key", [SortKey(n, down) for n in ("_id", "n", "day", "late") for down in (False, True)]
 )
 @pytest.mark.parametrize(("wanted", "keep"), [(LATE, is_late), (SOME, is_some)])
-def test_a_walk_through_all_pages_meets_every_match_once_and_in_order(
+def test_all_pages_together_hold_every_match_once_and_in_order(
     db: None,
     table: Resource,
     wanted: In,
@@ -432,7 +431,7 @@ def test_the_values_of_one_field_are_found_by_skipping_through_its_index(
 
     assert values_of(page.text) == [(value,) for value in values]
     assert answer.total == len(values)
-    assert name in answer.ways[0]
+    assert name in answer.paths[0]
     assert answer.fetched <= 20
 
 
@@ -444,11 +443,11 @@ def test_the_values_of_a_field_with_many_are_counted_one_and_all(db: None, table
 
     assert values_of(page.text) == [(None,), *((value,) for value in values[:2])]
     assert answer.total == len(values) + 1 > 1_000
-    assert [way & {"day", "all"} for way in answer.ways] == [{"day"}, {"all"}]
+    assert [path & {"day", "all"} for path in answer.paths] == [{"day"}, {"all"}]
 
 
 @pytest.mark.parametrize("filters", [(), (MOST,)])
-def test_combinations_of_two_fields_are_found_by_one_look_at_everything(
+def test_combinations_of_two_fields_are_found_by_one_read_of_the_table(
     db: None, table: Resource, filters: tuple[In, ...]
 ) -> None:
     query = Query(limit=99, fields=("late", "kind"), distinct=True, filters=filters)
@@ -458,21 +457,21 @@ def test_combinations_of_two_fields_are_found_by_one_look_at_everything(
 
     assert values_of(page.text) == sorted(wanted, key=lambda v: (v[0], v[1] or ""))
     assert answer.total == len(wanted)
-    assert len(answer.ways) == 1
+    assert len(answer.paths) == 1
 
 
 # Counting -----------------------------------------------------------------------------------------
 
 
-def test_kept_numbers_are_forgotten_with_the_first_change(db: None, table: Resource) -> None:
+def test_stored_numbers_are_forgotten_with_the_first_change(db: None, table: Resource) -> None:
     query = Query(limit=0, filters=(SOME,))
-    # One statement asks for the size of the table, and looks at no record and no index.
-    assert (answer_of(table, query).total, answer_of(table, query).ways) == (10_000, [set()])
+    # One statement measures the table, and reads no record and no index.
+    assert (answer_of(table, query).total, answer_of(table, query).paths) == (10_000, [set()])
 
     with writing_to(table) as writer:
         writer.delete([In("_id", (2,))])
 
-    assert (answer_of(table, query).total, answer_of(table, query).ways) == (9_999, [BY_VALUE])
+    assert (answer_of(table, query).total, answer_of(table, query).paths) == (9_999, [BY_VALUE])
 
 
 @pytest.mark.parametrize(
@@ -488,7 +487,7 @@ def test_kept_numbers_are_forgotten_with_the_first_change(db: None, table: Resou
         (Comparison("kind", "isnull", False), is_most),
     ],
 )
-def test_a_total_is_exact_whether_it_was_kept_or_counted(
+def test_a_total_is_exact_whether_it_was_stored_or_counted(
     db: None, table: Resource, condition: Any, keep: Callable[[Record], bool]
 ) -> None:
     expected = ids_in_order(keep)

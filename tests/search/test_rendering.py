@@ -16,10 +16,10 @@ from ..builders import make_resource, page_of
 
 
 def made(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
-    """Make a resource of one record, with so many fields of so many words."""
+    """Make a resource of one record, with a number of fields, each of a number of words."""
     record = {
-        f"field {place} %s": " ".join(f"w{place}x{word}" for word in range(words))
-        for place in range(fields)
+        f"field {position} %s": " ".join(f"w{position}x{word}" for word in range(words))
+        for position in range(fields)
     }
     text = ",".join(record) + "\n" + ",".join(record.values()) + "\n"
     return make_resource(text), record
