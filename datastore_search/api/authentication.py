@@ -1,4 +1,4 @@
-"""Who asks: the bare token of the ``Authorization`` header."""
+"""Authentication by the bare token of the ``Authorization`` header."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ class BareTokenAuthentication(BaseAuthentication):
     """
     Take the whole value of ``Authorization`` as an API token.
 
-    A token that is not valid makes the request anonymous, as in CKAN, and no other class is
-    asked.  A value that holds a blank is of another scheme, such as ``Bearer``: the next
-    class is asked.
+    A token that is not valid makes the request anonymous, as in CKAN; no other class is tried.  A
+    value with a blank belongs to another scheme, such as ``Bearer``, so the next class is tried.
     """
 
     def authenticate(
         self, request: Request
     ) -> tuple[AbstractBaseUser | AnonymousUser, str | None] | None:
-        """Find the user of the token; None without one, or where another scheme is used."""
+        """Find the user of the token; None without a token or for another scheme."""
         token = request.META.get("HTTP_AUTHORIZATION", "")
         if len(token.split(maxsplit=1)) != 1:
             return None

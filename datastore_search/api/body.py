@@ -1,8 +1,8 @@
 """
-Where parameters are read from: the query string, a form, or a JSON body.
+Read the parameters of a request from its query string, a form, or a JSON body.
 
-Source: CKAN's action API, section 1 of its semantics.  Kinder in one point: JSON sent as form data,
-which is what ``curl -d`` does without a content type, may hold ``&`` and ``=``.
+Source: CKAN's action API, section 1 of its semantics.  Beyond CKAN, JSON sent as form data, as
+``curl -d`` does without a content type, may contain ``&`` and ``=``.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ from rest_framework.request import Request
 from ..exceptions import JsonTooDeep, MalformedJson, NotAnObject, UnreadableText
 from ..request_limits import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 
-#: Levels of JSON within each other that are read: Python's own limit lies not far above, and
-#: depends on its version.
+#: Of nested JSON.  Python's own limit is not much higher, and depends on its version.
 MAX_JSON_DEPTH: Final = 300
 
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class RefuseFiles(FileUploadHandler):
-    """Refuse a form at its first file, before anything of that is read."""
+    """Refuse a form at its first file, before the file is read."""
 
     def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
         """
@@ -42,21 +41,21 @@ class RefuseFiles(FileUploadHandler):
 
         Raises: ``ValidationError``.
         """
-        raise _file_refused(field_name)
+        raise _build_file_error(field_name)
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Receive nothing: no file has begun."""
+        """Do nothing: every file is refused."""
 
     def file_complete(self, file_size: int) -> None:
-        """Make no file."""
+        """Do nothing: every file is refused."""
 
 
 def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
     """
-    Read the parameters of a request, as they were sent; its body has at most ``max_bytes``.
+    Read the parameters of a request as they were sent, from a body of at most ``max_bytes``.
 
-    Numbers with a fraction come as ``Decimal``; a parameter sent twice in a form or a query string
-    becomes a list.
+    Numbers with a fraction become ``Decimal``; a parameter that is repeated in a form or a query
+    string becomes a list.
 
     Raises: ``RequestTooLarge``; ``BadRequest``; ``UnsupportedMediaType``; ``ValidationError`` for
     files.
@@ -64,56 +63,58 @@ def read_parameters(wrapped: Request, max_bytes: int) -> dict[str, object]:
     request = wrapped._request  # noqa: SLF001 - Django's parser of forms, not REST framework's
     check_query_string(request)
     check_body(request, max_bytes)
-    request.encoding = "utf-8"  # whatever charset the content type names
+    request.encoding = "utf-8"  # the charset of the content type is ignored
     kind = (request.content_type or "").lower()
     if request.method == "POST" and kind in _FORMS:
-        return _form(request, kind) or _flat(request.GET)
+        return _read_form(request, kind) or _flatten(request.GET)
     if request.GET or not request.body:
-        return _flat(request.GET)
+        return _flatten(request.GET)
     if kind and kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType(kind)
     return parse_object(request.body)
 
 
-def _form(request: HttpRequest, kind: str) -> dict[str, object]:
+def _read_form(request: HttpRequest, kind: str) -> dict[str, object]:
     if kind == "multipart/form-data":
-        return _multipart(request)
+        return _read_multipart(request)
     if _is_json(request.body.removeprefix(codecs.BOM_UTF8)):
         return parse_object(request.body)
     check_parameters(request.body.count(b"&") + 1)
-    found = _flat(QueryDict(request.body, encoding="utf-8"))
-    if len(found) == 1:
-        ((name, value),) = found.items()
-        if value == "" and _is_json(name.encode(errors="replace")):  # JSON, quoted as a form is
+    parameters = _flatten(QueryDict(request.body, encoding="utf-8"))
+    if len(parameters) == 1:
+        ((name, value),) = parameters.items()
+        if value == "" and _is_json(
+            name.encode(errors="replace")
+        ):  # JSON, percent-encoded like a form
             return parse_object(name.encode(errors="replace"))
-    return found
+    return parameters
 
 
-def _multipart(request: HttpRequest) -> dict[str, object]:
-    if not hasattr(request, "_files"):  # a middleware of the portal may have read the form
+def _read_multipart(request: HttpRequest) -> dict[str, object]:
+    if not hasattr(request, "_files"):  # unless a middleware of the portal has read the form
         request.upload_handlers = [RefuseFiles(request)]
     try:
-        found = _flat(request.POST)
+        parameters = _flatten(request.POST)
     except TooManyFieldsSent:
         check_parameters(MAX_PARAMETERS + 1)
         raise
     check_parameters(sum(len(values) for _name, values in request.POST.lists()))
     for name in request.FILES:
-        raise _file_refused(name)
-    return found
+        raise _build_file_error(name)
+    return parameters
 
 
-def _file_refused(name: str) -> ValidationError:
+def _build_file_error(name: str) -> ValidationError:
     return ValidationError({name: [str(_("No file can be sent."))]})
 
 
 def _is_json(body: bytes) -> bool:
-    """Tell whether a form is meant as JSON: no name of a parameter begins so."""
+    """Tell whether a form is JSON: no name of a parameter begins like this."""
     return body.lstrip()[:1] in {b"{", b"["}
 
 
-def _flat(values: QueryDict) -> dict[str, object]:
-    return {name: found[0] if len(found) == 1 else list(found) for name, found in values.lists()}
+def _flatten(values: QueryDict) -> dict[str, object]:
+    return {name: sent[0] if len(sent) == 1 else list(sent) for name, sent in values.lists()}
 
 
 def parse_object(body: bytes) -> dict[str, object]:
@@ -126,20 +127,19 @@ def parse_object(body: bytes) -> dict[str, object]:
         text = body.decode(json.detect_encoding(body))
     except UnicodeDecodeError:
         raise UnreadableText from None
-    found = parse_json(text)
-    if not isinstance(found, Mapping):
+    value = parse_json(text)
+    if not isinstance(value, Mapping):
         raise NotAnObject
-    return dict(found)
+    return dict(value)
 
 
 def parse_json(text: str) -> object:
     """
-    Parse a JSON text, fractions exactly.
+    Parse a JSON text; numbers with a fraction become ``Decimal``.
 
-    Raises: ``MalformedJson``, for NaN and infinities too, which JSON does not have;
-    ``JsonTooDeep``.
+    Raises: ``MalformedJson``, also for NaN and infinities, which are not JSON; ``JsonTooDeep``.
     """
-    if _is_deep(text):
+    if _is_too_deep(text):
         raise JsonTooDeep(most=MAX_JSON_DEPTH)
     try:
         return _DECODER.decode(text)
@@ -149,23 +149,23 @@ def parse_json(text: str) -> object:
         raise JsonTooDeep(most=MAX_JSON_DEPTH) from None
 
 
-def _is_deep(text: str) -> bool:
+def _is_too_deep(text: str) -> bool:
     """
-    Tell whether a JSON text is nested too deeply, without parsing it.
+    Tell whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it.
 
-    Only brackets and quotes are kept, then what stands within quotes goes, then the brackets are
-    counted: one level more for each that opens, one less for each that closes.
+    Brackets within quotes are removed; of the others, an opening one adds a level and a closing one
+    ends it.
     """
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return False
-    kept = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
-    kept = _STRING.sub(b"", kept.translate(None, _OUTSIDE).replace(b'""', b""))
-    return max(accumulate(array("b", kept.translate(_STEPS))), default=0) > MAX_JSON_DEPTH
+    body = text.encode(errors="replace").replace(rb"\\", b"").replace(rb"\"", b"")
+    brackets = _STRING.sub(b"", body.translate(None, _OTHERS).replace(b'""', b""))
+    return max(accumulate(array("b", brackets.translate(_STEPS))), default=0) > MAX_JSON_DEPTH
 
 
-#: All bytes but quotes and brackets.
-_OUTSIDE = bytes(set(range(256)) - set(b'"[]{}'))
-#: A step up, or a step down, as signed bytes; a quote that is left over is none.
+#: All bytes except quotes and brackets.
+_OTHERS = bytes(set(range(256)) - set(b'"[]{}'))
+#: A bracket as a signed byte: +1 or -1; an unpaired quote is 0.
 _STEPS = bytes.maketrans(b'[{]}"', b"\x01\x01\xff\xff\x00")
 _STRING = re.compile(rb'"[^"]*"')
 

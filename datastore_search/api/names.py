@@ -1,8 +1,8 @@
 """
-Names of fields in a text: lists of them, and sort keys.
+Parse lists of field names, and sort keys.
 
-Source: CKAN ``datastore_search``, sections 4 and 9 of its semantics.  Every text is read once, from
-one end to the other.
+Source: CKAN ``datastore_search``, sections 4 and 9 of its semantics.  Each text is scanned once, so
+parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ..search import SortKey
 _QUOTE = '"'
 
 
-def split_names(text: str, most: int | None = None) -> list[str]:
+def split_names(text: str, max_names: int | None = None) -> list[str]:
     """
-    Cut a text at its commas, except at those within double quotes that begin a part.
+    Split a text at its commas, except those within a part that begins with a double quote.
 
-    An empty text has no parts; what is between two commas is one, even when it is empty.  The rest
-    behind ``most`` parts is left.
+    An empty text has no names; between two commas is a name, even an empty one.  At most
+    ``max_names`` are returned.
     """
-    return list(islice(_cut_at_commas(text), most)) if text.strip() else []
+    return list(islice(_split_at_commas(text), max_names)) if text.strip() else []
 
 
-def _cut_at_commas(text: str) -> Iterator[str]:
+def _split_at_commas(text: str) -> Iterator[str]:
     start = 0
     while True:
         end = text.find(",", _skip_quoted(text, start))
@@ -38,7 +38,7 @@ def _cut_at_commas(text: str) -> Iterator[str]:
 
 
 def _skip_quoted(text: str, start: int) -> int:
-    """Find where a quoted beginning ends; the beginning itself if nothing is quoted."""
+    """Find the end of a quoted start; ``start`` itself if the text there is not quoted."""
     first = start
     while first < len(text) and text[first].isspace():
         first += 1
@@ -51,7 +51,7 @@ def _skip_quoted(text: str, start: int) -> int:
 
 
 def unquote_name(name: str) -> str:
-    """Take the double quotes off a name; doubled ones within it are single ones."""
+    """Remove the double quotes around a name; within it, two stand for one."""
     name = name.strip()
     if len(name) > 1 and name[0] == name[-1] == _QUOTE:
         return name[1:-1].replace(_QUOTE * 2, _QUOTE)
@@ -60,7 +60,7 @@ def unquote_name(name: str) -> str:
 
 def parse_sort_key(text: str) -> SortKey:
     """
-    Read a sort key: a name, then ``asc`` or ``desc``, then ``nulls first`` or ``nulls last``.
+    Parse a sort key: a name, then ``asc`` or ``desc``, then ``nulls first`` or ``nulls last``.
 
     Raises: ``InvalidSort`` for an empty one.
     """
@@ -87,7 +87,7 @@ def _cut_direction(text: str) -> tuple[str, bool]:
 
 
 def _cut_last_word(text: str) -> tuple[str, str]:
-    """Cut the last word off a text."""
+    """Split a text before its last word."""
     parts = text.rsplit(None, 1)
     if len(parts) < 2:  # noqa: PLR2004 - a text of one word has no other
         return "", text

@@ -46,8 +46,8 @@ from .parameter_types import (
 #: Combinations of parameters that are kept, of 11 kB each; clients use a few.
 _MAX_TABLES = 200
 
-#: PostgreSQL counts no further.
-_OFFSET_MOST = 2**63 - 1
+#: The largest ``LIMIT`` and ``OFFSET`` of PostgreSQL.
+MAX_BIGINT = 2**63 - 1
 
 
 class ActionParameters(serializers.Serializer[Any]):
@@ -245,7 +245,7 @@ def build_query(given: Mapping[str, Any]) -> Query:
     by_field = q if isinstance(q, Mapping) else {}
     return Query(
         limit=min(given.get("limit", conf.LIMIT_DEFAULT), conf.LIMIT_MAX),
-        offset=min(given.get("offset", 0), _OFFSET_MOST),
+        offset=min(given.get("offset", 0), MAX_BIGINT),
         # CKAN: with a full_text, a q that is text counts for nothing.
         q=full_text or ("" if by_field else q),
         q_fields=by_field,

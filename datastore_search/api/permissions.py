@@ -1,4 +1,4 @@
-"""What a user may do, asked before anything about the fields is revealed."""
+"""Permissions, which are checked before an answer reveals anything of a resource."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .parameters import printable
 
 
 def get_reader(request: Request) -> Reader:
-    """Give the user who asks; a portal may have told REST framework that nobody is ``None``."""
+    """Get the user of a request; a portal may have set ``UNAUTHENTICATED_USER`` to None."""
     return request.user or AnonymousUser()
 
 
 def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
-    Refuse a reader who may not see the records of a resource.
+    Refuse a user who may not read the records of a resource.
 
-    ``name`` is the id or alias that the client asked for.  A refusal repeats it, and never the id
-    that an alias stands for.
+    ``name`` is the id or alias that was sent.  The message repeats it, and never the id behind an
+    alias.
 
     Raises: ``AccessDenied``.
     """
     if not resource.private or resource.readable_by(get_reader(request)):
-        return  # of a public one, nobody asks whose the token is
+        return  # a public resource is read without looking up the token
     asked = printable(name)
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=asked)
@@ -43,7 +43,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
 
 def check_may_send_records(request: Request) -> None:
     """
-    Refuse who is not known, whatever they may do: nothing of a large body is read before.
+    Refuse an anonymous user before a large body is read.
 
     Raises: ``AccessDenied``.
     """

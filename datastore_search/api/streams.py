@@ -1,10 +1,10 @@
 """
-Answers that are sent block by block, to clients that take them fast enough.
+Streamed answers: blocks are sent to a client that reads them fast enough.
 
-A client that takes its time holds a file or a snapshot, and under WSGI a thread.  What is measured
-is the time between two blocks, which is the client's and the network's: that of PostgreSQL does not
-count.  Under WSGI nothing runs here while the server waits for a client that takes nothing at all;
-the server in front ends that (``docs/how-to/deploy.md``).  Under ASGI a timer does.
+A slow client holds a file or a snapshot, and under WSGI a thread.  The pace is measured between two
+blocks, so the time of PostgreSQL does not count.  Under WSGI no code runs here while the server
+waits for a client that reads nothing; the proxy in front closes such a connection
+(``docs/how-to/deploy.md``).  Under ASGI a timer does.
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from django.http import HttpRequest, StreamingHttpResponse
 from ..conf import conf
 from ..exceptions import ClientTooSlow
 
-#: Seconds of waiting for a client, after each of which it is seen how much it has taken.
+#: The pace is checked each time the client has let the server wait this long in all.
 WINDOW_SECONDS = 30.0
 
 
 class Blocks(Protocol):
-    """Blocks of bytes that are to be closed, whether or not all of them were read."""
+    """Blocks of bytes, closed at the end even if not all were read."""
 
     def __iter__(self) -> Iterator[bytes]: ...
 
     def __next__(self) -> bytes: ...
 
     def close(self) -> None:
-        """Let go of what the blocks are made of."""
+        """Free the file, snapshot or thread behind the blocks."""
 
 
 class PacedBlocks:
     """
-    Blocks that end with a failure when the client takes them too slowly.
+    Blocks that fail when the client reads them too slowly.
 
-    ``broken`` is sent before any failure: some servers (granian, as WSGI) end a response that fails
-    as one that is complete, so what has no length of its own must show that its end is missing.
+    ``truncation_mark`` is sent before any failure: some servers (granian under WSGI) end a failed
+    response like a complete one, and a response without a length must show that it is truncated.
     """
 
-    def __init__(self, blocks: Blocks, broken: bytes = b"") -> None:
-        """Begin with the first block, for which nobody has waited."""
+    def __init__(self, blocks: Blocks, truncation_mark: bytes = b"") -> None:
+        """Begin before the first block, with no time waited."""
         self._blocks = blocks
-        self._broken = broken
+        self._truncation_mark = truncation_mark
         self._failure: Exception | None = None
-        self._given_at: float | None = None
-        self._waited = 0.0
-        self._taken = 0
+        self._sent_at: float | None = None
+        self._waited_seconds = 0.0
+        self._sent_bytes = 0
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -59,45 +59,45 @@ class PacedBlocks:
         if self._failure:
             raise self._failure
         try:
-            return self._read()
+            return self._read_block()
         except StopIteration:
             raise
         except Exception as failure:
-            if not self._broken:
+            if not self._truncation_mark:
                 raise
             self._failure = failure
-            return self._broken
+            return self._truncation_mark
 
-    def _read(self) -> bytes:
+    def _read_block(self) -> bytes:
         self._check_pace()
         block = next(self._blocks)
-        self._taken += len(block)
-        self._given_at = monotonic()
+        self._sent_bytes += len(block)
+        self._sent_at = monotonic()
         return block
 
     def _check_pace(self) -> None:
-        if self._given_at is None:
+        if self._sent_at is None:
             return
-        self._waited += monotonic() - self._given_at
-        self._given_at = None
-        if self._waited < WINDOW_SECONDS:
+        self._waited_seconds += monotonic() - self._sent_at
+        self._sent_at = None
+        if self._waited_seconds < WINDOW_SECONDS:
             return
-        least = conf.STREAM_MIN_BYTES_PER_SECOND
-        if self._taken < self._waited * least:
+        min_pace = conf.STREAM_MIN_BYTES_PER_SECOND
+        if self._sent_bytes < self._waited_seconds * min_pace:
             self.close()
-            raise ClientTooSlow(least=least)
-        self._waited, self._taken = 0.0, 0
+            raise ClientTooSlow(least=min_pace)
+        self._waited_seconds, self._sent_bytes = 0.0, 0
 
     def close(self) -> None:
-        """Let go of what the blocks are made of."""
+        """Free the file, snapshot or thread behind the blocks."""
         self._blocks.close()
 
 
 class _AsyncBlocks:
     """
-    Blocks as an ASGI server takes them: each is read in the thread of the request.
+    Blocks for an ASGI server; each is read in the thread of the request.
 
-    When the server does not ask for the next one in time, they are closed without it.
+    A timer closes them when the server does not ask for the next block in time.
     """
 
     def __init__(self, blocks: Blocks) -> None:
@@ -112,22 +112,22 @@ class _AsyncBlocks:
         self._stop_timer()
         if self._closing:
             raise ClientTooSlow(least=conf.STREAM_MIN_BYTES_PER_SECOND)
-        block = await sync_to_async(self._next)()
+        block = await sync_to_async(self._read_block)()
         if not block:
             raise StopAsyncIteration
         if conf.STREAM_MIN_BYTES_PER_SECOND:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(WINDOW_SECONDS, self._give_up)
+            self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
         return block
 
-    def _next(self) -> bytes:
+    def _read_block(self) -> bytes:
         return next(self._blocks, b"")
 
-    def _give_up(self) -> None:
+    def _start_closing(self) -> None:
         self._closing = asyncio.get_running_loop().create_task(sync_to_async(self._blocks.close)())
 
     def close(self) -> None:
-        """Let go of what the blocks are made of."""
+        """Free the file, snapshot or thread behind the blocks."""
         self._stop_timer()
         self._blocks.close()
 
@@ -137,15 +137,15 @@ class _AsyncBlocks:
 
 
 def stream_response(
-    request: HttpRequest, blocks: Blocks, content_type: str, *, broken: bytes = b""
+    request: HttpRequest, blocks: Blocks, content_type: str, *, truncation_mark: bytes = b""
 ) -> StreamingHttpResponse:
     """
-    Answer with blocks, none of which is empty, under any kind of server.
+    Build a response of blocks, none of which is empty, for WSGI or ASGI.
 
-    ``broken`` is what is sent before a failure.
+    ``truncation_mark`` is sent before a failure.
     """
-    paced = PacedBlocks(blocks, broken)
-    is_async = hasattr(request, "scope")  # which the requests of ASGI servers have
+    paced = PacedBlocks(blocks, truncation_mark)
+    is_async = hasattr(request, "scope")  # a request of an ASGI server
     return StreamingHttpResponse(
         _AsyncBlocks(paced) if is_async else paced, content_type=content_type
     )

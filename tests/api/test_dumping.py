@@ -29,7 +29,7 @@ from psycopg import sql
 
 from datastore_search.api.dumping.formats import BLOCK_BYTES
 from datastore_search.api.dumping.parameters import DumpParameters
-from datastore_search.api.dumping.xml_rows import element_names
+from datastore_search.api.dumping.xml_rows import name_elements
 from datastore_search.exceptions import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource
 from datastore_search.search import Relation, build_relation
@@ -214,7 +214,7 @@ def test_json_that_nests_too_deeply_for_xml_is_written_as_text(client: Client, d
     ],
 )  # fmt: skip
 def test_elements_are_named_after_fields(names: list[str], elements: list[str]) -> None:
-    found = element_names(names)
+    found = name_elements(names)
 
     assert found == elements
     for name in found:

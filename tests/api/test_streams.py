@@ -111,7 +111,7 @@ def test_the_rate_can_be_chosen(clock: Clock, settings: Any) -> None:
 
 
 def test_what_breaks_off_says_so_before_it_fails(clock: Clock) -> None:
-    stream = sent(Endless(), broken=b"broken")
+    stream = sent(Endless(), truncation_mark=b"broken")
     next(stream)
     clock.now += 1_000
 
@@ -122,7 +122,7 @@ def test_what_breaks_off_says_so_before_it_fails(clock: Clock) -> None:
 
 def test_what_ends_says_nothing_of_an_end(clock: Clock) -> None:
     blocks = Endless()
-    stream = sent(blocks, broken=b"broken")
+    stream = sent(blocks, truncation_mark=b"broken")
     next(stream)
 
     blocks.close()

@@ -19,42 +19,43 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from ...search import RecordCopy
+from ..fields import describe_fields
 from .xml_rows import NAMESPACE, RowWriter
 
-#: So much is sent at once, and kept in memory.
+#: The size of a block, which is sent at once.
 BLOCK_BYTES = 2**16
 
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
 
-#: What the data dictionary says about each field.
+#: The data dictionary's entry of each field.
 Info = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class DumpFormat:
     """
-    One format: what comes before the rows, the rows, and what comes after them.
+    One format: the start of the file, the rows, and the end.
 
-    A file that breaks off where it might end ``needs_mark``: a line that says so.
+    A format ``needs_mark`` if a truncated file looks complete; ``truncation_mark`` is then written.
     """
 
     content_type: str
-    begin: Callable[[RecordCopy, Info], str]
-    rows: Callable[[RecordCopy], AbstractContextManager[Iterator[bytes]]]
+    write_start: Callable[[RecordCopy, Info], str]
+    open_rows: Callable[[RecordCopy], AbstractContextManager[Iterator[bytes]]]
     end: bytes = b""
     needs_mark: bool = False
 
     @property
-    def broken(self) -> bytes:
-        """What is written when the rows break off: a quotation mark that is never closed, too."""
+    def truncation_mark(self) -> bytes:
+        """A line, after a quotation mark that is never closed; written when the rows break off."""
         mark = _("This file is incomplete: the server could not send the rest.")
         return f'"{mark}\n'.encode() if self.needs_mark else b""
 
-    def blocks(self, copy: RecordCopy, info: Info, *, bom: bool) -> Generator[bytes]:
-        """Write everything, in blocks; none of them is empty."""
+    def write_blocks(self, copy: RecordCopy, info: Info, *, bom: bool) -> Generator[bytes]:
+        """Write the file in blocks, none of which is empty."""
         block = bytearray(_BOM if bom else b"")
-        block += self.begin(copy, info).encode()
-        with self.rows(copy) as rows:
+        block += self.write_start(copy, info).encode()
+        with self.open_rows(copy) as rows:
             for row in rows:
                 block += row
                 if len(block) >= BLOCK_BYTES:
@@ -68,18 +69,18 @@ class DumpFormat:
 # CSV and TSV --------------------------------------------------------------------------------------
 
 
-def _header(copy: RecordCopy, info: Info, *, delimiter: str) -> str:
+def _write_header(copy: RecordCopy, info: Info, *, delimiter: str) -> str:
     """Write the names of the fields; this line alone ends in CRLF, as CKAN's does."""
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter).writerow(name for name, _kind in copy.fields)
     return line.getvalue()
 
 
-def _separated(content_type: str, delimiter: str) -> DumpFormat:
+def _build_delimited_format(content_type: str, delimiter: str) -> DumpFormat:
     return DumpFormat(
         content_type=content_type,
-        begin=partial(_header, delimiter=delimiter),
-        rows=lambda copy: copy.csv(delimiter),
+        write_start=partial(_write_header, delimiter=delimiter),
+        open_rows=lambda copy: copy.csv(delimiter),
         needs_mark=True,
     )
 
@@ -87,21 +88,14 @@ def _separated(content_type: str, delimiter: str) -> DumpFormat:
 # JSON ---------------------------------------------------------------------------------------------
 
 
-def _described(copy: RecordCopy, info: Info) -> list[dict[str, Any]]:
-    """Describe the fields as ``datastore_search`` does."""
-    return [
-        {"id": name, "type": kind, **({"info": info[name]} if info.get(name) else {})}
-        for name, kind in copy.fields
-    ]
-
-
-def _json_begin(copy: RecordCopy, info: Info) -> str:
-    fields = json.dumps(_described(copy, info), ensure_ascii=False, separators=(",", ":"))
+def _write_json_start(copy: RecordCopy, info: Info) -> str:
+    described = describe_fields(copy.fields, info)
+    fields = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
     return f'{{\n  "fields": {fields},\n  "records": ['
 
 
 @contextmanager
-def _json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
+def _open_json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     before = chain([b"\n    "], repeat(b",\n    "))
     with copy.lists() as rows:
         yield (start + row[:-1] for start, row in zip(before, rows))  # noqa: B905 - one never ends
@@ -110,12 +104,12 @@ def _json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
 # XML ----------------------------------------------------------------------------------------------
 
 
-def _xml_begin(copy: RecordCopy, info: Info) -> str:
+def _write_xml_start(copy: RecordCopy, info: Info) -> str:
     return f'<data xmlns:xsi="{NAMESPACE}">\n'
 
 
 @contextmanager
-def _xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
+def _open_xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     write = RowWriter(copy.fields)
     with copy.cells() as rows:
         yield map(write, rows)
@@ -124,18 +118,18 @@ def _xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
 # The table ----------------------------------------------------------------------------------------
 
 formats: Mapping[str, DumpFormat] = {
-    "csv": _separated("text/csv; charset=utf-8", ","),
-    "tsv": _separated("text/tab-separated-values; charset=utf-8", "\t"),
+    "csv": _build_delimited_format("text/csv; charset=utf-8", ","),
+    "tsv": _build_delimited_format("text/tab-separated-values; charset=utf-8", "\t"),
     "json": DumpFormat(
         content_type="application/json; charset=utf-8",
-        begin=_json_begin,
-        rows=_json_rows,
+        write_start=_write_json_start,
+        open_rows=_open_json_rows,
         end=b"\n]}\n",
     ),
     "xml": DumpFormat(
         content_type="text/xml; charset=utf-8",
-        begin=_xml_begin,
-        rows=_xml_rows,
+        write_start=_write_xml_start,
+        open_rows=_open_xml_rows,
         end=b"</data>\n",
     ),
 }

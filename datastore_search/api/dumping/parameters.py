@@ -8,11 +8,8 @@ from typing import Any
 
 from ...search import ID, Query, Relation, SortKey
 from ..parameter_types import BooleanField, ChoiceField
-from ..parameters import QueryParameters
+from ..parameters import MAX_BIGINT, QueryParameters, build_query
 from .formats import formats
-
-#: PostgreSQL counts no further: a higher limit is none.
-_LIMIT_MOST = 2**63 - 1
 
 
 class DumpParameters(QueryParameters):
@@ -25,20 +22,26 @@ class DumpParameters(QueryParameters):
     )
 
 
-def without_page(query: Query, given: Mapping[str, Any]) -> Query:
-    """Take the page's limit off a query: a dump has the one that was given, or none."""
-    limit = given.get("limit")
+def build_dump_query(parameters: Mapping[str, Any]) -> Query:
+    """
+    Make the query of a dump, which has no limit unless one is sent.
+
+    Raises: ``InvalidParameters`` for filters that cannot be parsed.
+    """
+    limit = parameters.get("limit")
     return replace(
-        query, limit=None if limit is None or limit > _LIMIT_MOST else limit, include_total=False
+        build_query(parameters),
+        limit=None if limit is None or limit > MAX_BIGINT else limit,
+        include_total=False,
     )
 
 
-def of_all_fields(query: Query, relation: Relation) -> Query:
+def complete_query(query: Query, relation: Relation) -> Query:
     """
-    Ask for all fields where none are named, and for the order of ``_id`` where there is no other.
+    Add all fields to a query that names none, and the order of ``_id`` to one without an order.
 
-    So a full-text query has no influence on a dump's fields or its order.
+    So a full-text query does not change the fields of a dump, nor their order.
     """
     fields = query.fields or (ID, *relation.types)
-    is_merged = query.distinct and ID not in fields  # and then there is no _id to go by
-    return replace(query, fields=fields, sort=query.sort or (() if is_merged else (SortKey(ID),)))
+    has_no_id = query.distinct and ID not in fields  # and cannot be ordered by it
+    return replace(query, fields=fields, sort=query.sort or (() if has_no_id else (SortKey(ID),)))

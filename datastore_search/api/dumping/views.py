@@ -1,4 +1,4 @@
-"""The dump's address."""
+"""The view of a dump."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connections, transaction
-from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from rest_framework.authentication import BaseAuthentication
@@ -20,21 +19,20 @@ from ...conf import conf
 from ...exceptions import UnknownResource
 from ...field_types import is_storable
 from ...http_caching import NotModified, Validators
-from ...models import Resource
 from ...search import ConsistentRead, Query, RecordCopy, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
-from ..parameters import build_query, printable
+from ..parameters import printable
 from ..permissions import check_may_read
 from ..streams import stream_response
 from ..views import EnvelopeView
-from .filename import content_disposition
+from .filename import build_content_disposition
 from .formats import DEFAULT, formats
-from .parameters import DumpParameters, of_all_fields, without_page
+from .parameters import DumpParameters, build_dump_query, complete_query
 
 _PATH = "/datastore/dump/"
 
-#: What a dump depends on, beside its address.
+#: The headers that a dump depends on: they have the token and the session.
 _VARY = ("Authorization", "Cookie")
 
 
@@ -42,7 +40,7 @@ class SessionAuthentication(BaseAuthentication):
     """
     Take the user who is signed in to the portal, as the pages do.
 
-    Nothing is changed, so no other site gains by sending somebody here.
+    A dump changes nothing, so it needs no protection against requests from other sites.
     """
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser, str] | None:
@@ -51,76 +49,75 @@ class SessionAuthentication(BaseAuthentication):
         return (user, "session") if user is not None and user.is_authenticated else None
 
 
-def outside_transactions(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep Django's ``ATOMIC_REQUESTS`` away: the transaction outlives the view."""
+def exclude_from_atomic_requests(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Disable ``ATOMIC_REQUESTS`` for a view whose own transaction ends after the view."""
     for alias in connections:
         view = transaction.non_atomic_requests(using=alias)(view)
     return view
 
 
-@method_decorator(outside_transactions, name="dispatch")
+@method_decorator(exclude_from_atomic_requests, name="dispatch")
 class DumpView(EnvelopeView):
     """``datastore/dump/<id or alias>``: all records that a query finds, as a file."""
 
     http_method_names = ("get", "head", "options")
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Take a token, or else the session of whoever clicked on a link."""
+        """Add the session, for links on a page."""
         return [*super().get_authenticators(), SessionAuthentication()]
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
-        """Let every failure leave in the envelope of ``datastore_search``."""
-        return _failure
+        """Answer every failure with an envelope of ``datastore_search``."""
+        return _handle_exception
 
     def get(self, request: Request, name: str) -> HttpResponseBase:
         """
-        Send the records; every failure that can be foreseen comes before the first of them.
+        Send the records; foreseeable failures are raised before the first block is sent.
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        given = DumpParameters.read(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
-        query = without_page(build_query(given), given)
+        parameters = DumpParameters.read(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
+        query = build_dump_query(parameters)
         if not is_storable(name):
             raise UnknownResource(resource=printable(name))
         try:
-            begin = partial(self._blocks, given, query, name)
-            stream = Stream.open(name, begin, Client.from_request(request))
+            write_blocks = partial(self._write_blocks, parameters, query, name)
+            stream = Stream.open(name, write_blocks, Client.from_request(request))
         except NotModified as not_modified:
             return not_modified.response
         if request.method == "HEAD":
             stream.close()
-        return self._file(stream, given.get("format", DEFAULT))
-
-    def _blocks(
-        self, given: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
-    ) -> Generator[bytes]:
-        resource = read.resource
-        check_may_read(self.request, resource, name)
-        self._validators(resource).raise_if_not_modified(self.request)
-        copy = RecordCopy(read, of_all_fields(query, read.relation))
-        if self.request.method == "HEAD":  # is told all that is wrong, and no record is read
-            return _nothing()
-        info = {field.name: field.info for field in resource.schema}
-        form = formats[given.get("format", DEFAULT)]
-        return form.blocks(copy, info, bom=given.get("bom", False))
-
-    def _file(self, stream: Stream, kind: str) -> StreamingHttpResponse:
-        form = formats[kind]
-        response = stream_response(self.request, stream, form.content_type, broken=form.broken)
-        response["Content-Disposition"] = content_disposition(stream.resource, kind)
+        extension = parameters.get("format", DEFAULT)
+        kind = formats[extension]
+        response = stream_response(
+            request, stream, kind.content_type, truncation_mark=kind.truncation_mark
+        )
+        response["Content-Disposition"] = build_content_disposition(stream.resource, extension)
         response["X-Content-Type-Options"] = "nosniff"
-        self._validators(stream.resource).set_headers(response, self.request)
+        Validators.from_resource(stream.resource, request, vary=_VARY).set_headers(
+            response, request
+        )
         return response
 
-    def _validators(self, resource: Resource) -> Validators:
-        return Validators.from_resource(resource, self.request, vary=_VARY)
+    def _write_blocks(
+        self, parameters: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
+    ) -> Generator[bytes]:
+        resource, request = read.resource, self.request
+        check_may_read(request, resource, name)
+        Validators.from_resource(resource, request, vary=_VARY).raise_if_not_modified(request)
+        copy = RecordCopy(read, complete_query(query, read.relation))
+        if request.method == "HEAD":  # everything is checked, and no record is read
+            return _write_nothing()
+        info = {field.name: field.info for field in resource.schema}
+        kind = formats[parameters.get("format", DEFAULT)]
+        return kind.write_blocks(copy, info, bom=parameters.get("bom", False))
 
 
-def _nothing() -> Generator[bytes]:
+def _write_nothing() -> Generator[bytes]:
     yield b""
 
 
-def _failure(error: Exception, context: dict[str, Any]) -> Response:
+def _handle_exception(error: Exception, context: dict[str, Any]) -> Response:
     response = exception_handler(error, context)
     request = context["request"]
     locale = request.path.partition(_PATH)[0]
