@@ -1,4 +1,4 @@
-"""System checks: what would go wrong later, said at start."""
+"""System checks: settings that would cause errors later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .task_framework import DummyBackend, TaskException
 
 @register(Tags.translation)
 def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Ask for the locale middleware."""
+    """Require the locale middleware."""
     for path in settings.MIDDLEWARE:
         middleware = import_string(path)
         if isinstance(middleware, type) and issubclass(middleware, LocaleMiddleware):
@@ -39,14 +39,14 @@ def check_middleware(app_configs: Sequence[AppConfig] | None, **options: Any) ->
 
 @register(Tags.compatibility)
 def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Ask for indexes that there are."""
+    """Require kinds of indexes that exist."""
     unknown = [str(kind) for kind in conf.INDEXES if kind not in IndexKind.values]
     if not unknown:
         return []
     return [
         Error(
-            f"DATASTORE_SEARCH_INDEXES names what is no index: {', '.join(unknown)}.",
-            hint=f"There are: {', '.join(IndexKind.values)}.",
+            f"DATASTORE_SEARCH_INDEXES has unknown kinds of index: {', '.join(unknown)}.",
+            hint=f"Known kinds: {', '.join(IndexKind.values)}.",
             id="datastore_search.E003",
         )
     ]
@@ -54,7 +54,7 @@ def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> li
 
 @register(Tags.compatibility)
 def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Ask for a backend of tasks, and a queue of it, that take loads."""
+    """Require a tasks backend with a queue that takes loads."""
     try:
         # The import asks the backend that the settings name, and raises what it refuses.
         from .loading.jobs.tasks import run_load  # noqa: PLC0415
@@ -87,13 +87,13 @@ def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list
 def check_private_hosts(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> list[CheckMessage]:
-    """Ask for names of servers, not for addresses of files, nor for a text alone."""
+    """Require a list of host names, not of URLs, and not one text."""
     hosts = conf.FETCH_PRIVATE_HOSTS
     if not isinstance(hosts, str) and all(map(is_server_name, hosts)):
         return []
     return [
         Error(
-            "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is no list of servers.",
+            "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is not a list of hosts.",
             hint='Name each as "files.example.internal" or "10.0.0.5:8080".',
             id="datastore_search.E005",
         )
@@ -104,7 +104,7 @@ def check_private_hosts(
 def check_tasks_database(
     app_configs: Sequence[AppConfig] | None, **options: Any
 ) -> list[CheckMessage]:
-    """Ask for a router that lets a worker read its tasks where it takes them."""
+    """Require a router that reads tasks from the database that they are written to."""
     try:
         tasks = apps.get_model("django_tasks_database", "DBTaskResult")
     except LookupError:
@@ -124,7 +124,7 @@ def check_tasks_database(
 
 @register(Tags.compatibility)
 def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
-    """Ask for PostgreSQL."""
+    """Require PostgreSQL."""
     alias = router.db_for_write(Load)
     if connections[alias].vendor == "postgresql":
         return []
@@ -141,7 +141,7 @@ def check_vendor(app_configs: Sequence[AppConfig] | None, **options: Any) -> lis
 def check_server(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **options: Any
 ) -> list[CheckMessage]:
-    """Ask for a PostgreSQL that is new enough and knows letters outside ASCII."""
+    """Require PostgreSQL 15, and a locale with letters outside ASCII."""
     alias = router.db_for_write(Load)
     connection = connections[alias]
     if alias not in (databases or ()) or connection.vendor != "postgresql":

@@ -1,8 +1,8 @@
 """
-The client that waits for an answer: whether it is still there, and whether it is known.
+The client of a request: whether it is still connected, and whether it is authenticated.
 
-WSGI itself does not say that a client has closed its connection; some servers do, each in its own
-way.  Under the others a client counts as waiting.
+WSGI has no way to tell that a client has closed its connection.  Some servers have one of their
+own; under the others a client counts as connected.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, Final, Protocol, Self
 
-#: Where ``middleware.DisconnectMiddleware`` keeps an event that is set once the client is gone.
+#: The key of an event that ``middleware.disconnect_middleware`` sets once the client is gone.
 DISCONNECTED: Final = "datastore_search.disconnected"
 
-#: Linux alone tells that the other side has closed a connection without reading from it.
+#: Only Linux reports a closed connection without a read.
 _HUNG_UP = getattr(select, "POLLRDHUP", 0)
 
 
 class _Request(Protocol):
-    """A request of Django's or of REST framework's."""
+    """A request of Django or of REST framework."""
 
     @property
     def META(self) -> Mapping[str, Any]: ...  # noqa: N802 - Django's name
@@ -35,7 +35,7 @@ class Client:
     """
     The client of one request.
 
-    ``environ`` is what the server says of the request.
+    ``environ`` is the WSGI environment, or ``META`` of an ASGI request.
     """
 
     environ: Mapping[str, Any]
@@ -43,28 +43,24 @@ class Client:
 
     @classmethod
     def from_request(cls, request: _Request) -> Client:
-        """Describe the client of a request; its token or session is looked at only when asked."""
+        """Make the client of a request; its token or session is read by ``is_authenticated``."""
         return cls(request.META, lambda: bool(request.user and request.user.is_authenticated))
 
     def without_request(self) -> Self:
-        """Give the same client for an answer that must not keep its own request alive."""
-        return replace(self, is_authenticated=_is_unknown)
+        """Copy the client without its request, for an answer that outlives the request."""
+        return replace(self, is_authenticated=lambda: False)
 
     def is_gone(self) -> bool:
-        """Tell whether the client has closed the connection, as far as the server says."""
+        """Tell whether the client has closed the connection; False if the server cannot tell."""
         for name, is_gone in _SERVERS.items():
             if name in self.environ:
                 return is_gone(self.environ[name])
         return False
 
 
-def _is_unknown() -> bool:
-    return False
-
-
 def _is_hung_up(connection: Any) -> bool:
     poll = select.poll()
-    poll.register(connection, _HUNG_UP)  # errors and the end of both directions are always told
+    poll.register(connection, _HUNG_UP)  # poll always reports errors and POLLHUP
     return bool(poll.poll(0))
 
 
@@ -76,7 +72,7 @@ def _call(is_disconnected: Callable[[], bool]) -> bool:
     return is_disconnected()
 
 
-#: Which server tells how: the member of ``environ``, and the question to it.
+#: The key in ``environ`` of each server, and how its value tells that the client is gone.
 _SERVERS: Mapping[str, Callable[[Any], bool]] = {
     "gunicorn.socket": _is_hung_up,
     "waitress.client_disconnected": _call,

@@ -1,4 +1,4 @@
-"""The locale of a request, in any spelling; and whether its client is gone."""
+"""Middleware: locales in any spelling, and searches that stop when their client is gone."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from django.utils.translation.trans_real import get_languages
 
 from .clients import DISCONNECTED
 
-#: A language with up to three subtags: longer names are of no language, and must not be kept.
+#: A language with up to three subtags; longer names are no language, and are not cached.
 _TAG = re.compile(r"/([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8}){0,3})(?:/.*)?", re.DOTALL)
 _SAFE = ("GET", "HEAD")
 
 
 class LocaleMiddleware(django_locale.LocaleMiddleware):
     """
-    Django's, which also understands ``/en_GB/``, ``/en-GB/`` and ``/zh_Hans_CN/``.
+    Django's LocaleMiddleware, which also understands ``/en_GB/``, ``/en-GB/`` and ``/zh_Hans_CN/``.
 
-    The path is resolved under the spelling that Django knows, without a redirect; ``request.path``
-    keeps what was asked for.  Only pages are redirected to a language: never a request that changes
-    something, nor one that the API answers.
+    The path is resolved in Django's spelling, without a redirect; ``request.path`` keeps the
+    request's spelling.  Only pages are redirected to a language: no request that changes something,
+    and none to the API.
     """
 
     def process_request(self, request: HttpRequest) -> None:
-        """Resolve the path under Django's spelling of its language."""
+        """Resolve the path in Django's spelling of its language."""
         urlconf = getattr(request, "urlconf", settings.ROOT_URLCONF)
         used, _default = is_language_prefix_patterns_used(urlconf)
         code = find_path_language(request.path_info) if used else None
@@ -48,14 +48,14 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
             rest = request.path_info.lstrip("/").partition("/")[1:]
             request.path_info = f"/{code}{''.join(rest)}"
         super().process_request(request)
-        if code and code != request.LANGUAGE_CODE:  # enabled, though Django has no catalogue of it
+        if code and code != request.LANGUAGE_CODE:  # enabled, but Django has no catalogue
             translation.activate(code)
             request.LANGUAGE_CODE = code
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Redirect a page that was asked for without a language, as Django does; nothing else."""
+        """Redirect a page without a language, as Django does; nothing else."""
         missing = response.status_code == HTTPStatus.NOT_FOUND
         if (
             missing
@@ -67,23 +67,23 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
 
 
 def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Tell what a person looks at from the answers of the API, which programs read."""
+    """Tell a page from an answer of the API."""
     return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
 
 
 def find_path_language(path: str) -> str | None:
-    """Find the language that a path begins with, in Django's spelling."""
-    found = _TAG.fullmatch(path)
-    return find_language(found[1], tuple(get_languages())) if found else None
+    """Find the language at the start of a path, in Django's spelling."""
+    match = _TAG.fullmatch(path)
+    return find_language(match[1], tuple(get_languages())) if match else None
 
 
 @lru_cache(maxsize=1000)
 def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
     """
-    Find the enabled language that a locale's name means, in Django's spelling; None if none.
+    Find the enabled language of a locale's name, in Django's spelling; None if there is none.
 
     ``en_GB`` is ``en-gb``; ``ko_KR``, a language with one of its territories, is ``ko``; ``en_XX``
-    is nothing.
+    is None.
     """
     plain = tag.replace("_", "-").lower()
     by_lower = {code.lower(): code for code in codes}
@@ -93,21 +93,20 @@ def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
     if f"{language}_{territory}" not in locale.locale_alias:
         return None
     try:
-        found = get_supported_language_variant(plain)
+        variant = get_supported_language_variant(plain)
     except LookupError:
         return None
-    # Django would answer pt-pt in Brazilian; a name that it knows, such as zh-cn, it maps rightly.
-    return found if plain.startswith(found) or plain in LANG_INFO else None
+    # Django maps pt-pt to pt-br; names that it knows, such as zh-cn, it maps correctly.
+    return variant if plain.startswith(variant) or plain in LANG_INFO else None
 
 
 @sync_and_async_middleware
 def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[..., Any]:
     """
-    Let a search know under ASGI that its client is gone; it must be the last middleware.
+    Let a search under ASGI stop when its client is gone; it must be the last middleware.
 
-    Django cancels the task of such a request, but the thread that runs the view is not told.  A
-    middleware that knows no ASGI leaves those before it without a task.  Under WSGI this adds
-    nothing.
+    Django cancels the task of such a request, but not the thread that runs the view.  A middleware
+    without ASGI support hides the task from those before it.  Under WSGI this does nothing.
     """
     if not iscoroutinefunction(get_response):
         return get_response
@@ -119,7 +118,7 @@ def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callabl
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
             disconnected.set()
-            response = await answer  # the thread ends soon, and nothing may outlive the request
+            response = await answer  # soon: the search stops when it sees the event
             await sync_to_async(response.close)()
             raise
 

@@ -1,9 +1,9 @@
 """
-Which of many objects a user may do something with, in as few questions as the backends allow.
+Find the objects for which a user has a permission, with as few checks as the backends allow.
 
-Django asks a user's permission for one object at a time.  A list of objects needs one condition:
-most portals have no backend with permissions for single objects, django-guardian finds them by a
-query, and other backends can be asked about a bounded number of objects.
+Django checks a permission for one object at a time.  A list of objects needs one condition: most
+portals have no backend with permissions for single objects, django-guardian finds them by a query,
+and other backends are called for a limited number of objects.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from django.contrib.auth.backends import BaseBackend, ModelBackend
 from django.contrib.auth.models import AnonymousUser, PermissionsMixin
 from django.db.models import Model, Q, QuerySet
 
-#: Objects about which backends are asked one by one, at most.
-MAX_OBJECTS_ASKED: Final = 1_000
+#: For which a backend is called one by one.
+MAX_CHECKED_OBJECTS: Final = 1_000
 
 #: A backend may offer a method of this name, which takes a user, names of permissions and a
 #: QuerySet, and returns the objects of the QuerySet for which the user has one of the permissions.
@@ -30,7 +30,7 @@ HOOK: Final = "filter_permitted"
 _NOTHING: Final = Q(pk__in=())
 _EVERYTHING: Final = ~_NOTHING
 
-#: Where Django's own backends look for permissions; for an object these find none.
+#: The methods of Django's own backends, which find no permissions for an object.
 _LOOKUPS: Final = (
     "has_perm",
     "get_all_permissions",
@@ -45,7 +45,7 @@ class Permitted:
     """
     The objects that a user has a permission for, as a condition on a QuerySet.
 
-    They are all of them if ``is_complete``; otherwise there were too many to ask about.
+    Some are missing unless ``is_complete``: there were more than a backend may be called for.
     """
 
     condition: Q
@@ -62,49 +62,51 @@ def find_permitted(
     permissions: Sequence[str],
     objects: QuerySet[Any],
     *,
-    max_asked: int | None = None,
+    max_checked: int | None = None,
 ) -> Permitted:
     """
     Find the objects for which a user has one of some permissions, in general or for each.
 
-    ``max_asked`` is about how many objects a backend is asked that cannot find them by a query:
-    ``MAX_OBJECTS_ASKED``, if it is not given.
+    A backend that cannot find objects by a query is called for at most ``max_checked`` of them;
+    ``MAX_CHECKED_OBJECTS`` if that is None.
     """
     if not hasattr(user, "has_perm"):
         return Permitted(_NOTHING)
     if any(user.has_perm(permission) for permission in permissions):
         return Permitted(_EVERYTHING)
-    if _is_asked_as_usual(user):
-        found = [_found_by(backend, user, permissions, objects) for backend in get_backends()]
-        conditions = [condition for condition in found if condition is not None]
-        if len(conditions) == len(found):
+    if _uses_backends(user):
+        results = [_find_by_query(each, user, permissions, objects) for each in get_backends()]
+        conditions = [condition for condition in results if condition is not None]
+        if len(conditions) == len(results):
             return Permitted(reduce(or_, conditions, _NOTHING))
-    return _asked(user, permissions, objects, MAX_OBJECTS_ASKED if max_asked is None else max_asked)
+    if max_checked is None:
+        max_checked = MAX_CHECKED_OBJECTS
+    return _check_each(user, permissions, objects, max_checked)
 
 
-def _is_asked_as_usual(user: Any) -> bool:
+def _uses_backends(user: Any) -> bool:
     """
-    Tell whether nobody but the backends decides, as Django’s users have it.
+    Tell whether only the backends decide, as for Django’s own user models.
 
-    The user of a session is a lazy object, which has the class of the user in ``__class__`` alone.
+    The user of a session is a lazy object, whose real class is ``__class__``.
     """
     return user.__class__.has_perm in {PermissionsMixin.has_perm, AnonymousUser.has_perm}
 
 
-def _found_by(
+def _find_by_query(
     backend: Any, user: Any, permissions: Sequence[str], objects: QuerySet[Any]
 ) -> Q | None:
-    """Let a backend find objects by a query; None when it has to be asked about each."""
+    """Find objects by a query; None if the backend has to be called for each object."""
     if hasattr(backend, HOOK):
         return Q(pk__in=getattr(backend, HOOK)(user, permissions, objects).values("pk"))
-    if _knows_no_objects(backend):
+    if _has_no_object_permissions(backend):
         return _NOTHING
     if _is_guardian(backend):
-        return _found_by_guardian(user, permissions, objects.model)
+        return _find_by_guardian(user, permissions, objects.model)
     return None
 
 
-def _knows_no_objects(backend: Any) -> bool:
+def _has_no_object_permissions(backend: Any) -> bool:
     kind = type(backend)
     if not hasattr(kind, "has_perm"):
         return True
@@ -123,26 +125,26 @@ def _is_guardian(backend: Any) -> bool:
     return getattr(type(backend), "has_perm", None) is ObjectPermissionBackend.has_perm
 
 
-def _found_by_guardian(user: Any, permissions: Sequence[str], model: type[Model]) -> Q:
+def _find_by_guardian(user: Any, permissions: Sequence[str], model: type[Model]) -> Q:
     from guardian.backends import check_user_support  # noqa: PLC0415 - a portal may have it
     from guardian.shortcuts import get_objects_for_user  # noqa: PLC0415 - a portal may have it
 
-    is_supported, known = check_user_support(user)
-    if not is_supported or not known.is_active:
+    is_supported, guardian_user = check_user_support(user)
+    if not is_supported or not guardian_user.is_active:
         return _NOTHING
-    found = get_objects_for_user(
-        known, list(permissions), model, any_perm=True, with_superuser=False
+    objects = get_objects_for_user(
+        guardian_user, list(permissions), model, any_perm=True, with_superuser=False
     )
-    return Q(pk__in=found.order_by().values("pk"))
+    return Q(pk__in=objects.order_by().values("pk"))
 
 
-def _asked(
-    user: Any, permissions: Sequence[str], objects: QuerySet[Any], max_asked: int
+def _check_each(
+    user: Any, permissions: Sequence[str], objects: QuerySet[Any], max_checked: int
 ) -> Permitted:
-    candidates = list(objects.order_by("pk")[: max_asked + 1])
-    found = [
+    candidates = list(objects.order_by("pk")[: max_checked + 1])
+    permitted = [
         each.pk
-        for each in candidates[:max_asked]
+        for each in candidates[:max_checked]
         if any(user.has_perm(permission, each) for permission in permissions)
     ]
-    return Permitted(Q(pk__in=found), is_complete=len(candidates) <= max_asked)
+    return Permitted(Q(pk__in=permitted), is_complete=len(candidates) <= max_checked)

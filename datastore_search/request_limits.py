@@ -1,4 +1,4 @@
-"""How much a request holds, found out before any of it is read."""
+"""Limits of a request, checked before its body is read."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from django.http import HttpRequest
 
 from .exceptions import InvalidContentLength, QueryStringTooLong, RequestTooLarge, TooManyParameters
 
-#: Python keeps the last 128 addresses that it has split (``urlsplit``), so that longer ones would
-#: fill the memory; servers refuse them anyway.
+#: ``urlsplit`` caches the last 128 addresses, so longer ones would fill the memory; servers refuse
+#: them anyway.
 MAX_QUERY_STRING_BYTES: Final = 2**16
 
-#: Parameters of a form or a query string: a list repeats its parameter.
+#: Of a form or a query string; a list counts once for each of its values.
 MAX_PARAMETERS: Final = 10_000
 
 
 def measure_body(request: HttpRequest) -> int:
     """
-    Give the size of a body: as it was received, where the server has all of it, or as declared.
+    Measure a body that the server has received, or take its declared size.
 
-    Of a body with a declared size nothing beyond that is ever read.
+    No more than the declared size is ever read.
 
     Raises: ``InvalidContentLength``.
     """
     stream = request._stream  # noqa: SLF001 - Django itself measures a body so
-    if stream.seekable():  # of an ASGI server, or read already
-        place = stream.tell()
+    if stream.seekable():  # from an ASGI server, or already read
+        position = stream.tell()
         size: int = stream.seek(0, os.SEEK_END)
-        stream.seek(place)
+        stream.seek(position)
         return size
-    declared = request.META.get("CONTENT_LENGTH") or "0"
-    if not (declared.isascii() and declared.isdecimal()):
+    declared_bytes = request.META.get("CONTENT_LENGTH") or "0"
+    if not (declared_bytes.isascii() and declared_bytes.isdecimal()):
         raise InvalidContentLength
-    return int(declared)
+    return int(declared_bytes)
 
 
 def check_body(request: HttpRequest, max_bytes: int) -> None:
     """
-    Refuse a body that is too large: for ``max_bytes``, or for Django's own setting.
+    Refuse a body larger than ``max_bytes`` or ``DATA_UPLOAD_MAX_MEMORY_SIZE``.
 
     Raises: ``RequestTooLarge``; ``InvalidContentLength``.
     """
-    portal_max = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    most = max_bytes if portal_max is None else min(max_bytes, portal_max)
-    if measure_body(request) > most:
-        raise RequestTooLarge(most=most)
+    portal_max_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if portal_max_bytes is not None:
+        max_bytes = min(max_bytes, portal_max_bytes)
+    if measure_body(request) > max_bytes:
+        raise RequestTooLarge(most=max_bytes)
 
 
 def check_query_string(request: HttpRequest) -> None:
@@ -64,7 +65,7 @@ def check_query_string(request: HttpRequest) -> None:
 
 def check_parameters(count: int) -> None:
     """
-    Refuse too many parameters: more than are understood here, or than Django reads.
+    Refuse more parameters than ``MAX_PARAMETERS`` or ``DATA_UPLOAD_MAX_NUMBER_FIELDS``.
 
     Raises: ``TooManyParameters``.
     """

@@ -1,9 +1,9 @@
 """
-Where the app reads: from the primary, unless a read says otherwise.
+The managers of the models read from the primary database.
 
-A portal may have a router that reads from a replica, and a replica lags behind.  What decides over
-data (a load, a write, a clean-up, the admin) must see what is there.  So the managers of the app
-read where they write; only searches ask the router where to read, and say it with ``using``.
+A portal may have a router that reads from a replica, which lags behind.  A load, a write, a
+clean-up and the admin must see the current data.  So the managers read from the database that they
+write to; only searches ask the router where to read, and pass the answer with ``using``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class PrimaryManager(models.Manager[_Model]):
     """
     A manager that reads from the database that it writes to.
 
-    As the base manager of a model it also reads related objects there, and ``refresh_from_db``.
+    As the base manager of a model it also serves related objects and ``refresh_from_db``.
     """
 
     def get_queryset(self) -> models.QuerySet[_Model]:
-        """Mark the QuerySet as Django marks one that is about to write."""
-        found = super().get_queryset()
-        found._for_write = True  # type: ignore[attr-defined] # noqa: SLF001 - `using` would fix an alias, which subqueries may not mix
-        return found
+        """Mark the QuerySet as Django does before a write."""
+        queryset = super().get_queryset()
+        queryset._for_write = True  # type: ignore[attr-defined] # noqa: SLF001 - `using` would fix an alias, which subqueries may not mix
+        return queryset

@@ -1,8 +1,7 @@
 """
-Slots: how many of one kind of work a process does at once.
+Slots limit how much work of one kind a process does at a time.
 
-Work that finds no free slot is refused at once; it never waits, so that a flood of it holds no
-thread.
+Work without a free slot is refused immediately; it never waits, so that a flood blocks no thread.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from threading import Lock
 
 
 class Slots:
-    """A number of slots; the limit is read at each use, so that a setting can change it."""
+    """A counter with a limit, which is read at each use so that a setting can change it."""
 
     def __init__(self, read_limit: Callable[[], int]) -> None:
         """Begin with all slots free."""
@@ -21,7 +20,7 @@ class Slots:
         self._taken = 0
 
     def acquire(self) -> bool:
-        """Take a slot; tell whether there was a free one."""
+        """Take a slot; False if none is free."""
         with self._lock:
             if self._taken >= self._read_limit():
                 return False
@@ -29,10 +28,10 @@ class Slots:
             return True
 
     def has_free(self) -> bool:
-        """Tell whether there is a free slot at this moment."""
+        """Tell whether a slot is free now."""
         return self._taken < self._read_limit()
 
     def release(self) -> None:
-        """Give a slot back that ``acquire`` has taken."""
+        """Free a slot that ``acquire`` has taken."""
         with self._lock:
             self._taken -= 1

@@ -1,4 +1,4 @@
-"""API tokens, kept as hashes by django-rest-knox."""
+"""API tokens; django-rest-knox stores their hashes."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from knox.models import get_token_model
 from psycopg import sql
 
 
-def issue_token(user: AbstractBaseUser, *, until: datetime | None = None) -> str:
+def issue_token(user: AbstractBaseUser, *, expires_at: datetime | None = None) -> str:
     """
-    Issue a token and return it: it can never be read again.
+    Issue a token and return its text, of which only the hash is stored.
 
-    Without ``until`` it does not expire.
+    Without ``expires_at`` it does not expire.
 
     Source: CKAN, whose API tokens have no expiry unless one is chosen.
     """
-    expiry = until - timezone.now() if until else None
+    expiry = expires_at - timezone.now() if expires_at else None
     _, token = get_token_model().objects.create(user, expiry=expiry)
     return str(token)
 
 
 def find_token_user(token: str) -> AbstractBaseUser | None:
     """
-    Find whose token this is; None when it is unknown, expired, or its user inactive.
+    Find the user of a token; None if it is unknown or expired, or its user inactive.
 
-    The hash is the key of the table, so this is one look-up by primary key however many tokens a
-    user has.  Every request that must know who asks makes it, so the statement is written once: to
-    have it written by a QuerySet each time takes longer than PostgreSQL does.
+    The hash is the primary key of the table, so this is one look-up however many tokens a user has.
+    Many requests make it, so its SQL is built once: a QuerySet would take longer to build it than
+    PostgreSQL takes to run it.
     """
     users = get_user_model()._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
-    # Where tokens are issued and revoked: a replica knows the new ones late, and the others longer.
+    # The database that issues and revokes tokens: a replica lags behind.
     alias = router.db_for_write(get_token_model())
-    found = users.raw(_build_token_query(), [hash_token(token), timezone.now()], using=alias)
-    user: AbstractBaseUser | None = next(iter(found), None)
+    rows = users.raw(_build_token_query(), [hash_token(token), timezone.now()], using=alias)
+    user: AbstractBaseUser | None = next(iter(rows), None)
     return user if user is not None and user.is_active else None
 
 
 @cache
 def _build_token_query() -> str:
-    """Write the statement that finds whose a digest is, at a moment."""
+    """Build the SQL that finds the user of a digest at a time."""
     tokens = get_token_model()._meta  # noqa: SLF001 - Django documents it: the table's names
     users = get_user_model()._meta  # noqa: SLF001 - Django documents it: the table's names
     columns = {name: tokens.get_field(name).column for name in ("user", "digest", "expiry")}

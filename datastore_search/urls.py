@@ -1,10 +1,10 @@
 """
-The app's addresses, without a locale: the portal includes them in its own ``i18n_patterns``.
+The app's URLs, without a locale: the portal includes them in its own ``i18n_patterns``.
 
     i18n_patterns(path("", include("datastore_search.urls")))
 
-``api_urlpatterns``, ``dump_urlpatterns`` and ``page_urlpatterns`` are there for a portal that does
-not want all of them.
+A portal that does not want all of them includes ``api_urlpatterns``, ``dump_urlpatterns`` or
+``page_urlpatterns``.
 """
 
 from django.urls import path

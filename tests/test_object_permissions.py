@@ -165,7 +165,7 @@ def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_
     client: Client, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
-    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 4)
+    monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 4)
     for number in range(6):
         make_listed(f"r{number}", private=number > 0)
     client.force_login(make_user("ann"), backend=PASSWORD)
@@ -181,7 +181,7 @@ def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_
     assert "total" not in result
     assert len(result["records"]) == 5
 
-    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 5)
+    monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 5)
     assert "1–6 of 6" in text_of(client.get(CATALOGUE))
 
 

@@ -50,7 +50,7 @@ def can_view_any(request: HttpRequest) -> bool:
 
     Every page of the admin needs this for its menu, so no backend is asked about single resources.
     """
-    viewable = Resource.objects.permitted_to(request.user, *_VIEW_VERBS, max_asked=0)
+    viewable = Resource.objects.permitted_to(request.user, *_VIEW_VERBS, max_checked=0)
     return Resource.objects.filter(viewable.condition).exists()
 
 

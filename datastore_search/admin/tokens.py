@@ -105,7 +105,7 @@ class TokenAdmin(DatabaseErrorAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Issue the token and show it."""
         owner: Any = obj.user if _is_superuser(request) else request.user
-        token = issue_token(owner, until=form.cleaned_data["expiry"])
+        token = issue_token(owner, expires_at=form.cleaned_data["expiry"])
         issued = self.get_queryset(request).get(digest=hash_token(token))
         obj.__dict__.update(issued.__dict__)
         messages.warning(

@@ -1,4 +1,4 @@
-"""The options of a command that say how a file is to be read and what becomes of its rows."""
+"""The arguments of a command that become the options of a load."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..models import Mode
 
 
-def add_choices(parser: CommandParser) -> None:
-    """Declare an option for each choice of ``LoadOptions``."""
-    _add_choices_of_reading(parser)
-    _add_choices_of_types(parser)
-    _add_choices_of_records(parser)
+def add_load_arguments(parser: CommandParser) -> None:
+    """Add an argument for each of ``LoadOptions``."""
+    _add_reading_arguments(parser)
+    _add_type_arguments(parser)
+    _add_record_arguments(parser)
 
 
-def _add_choices_of_reading(parser: CommandParser) -> None:
+def _add_reading_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group(_("how the file is read")).add_argument
     add("--encoding", default="", help=_("its character encoding, such as windows-1258"))
     add("--delimiter", default="", help=_("what separates its cells: a character, or “tab”"))
-    add("--skip-lines", type=_count, metavar="N", help=_("lines above the header"))
+    add("--skip-lines", type=_parse_count, metavar="N", help=_("lines above the header"))
     add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
     add("--member", default="", help=_("the name of the file within an archive"))
 
 
-def _add_choices_of_types(parser: CommandParser) -> None:
+def _add_type_arguments(parser: CommandParser) -> None:
     add = parser.add_argument_group(_("what its values are")).add_argument
     add(
         "--type",
         action="append",
         default=[],
-        type=_chosen_type,
+        type=_parse_field_type,
         metavar="FIELD=TYPE",
         help=_("choose a field’s type instead of inferring it; may be repeated"),
     )
@@ -58,7 +58,7 @@ def _add_choices_of_types(parser: CommandParser) -> None:
     add("--ignore-saved", action="store_true", help=_("forget what was chosen at earlier loads"))
 
 
-def _add_choices_of_records(parser: CommandParser) -> None:
+def _add_record_arguments(parser: CommandParser) -> None:
     group = parser.add_argument_group(_("what becomes of the records"))
     add = group.add_argument
     add("--mode", default=Mode.REPLACE.value, choices=Mode.values, help=_("replace, if not given"))
@@ -71,14 +71,18 @@ def _add_choices_of_records(parser: CommandParser) -> None:
     )
     keys.add_argument("--no-key", action="store_true", help=_("take the resource’s key away"))
     add("--skip-bad-rows", action="store_true", help=_("leave out rows that cannot be loaded"))
-    add("--drop-missing-fields", action="store_true", help=_("let fields go that the file lacks"))
+    add(
+        "--drop-missing-fields",
+        action="store_true",
+        help=_("allow the load to remove fields that the file lacks"),
+    )
 
 
-def choices_from(options: Mapping[str, Any]) -> LoadOptions:
+def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
     """
-    Make the choices of what was given on the command line.
+    Build the options of a load from the parsed arguments.
 
-    Raises: ``CommandError`` when the schema is no JSON file.
+    Raises: ``CommandError`` if the schema cannot be read or is not JSON.
     """
     bad_rows = BadRowsChoice.SKIP if options["skip_bad_rows"] else BadRowsChoice.REFUSE
     return LoadOptions(
@@ -93,14 +97,14 @@ def choices_from(options: Mapping[str, Any]) -> LoadOptions:
         sheet=options["sheet"],
         member=options["member"],
         date_order=options["date_order"],
-        schema=_schema(options["schema"]),
+        schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],
         force=options["force"],
         ignore_saved=options["ignore_saved"],
     )
 
 
-def _schema(path: Path | None) -> Any:
+def _read_schema(path: Path | None) -> Any:
     if path is None:
         return None
     try:
@@ -110,17 +114,17 @@ def _schema(path: Path | None) -> Any:
             _("“%(path)s” cannot be read: %(reason)s") % {"path": path, "reason": error.strerror}
         ) from error
     except ValueError as error:
-        raise CommandError(_("“%(path)s” is no JSON.") % {"path": path}) from error
+        raise CommandError(_("“%(path)s” is not JSON.") % {"path": path}) from error
 
 
-def _chosen_type(text: str) -> tuple[str, str]:
+def _parse_field_type(text: str) -> tuple[str, str]:
     field, equals, kind = text.rpartition("=")
     if not (equals and field and kind):
         raise ArgumentTypeError(_("“%(text)s” is not FIELD=TYPE.") % {"text": text})
     return field, kind
 
 
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not text.isdecimal():
-        raise ArgumentTypeError(_("“%(text)s” is no number of lines.") % {"text": text})
+        raise ArgumentTypeError(_("“%(text)s” is not a number of lines.") % {"text": text})
     return int(text)

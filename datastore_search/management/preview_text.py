@@ -1,10 +1,10 @@
-"""A preview as text, for people at a terminal."""
+"""A preview as text for a terminal."""
 
 from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -13,67 +13,64 @@ from ..loading.jobs import LoadOptions
 from ..loading.publishing.preview import Preview, PreviewedField, PreviewedRowError
 from ..models import Mode
 
-_ROWS = 5
-_FAULTS = 20
-_LETTERS = 24
+MAX_ROWS = 5
+MAX_ROW_ERRORS = 20
+MAX_CELL_LENGTH = 24
 _GAP = "  "
 
 
-def written(found: Preview, options: LoadOptions) -> Iterator[str]:
-    """Write a preview line by line: the fields, the first rows, what is to be known or wrong."""
-    yield _size(found)
+def format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
+    """Write a preview in lines: fields, explanations, first rows, notices and bad rows."""
+    yield _format_size(preview)
     yield ""
-    yield from _table([_("Field"), _("Type"), _("First values")], map(_field, found.fields))
-    notices = (*found.notices, *found.changes.build_notices(replaces=options.mode == Mode.REPLACE))
-    said = list(map(str, notices))
-    yield from _section(_("Why"), [_why(field) for field in found.fields if _has_more(field, said)])
-    yield from _section(
+    header = [_("Field"), _("Type"), _("First values")]
+    yield from _format_table(header, map(_list_cells, preview.fields))
+    is_replacing = options.mode == Mode.REPLACE
+    changes = preview.changes.build_notices(replaces=is_replacing)
+    notices = list(map(str, (*preview.notices, *changes)))
+    explained = [field for field in preview.fields if field.explanation]
+    explanations = [(field.name, str(field.explanation)) for field in explained]
+    yield from _format_section(
+        _("Why"), (f"{name}: {text}" for name, text in explanations if text not in notices)
+    )
+    yield from _format_section(
         _("First rows"),
-        _table(
-            [field.name for field in found.fields],
-            ([cell or "" for cell in row] for row in found.rows[:_ROWS]),
+        _format_table(
+            [field.name for field in preview.fields],
+            ([cell or "" for cell in row] for row in preview.rows[:MAX_ROWS]),
         ),
     )
-    yield from _section(_("To know"), said)
-    yield from _section(
-        _("Rows that cannot be loaded: %(count)s") % {"count": found.bad_row_count},
-        map(_fault, found.row_errors[:_FAULTS]),
+    yield from _format_section(_("To know"), notices)
+    yield from _format_section(
+        _("Rows that cannot be loaded: %(count)s") % {"count": preview.bad_row_count},
+        map(_format_row_error, preview.row_errors[:MAX_ROW_ERRORS]),
     )
 
 
-def _size(found: Preview) -> str:
-    rows = ngettext("%(count)s row", "%(count)s rows", found.row_count) % {"count": found.row_count}
-    count = len(found.fields)
-    fields = ngettext("%(count)s field", "%(count)s fields", count) % {"count": count}
+def _format_size(preview: Preview) -> str:
+    row_count, field_count = preview.row_count, len(preview.fields)
+    rows = ngettext("%(count)s row", "%(count)s rows", row_count) % {"count": row_count}
+    fields = ngettext("%(count)s field", "%(count)s fields", field_count) % {"count": field_count}
     return f"{rows}, {fields}"
 
 
-def _field(field: PreviewedField) -> list[str]:
+def _list_cells(field: PreviewedField) -> list[str]:
     kind = _("%(type)s (chosen)") % {"type": field.format} if field.is_chosen else field.format
-    return [field.name, kind, " | ".join(_cut(value) for value in field.values)]
+    return [field.name, kind, " | ".join(_shorten(value) for value in field.values)]
 
 
-def _has_more(field: PreviewedField, said: Container[str]) -> bool:
-    """Tell whether a field has a reason that is not said already."""
-    return field.explanation is not None and str(field.explanation) not in said
-
-
-def _why(field: PreviewedField) -> str:
-    return f"{field.name}: {field.explanation}"
-
-
-def _fault(fault: PreviewedRowError) -> str:
-    if not fault.field:
-        return _("Line %(line)s: %(reason)s") % {"line": fault.line, "reason": fault.reason}
+def _format_row_error(error: PreviewedRowError) -> str:
+    if not error.field:
+        return _("Line %(line)s: %(reason)s") % {"line": error.line, "reason": error.reason}
     return _("Line %(line)s, field “%(field)s”, value “%(value)s”: %(reason)s") % {
-        "line": fault.line,
-        "field": fault.field,
-        "value": fault.value,
-        "reason": fault.reason,
+        "line": error.line,
+        "field": error.field,
+        "value": error.value,
+        "reason": error.reason,
     }
 
 
-def _section(title: str, lines: Iterator[str] | map[str] | list[str]) -> Iterator[str]:
+def _format_section(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Write lines below a title, if there are any."""
     for number, line in enumerate(lines):
         if not number:
@@ -85,38 +82,38 @@ def _section(title: str, lines: Iterator[str] | map[str] | list[str]) -> Iterato
 # Tables -------------------------------------------------------------------------------------------
 
 
-def _table(header: Sequence[str], rows: Iterator[Sequence[str]] | map[list[str]]) -> Iterator[str]:
+def _format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """Write a table, each line no wider than the terminal."""
-    lines = [[_plain(cell) for cell in row] for row in (header, *rows)]
+    lines = [[_remove_control_characters(cell) for cell in row] for row in (header, *rows)]
     last = len(header) - 1
-    lines = [[*(_cut(cell) for cell in row[:last]), row[last]] for row in lines]
-    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    lines = [[*(_shorten(cell) for cell in row[:last]), row[last]] for row in lines]
+    widths = [max(map(_measure_width, cells)) for cells in zip(*lines, strict=True)]
     for number, row in enumerate(lines):
-        yield _fitted(_GAP.join(map(_padded, row, widths)))
+        yield _fit_to_terminal(_GAP.join(map(_pad, row, widths)))
         if not number:
-            yield _fitted(_GAP.join("-" * width for width in widths))
+            yield _fit_to_terminal(_GAP.join("-" * width for width in widths))
 
 
-def _plain(text: str) -> str:
-    """Put a text on one line, without what would steer the terminal."""
+def _remove_control_characters(text: str) -> str:
+    """Put a text on one line, without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
+def _shorten(text: str) -> str:
+    return text if len(text) <= MAX_CELL_LENGTH else text[: MAX_CELL_LENGTH - 1] + "…"
 
 
-def _fitted(line: str) -> str:
-    most = shutil.get_terminal_size((120, 24)).columns - len(_GAP)
+def _fit_to_terminal(line: str) -> str:
+    max_length = shutil.get_terminal_size((120, 24)).columns - len(_GAP)
     line = line.rstrip()
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
+def _pad(text: str, width: int) -> str:
+    return text + " " * (width - _measure_width(text))
 
 
-def _width(text: str) -> int:
-    """Count the places that a text takes: letters of some scripts take two, marks none."""
+def _measure_width(text: str) -> int:
+    """Count the columns of a text: wide characters take two, combining marks none."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)

@@ -79,10 +79,10 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
     delete.queryset_only = True  # type: ignore[attr-defined] # Django's mark
 
-    def permitted_to(self, user: Reader, *verbs: str, max_asked: int | None = None) -> Permitted:
+    def permitted_to(self, user: Reader, *verbs: str, max_checked: int | None = None) -> Permitted:
         """Find the resources for which a user has one of some permissions (view, change)."""
         permissions = [f"datastore_search.{verb}_resource" for verb in verbs]
-        return find_permitted(user, permissions, self, max_asked=max_asked)
+        return find_permitted(user, permissions, self, max_checked=max_checked)
 
     def readable_by(self, user: Reader) -> Permitted:
         """Find the resources whose records a user may read."""

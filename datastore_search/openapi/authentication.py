@@ -1,4 +1,4 @@
-"""How a client says who it is."""
+"""The authentication classes of the document."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
 
 class Session(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
-    """The session that the dump takes too."""
+    """The session, which the dump accepts too."""
 
     target_class = "datastore_search.api.dumping.views.SessionAuthentication"
     name = "datastoreSession"

@@ -1,4 +1,4 @@
-"""The named schemas and answers of the document; each name begins with ``Datastore``."""
+"""Builders of JSON Schema, and the named components of the document (``Datastore…``)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 Schema = dict[str, Any]
 
 
-def name_of(words: str) -> str:
-    """Name a component after words with underscores between them."""
+def build_name(words: str) -> str:
+    """Build the name of a component from words with underscores."""
     camel = "".join(word.capitalize() for word in words.split("_"))
     return "Datastore" + camel.removeprefix("Datastore")
 
 
-def ref(name: str) -> Schema:
+def schema_ref(name: str) -> Schema:
     """Refer to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
@@ -27,18 +27,18 @@ def response_ref(name: str) -> Schema:
 
 
 def register(registry: ComponentRegistry, schemas: Schema, responses: Schema) -> None:
-    """Name schemas and answers in the document, once."""
+    """Add named schemas and answers to the document, unless they are there."""
     for kind, components in (
         (ResolvedComponent.SCHEMA, schemas),
         (ResolvedComponent.RESPONSE, responses),
     ):
         for name, schema in components.items():
-            component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # theirs
+            component = ResolvedComponent(name, kind, schema, name)  # type: ignore[no-untyped-call] # drf-spectacular's
             registry.register_on_missing(component)
 
 
-def record_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
-    """Describe an object: members that are always there, and others."""
+def object_of(members: Schema, *, optional: Schema | None = None, **more: Any) -> Schema:
+    """Describe an object with required and optional members."""
     properties = {**members, **(optional or {})}
     required = {"required": [*members]} if members else {}
     return {"type": "object", **required, "properties": properties, **more}
@@ -55,9 +55,9 @@ def one_of(*forms: Schema) -> Schema:
 
 
 def enum_of(*texts: str) -> Schema:
-    """Describe a text that is one of some."""
-    said: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
-    return {"type": "string", **said}
+    """Describe a text that is one of several."""
+    allowed: Schema = {"const": texts[0]} if len(texts) == 1 else {"enum": [*texts]}
+    return {"type": "string", **allowed}
 
 
 TEXT: Schema = {"type": "string"}
@@ -66,5 +66,5 @@ NON_NEGATIVE_INTEGER: Schema = {"type": "integer", "minimum": 0}
 BOOLEAN: Schema = {"type": "boolean"}
 NULL: Schema = {"type": "null"}
 #: Any JSON value.
-VALUE: Schema = {}
-OBJECT: Schema = {"type": "object", "additionalProperties": VALUE}
+ANY_VALUE: Schema = {}
+OBJECT: Schema = {"type": "object", "additionalProperties": ANY_VALUE}

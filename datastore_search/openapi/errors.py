@@ -1,8 +1,8 @@
 """
-The failures, in JSON Schema: one answer for each type of error.
+The failures in JSON Schema: one response for each type of error.
 
-The example of each is an exception, put into words by the function that puts every failure into
-words, in the language in which the document is asked for.
+The example of each is an exception, described by the API's own function, in the language of the
+document.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NaturalNumberField
 from ..conf import conf
 from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
-from .components import TEXT, Schema, enum_of, list_of, record_of, ref, response_ref
+from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
 from .examples import PORTAL, SURVEY
-from .results import HELP, success
+from .results import HELP, build_success
 
 _VALIDATION = 409
 
 #: When each status is answered.
-_WHEN: Mapping[int, str] = {
+_DESCRIPTIONS: Mapping[int, str] = {
     400: "The request cannot be read, or there is no such action.",
     403: "The user may not do this, or no valid token was sent.",
     404: "There is no such resource, or it holds no table.",
@@ -40,41 +40,41 @@ _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description
 
 _HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
 
-#: Only a request that has a body gets these.
-_OF_BODIES = (413, 415)
+#: The statuses of requests with a body.
+_BODY_STATUSES = (413, 415)
 
 
-def schemas() -> dict[str, Schema]:
-    """Give the components of the failures' envelopes."""
-    return {_name(code): _envelope(code) for code in ERROR_TYPES}
+def build_schemas() -> dict[str, Schema]:
+    """Build the named schemas of the envelopes of failures."""
+    return {_build_name(code): _build_envelope(code) for code in ERROR_TYPES}
 
 
-def responses(prefix: str) -> dict[str, Schema]:
-    """Give the answers of the failures, as if asked under a prefix such as ``/vi/``."""
-    return {_name(code): _response(code, prefix) for code in ERROR_TYPES}
+def build_responses(prefix: str) -> dict[str, Schema]:
+    """Build the named responses of failures, with URLs under a prefix such as ``/vi/``."""
+    return {_build_name(code): _build_component(code, prefix) for code in ERROR_TYPES}
 
 
-def of_method(method: str) -> list[int]:
-    """Give the statuses of the failures that a method may end in."""
-    return [code for code in ERROR_TYPES if method == "POST" or code not in _OF_BODIES]
+def list_statuses(method: str) -> list[int]:
+    """List the statuses of failures of a method."""
+    return [code for code in ERROR_TYPES if method == "POST" or code not in _BODY_STATUSES]
 
 
-def response(code: int, examples: Schema) -> Schema:
-    """Give the answer of a failure, with examples of the operation's own if there are any."""
+def build_response(code: int, examples: Schema) -> Schema:
+    """Build the response of a failure, with the operation's own examples if there are any."""
     if not examples:
-        return response_ref(_name(code))
-    content = {"application/json": {"schema": ref(_name(code)), **examples}}
-    return {"description": _WHEN[code], "content": content}
+        return response_ref(_build_name(code))
+    content = {"application/json": {"schema": schema_ref(_build_name(code)), **examples}}
+    return {"description": _DESCRIPTIONS[code], "content": content}
 
 
-def _name(code: int) -> str:
+def _build_name(code: int) -> str:
     return "Datastore" + ERROR_TYPES[code].replace(" ", "").removesuffix("Error") + "Error"
 
 
-def _envelope(code: int) -> Schema:
+def _build_envelope(code: int) -> Schema:
     kind = enum_of(ERROR_TYPES[code])
     if code == _VALIDATION:
-        error = record_of(
+        error = object_of(
             {"__type": kind},
             optional={
                 "records_row": {
@@ -91,22 +91,25 @@ def _envelope(code: int) -> Schema:
             },
         )
     else:
-        error = record_of({"__type": kind, "message": TEXT})
-    return record_of({"help": HELP, "success": success(is_one=False), "error": error})
+        error = object_of({"__type": kind, "message": TEXT})
+    return object_of({"help": HELP, "success": build_success(is_one=False), "error": error})
 
 
-def _response(code: int, prefix: str) -> Schema:
+def _build_component(code: int, prefix: str) -> Schema:
     return {
-        "description": _WHEN[code],
+        "description": _DESCRIPTIONS[code],
         **_HEADERS.get(code, {}),
         "content": {
-            "application/json": {"schema": ref(_name(code)), "example": _example(code, prefix)}
+            "application/json": {
+                "schema": schema_ref(_build_name(code)),
+                "example": _build_example(code, prefix),
+            }
         },
     }
 
 
-def _example(code: int, prefix: str) -> Schema:
-    status, members = describe_error(_errors()[code])
+def _build_example(code: int, prefix: str) -> Schema:
+    status, members = describe_error(_build_exceptions()[code])
     return {
         "help": f"{PORTAL}{prefix}api/3/action/help_show?name=datastore_search",
         "success": False,
@@ -114,8 +117,8 @@ def _example(code: int, prefix: str) -> Schema:
     }
 
 
-def _errors() -> Mapping[int, Exception]:
-    """Give an exception for each status."""
+def _build_exceptions() -> Mapping[int, Exception]:
+    """Build an exception for each status."""
     negative = str(NaturalNumberField.default_error_messages["negative"])
     return {
         400: NotAnObject(),

@@ -1,8 +1,8 @@
 """
-Requests with their answers, as ``examples.json`` keeps them.
+Requests with their answers, stored in ``examples.json``.
 
-They are about the tables of the example project, and about one more that they make, change and
-delete in turn.  A test asks each and compares the answers.
+They use the tables of the example project, and one more that they create, change and delete.  A
+test sends each request and compares the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 #: A public table of the example project.
 SURVEY: Final = "5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11"
 
-#: Where the examples were asked.
+#: The portal in the examples.
 PORTAL: Final = "https://portal.example.org"
 _PREFIX: Final = "/en/"
 
@@ -27,8 +27,8 @@ class Example:
     """
     One request and its answer.
 
-    ``answer`` is the whole envelope, or the text of a dump's file; ``with_token`` tells whether a
-    token was sent.
+    ``answer`` is the whole envelope, or the text of a dump; ``with_token`` tells whether a token is
+    sent.
     """
 
     action: str
@@ -41,35 +41,38 @@ class Example:
 
     @property
     def as_form(self) -> dict[str, Any]:
-        """The parameters as a form has them: a list of texts is repeated, objects are JSON."""
-        return {name: _text(value) for name, value in self.sent.items()}
+        """The parameters of a form: a list of texts is repeated, objects are JSON."""
+        return {name: _write_text(value) for name, value in self.sent.items()}
 
 
 def examples(prefix: str = _PREFIX) -> list[Example]:
-    """Give all examples in order, as if asked under a prefix such as ``/vi/``."""
-    text = _read().replace(f"{_PREFIX}api/", f"{prefix}api/")
+    """List all examples in order, with URLs under a prefix such as ``/vi/``."""
+    text = _read_examples().replace(f"{_PREFIX}api/", f"{prefix}api/")
     return [Example(**each) for each in json.loads(text)]
 
 
-def examples_of(action: str, prefix: str = _PREFIX) -> list[Example]:
-    """Give the examples of an action."""
+def select_examples(action: str, prefix: str = _PREFIX) -> list[Example]:
+    """List the examples of an action."""
     return [example for example in examples(prefix) if example.action == action]
 
 
-def shown(found: Iterable[Example], value_of: Callable[[Example], object]) -> dict[str, Any]:
-    """Show something of each example under its name; an answer has the name of its request."""
+def show_examples(
+    chosen: Iterable[Example], get_value: Callable[[Example], object]
+) -> dict[str, Any]:
+    """Build the member ``examples``: a value of each example, under the name of its request."""
     listed = {
-        example.name: {"summary": example.summary, "value": value_of(example)} for example in found
+        example.name: {"summary": example.summary, "value": get_value(example)}
+        for example in chosen
     }
     return {"examples": listed} if listed else {}
 
 
 @cache
-def _read() -> str:
+def _read_examples() -> str:
     return (files(__package__) / "examples.json").read_text(encoding="utf-8")
 
 
-def _text(value: Any) -> Any:
+def _write_text(value: Any) -> Any:
     is_nested = isinstance(value, dict) or (
         isinstance(value, list) and not all(isinstance(each, str) for each in value)
     )

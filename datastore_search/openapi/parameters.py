@@ -16,22 +16,22 @@ from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
 from ..filters.full_text import MAX_FULL_TEXT_FIELDS
 from .components import (
+    ANY_VALUE,
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
     NULL,
     NUMBER,
     OBJECT,
     TEXT,
-    VALUE,
     Schema,
+    build_name,
     enum_of,
     list_of,
-    name_of,
+    object_of,
     one_of,
-    record_of,
-    ref,
+    schema_ref,
 )
-from .examples import Example, shown
+from .examples import Example, show_examples
 
 _JSON = "application/json"
 _EMPTY: Schema = {**enum_of(""), "description": "As if it were not given."}
@@ -53,22 +53,22 @@ class _Forms:
     text: Schema
 
 
-def _json_text(schema: Schema) -> Schema:
+def _build_json_text(schema: Schema) -> Schema:
     """Describe the text of a JSON value."""
     return {"type": "string", "contentMediaType": _JSON, "contentSchema": schema}
 
 
-def _json_forms(schema: Schema) -> _Forms:
-    return _Forms(one_of(schema, _json_text(schema), NULL), _json_text(schema))
+def _build_json_forms(schema: Schema) -> _Forms:
+    return _Forms(one_of(schema, _build_json_text(schema), NULL), _build_json_text(schema))
 
 
-def _names(most: int) -> _Forms:
+def _build_names(most: int) -> _Forms:
     names = list_of(TEXT, maxItems=most)
     return _Forms(one_of(names, TEXT, NULL), names)
 
 
-def _objects(most: int) -> _Forms:
-    return _json_forms(list_of(OBJECT, maxItems=most))
+def _build_objects(most: int) -> _Forms:
+    return _build_json_forms(list_of(OBJECT, maxItems=most))
 
 
 _FULL_TEXT_BY_FIELD: Schema = {
@@ -77,9 +77,9 @@ _FULL_TEXT_BY_FIELD: Schema = {
     "maxProperties": MAX_FULL_TEXT_FIELDS,
 }
 _NAME: Schema = {"type": "string", "maxLength": types.MAX_TEXT_LENGTH}
-_FILTERS = ref("DatastoreFilters")
+_FILTERS = schema_ref("DatastoreFilters")
 
-#: The table: each type of parameter and its forms; the words of a choice have a name instead.
+#: The schemas of each type of parameter; a choice has a named schema instead.
 _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.NaturalNumberField: _Forms(
         one_of(NON_NEGATIVE_INTEGER, _NUMBER_TEXT, BOOLEAN, NULL), NON_NEGATIVE_INTEGER
@@ -87,34 +87,34 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.BooleanField: _Forms(
         one_of(BOOLEAN, _NUMBER_AS_BOOLEAN, _TEXT_AS_BOOLEAN, NULL), BOOLEAN
     ),
-    types.IgnoredField: _Forms(VALUE, VALUE),
+    types.IgnoredField: _Forms(ANY_VALUE, ANY_VALUE),
     types.TextField: _Forms(one_of(_NAME, NUMBER, BOOLEAN, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
     types.FullTextField: _Forms(one_of(_FULL_TEXT, NUMBER, BOOLEAN, NULL), _FULL_TEXT),
     types.FullTextQueryField: _Forms(
         one_of(_FULL_TEXT, _FULL_TEXT_BY_FIELD, NUMBER, BOOLEAN, NULL), _FULL_TEXT
     ),
-    types.FiltersField: _json_forms(_FILTERS),
+    types.FiltersField: _build_json_forms(_FILTERS),
     types.GivenFiltersField: _Forms(
-        one_of(_FILTERS, {**_json_text(_FILTERS), "minLength": 1}),
-        {**_json_text(_FILTERS), "minLength": 1},
+        one_of(_FILTERS, {**_build_json_text(_FILTERS), "minLength": 1}),
+        {**_build_json_text(_FILTERS), "minLength": 1},
     ),
-    types.ObjectField: _json_forms(OBJECT),
+    types.ObjectField: _build_json_forms(OBJECT),
 }
 
-#: The same of lists, which have a limit each.
+#: The schemas of lists, each of which has a limit.
 _LISTS: Mapping[type[types.ParameterField], Callable[[int], _Forms]] = {
-    types.NamesField: _names,
-    types.SortField: _names,
-    types.ObjectsField: _objects,
-    types.RecordsField: _objects,
+    types.NamesField: _build_names,
+    types.SortField: _build_names,
+    types.ObjectsField: _build_objects,
+    types.RecordsField: _build_objects,
 }
 
-#: Parameters whose objects have known members.
+#: The schemas of parameters that are objects with known members.
 _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
-    (CreateParameters, "fields"): _json_forms(
+    (CreateParameters, "fields"): _build_json_forms(
         list_of(
-            record_of(
+            object_of(
                 {"id": {**TEXT, "minLength": 1, "description": "The field's name."}},
                 optional={
                     "type": one_of({**TEXT, "examples": [*field_types]}, NULL),
@@ -124,103 +124,107 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
             maxItems=types.MAX_NAMES,
         )
     ),
-    (CreateParameters, "resource"): _json_forms(
-        record_of(
+    (CreateParameters, "resource"): _build_json_forms(
+        object_of(
             {},
             optional={
                 "id": one_of({**TEXT, "format": "uuid"}, NULL),
-                "name": {**VALUE, "description": "The title."},
-                "description": VALUE,
+                "name": {**ANY_VALUE, "description": "The title."},
+                "description": ANY_VALUE,
             },
         )
     ),
 }
 
 
-def choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
-    """Name the words that a parameter may be, for each that has such."""
+def build_choices(parameters: type[ActionParameters]) -> dict[str, Schema]:
+    """Build a named schema of each parameter that is a choice."""
     return {
-        name_of(name): enum_of(*field.choices)
-        for name, field, _forms in _fields(parameters)
+        build_name(name): enum_of(*field.choices)
+        for name, field, _forms in _list_fields(parameters)
         if isinstance(field, types.ChoiceField)
     }
 
 
-def body(parameters: type[ActionParameters]) -> Schema:
+def build_body(parameters: type[ActionParameters]) -> Schema:
     """Describe the JSON object that holds the parameters of an action."""
-    return _object(parameters, lambda forms: forms.json)
+    return _build_object(parameters, lambda forms: forms.json)
 
 
-def form(parameters: type[ActionParameters]) -> Schema:
+def build_form(parameters: type[ActionParameters]) -> Schema:
     """Describe the form that holds the parameters of an action."""
-    return _object(parameters, lambda forms: forms.text)
+    return _build_object(parameters, lambda forms: forms.text)
 
 
-def query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
+def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
     """Describe the query string that holds the parameters of an action, and show one."""
     return [
         {
             "name": name,
             "in": "query",
             "description": str(field.help_text),
-            **({"required": True} if name in _required(parameters) else {}),
-            **_in_query(forms.text, _example(example, name)),
+            **({"required": True} if name in _list_required(parameters) else {}),
+            **_build_query_schema(forms.text, _show_example(example, name)),
         }
-        for name, field, forms in _fields(parameters)
+        for name, field, forms in _list_fields(parameters)
     ]
 
 
-def _example(example: Example, name: str) -> Schema:
-    return shown([example] if name in example.sent else [], lambda each: each.sent[name])
+def _show_example(example: Example, name: str) -> Schema:
+    return show_examples([example] if name in example.sent else [], lambda each: each.sent[name])
 
 
-def _in_query(schema: Schema, examples: Schema) -> Schema:
-    """Let a parameter whose text is JSON be written as what it means."""
+def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
+    """Describe a parameter whose text is JSON by the schema of its value."""
     if "contentSchema" not in schema:
         return {"schema": schema, **examples}
     return {"content": {_JSON: {"schema": schema["contentSchema"], **examples}}}
 
 
-def _object(parameters: type[ActionParameters], schema_of: Callable[[_Forms], Schema]) -> Schema:
+def _build_object(
+    parameters: type[ActionParameters], get_schema: Callable[[_Forms], Schema]
+) -> Schema:
     properties = {
         name: {
             "description": str(field.help_text),
-            **schema_of(forms),
+            **get_schema(forms),
         }
-        for name, field, forms in _fields(parameters)
+        for name, field, forms in _list_fields(parameters)
     }
-    required = _required(parameters)
+    required = _list_required(parameters)
     return {
         "type": "object",
         "additionalProperties": False,
         "properties": properties,
         **({"required": required} if required else {}),
-        **_alternatives(parameters),
+        **_build_alternatives(parameters),
     }
 
 
-def _fields(parameters: type[ActionParameters]) -> Iterator[tuple[str, Any, _Forms]]:
-    """Go through the parameters: the name, the serializer's field and its forms."""
+def _list_fields(parameters: type[ActionParameters]) -> Iterator[tuple[str, Any, _Forms]]:
+    """List the parameters: name, serializer field and schemas."""
     fields: Mapping[str, Any] = parameters().fields
     for name, field in fields.items():
-        yield name, field, _forms_of(parameters, name, field)
+        yield name, field, _get_forms(parameters, name, field)
 
 
-def _forms_of(parameters: type[ActionParameters], name: str, field: Any) -> _Forms:
+def _get_forms(parameters: type[ActionParameters], name: str, field: Any) -> _Forms:
     if isinstance(field, types.ChoiceField):
-        named = ref(name_of(name))
+        named = schema_ref(build_name(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
     known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
     return known or _LISTS[type(field)](field.most)
 
 
-def _required(parameters: type[ActionParameters]) -> list[str]:
+def _list_required(parameters: type[ActionParameters]) -> list[str]:
     alone = parameters.needed if len(parameters.needed) == 1 else ()
-    return [name for name, field, _forms in _fields(parameters) if field.required or name in alone]
+    return [
+        name for name, field, _forms in _list_fields(parameters) if field.required or name in alone
+    ]
 
 
-def _alternatives(parameters: type[ActionParameters]) -> Schema:
-    """Ask for the first of several parameters where none of the others is there."""
+def _build_alternatives(parameters: type[ActionParameters]) -> Schema:
+    """Require the first of several parameters if none of the others is sent."""
     first, *others = [{"required": [name]} for name in parameters.needed] or [{}]
     # Written with ``anyOf``, generators of clients would make nothing of the whole object.
     return {"if": {"not": {"anyOf": others}}, "then": first} if others else {}

@@ -1,4 +1,4 @@
-"""What each action gives, in JSON Schema."""
+"""The results of the actions in JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from ..field_types import field_types
 from ..search import RecordsFormat
 from ..writing import Method
 from .components import (
+    ANY_VALUE,
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
     NUMBER,
     OBJECT,
     TEXT,
-    VALUE,
     Schema,
     enum_of,
     list_of,
+    object_of,
     one_of,
-    record_of,
-    ref,
+    schema_ref,
 )
-from .examples import Example, shown
+from .examples import Example, show_examples
 
 _ID: Schema = {"type": "integer", "minimum": 1}
 _RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
-_ROW = list_of(VALUE, description="The values of a record, in the order of `fields`.")
-_RECORDS = list_of(ref("DatastoreRecord"))
-_FILTERS: Schema = {"description": "As understood.", **ref("DatastoreFilters")}
+_ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
+_RECORDS = list_of(schema_ref("DatastoreRecord"))
+_FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilters")}
 
 #: The schema of each action's result.
 _RESULTS: dict[str, Schema] = {
-    "datastore_search": ref("DatastorePage"),
-    "datastore_info": ref("DatastoreInfo"),
-    "datastore_create": ref("DatastoreCreated"),
-    "datastore_upsert": ref("DatastoreWritten"),
-    "datastore_delete": ref("DatastoreDeleted"),
-    "datastore_records_delete": ref("DatastoreDeleted"),
+    "datastore_search": schema_ref("DatastorePage"),
+    "datastore_info": schema_ref("DatastoreInfo"),
+    "datastore_create": schema_ref("DatastoreCreated"),
+    "datastore_upsert": schema_ref("DatastoreWritten"),
+    "datastore_delete": schema_ref("DatastoreDeleted"),
+    "datastore_records_delete": schema_ref("DatastoreDeleted"),
     "help_show": {"type": "string", "description": "What the action does."},
-    "status_show": ref("DatastoreStatus"),
+    "status_show": schema_ref("DatastoreStatus"),
 }
 
 
-def answer(action: str) -> Schema:
+def build_answer(action: str) -> Schema:
     """Describe the envelope of an action's result."""
-    result = _RESULTS.get(action, VALUE)
-    return record_of({"help": HELP, "success": success(is_one=True), "result": result})
+    result = _RESULTS.get(action, ANY_VALUE)
+    return object_of({"help": HELP, "success": build_success(is_one=True), "result": result})
 
 
 HELP: Schema = {
@@ -54,20 +54,20 @@ HELP: Schema = {
 }
 
 
-def success(*, is_one: bool) -> Schema:
-    """Describe the member that tells results and failures apart."""
-    # Not a constant: generators of clients take it for the text "true".
+def build_success(*, is_one: bool) -> Schema:
+    """Describe the member that distinguishes results from failures."""
+    # Not a constant: generators of clients mistake it for the text "true".
     return {**BOOLEAN, "description": f"Always {str(is_one).lower()}."}
 
 
-def dump(example: Example) -> Schema:
+def build_dump(example: Example) -> Schema:
     """Describe the file of a dump."""
-    table = record_of({"fields": list_of(ref("DatastoreField")), "records": list_of(_ROW)})
+    table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(_ROW)})
     texts: dict[str, Schema] = {
         kind.content_type.partition(";")[0]: {"schema": table if name == "json" else TEXT}
         for name, kind in formats.items()
     }
-    texts["text/csv"].update(shown([example], lambda each: each.answer))
+    texts["text/csv"].update(show_examples([example], lambda each: each.answer))
     return {
         "description": "The file. CSV and TSV have a header.",
         "headers": {"Content-Disposition": {"schema": TEXT, "description": "The file's name."}},
@@ -75,10 +75,10 @@ def dump(example: Example) -> Schema:
     }
 
 
-def schemas() -> dict[str, Schema]:
-    """Give the components of the results."""
+def build_schemas() -> dict[str, Schema]:
+    """Build the named schemas of the results."""
     return {
-        "DatastoreField": _field(),
+        "DatastoreField": _build_field(),
         "DatastoreFieldType": {
             **TEXT,
             "description": "A type of PostgreSQL's; `int` is that of `_id`, `float` that of ranks.",
@@ -89,30 +89,30 @@ def schemas() -> dict[str, Schema]:
             "type": "object",
             "description": "What the data dictionary says.",
             "properties": {"label": TEXT, "notes": TEXT},
-            "additionalProperties": VALUE,
+            "additionalProperties": ANY_VALUE,
         },
         "DatastoreRecord": {
             "type": "object",
             "description": "Field → value, in the order of `fields`; empty cells are null. Numbers"
             " have all their digits.",
             "properties": {"_id": _ID},
-            "additionalProperties": VALUE,
+            "additionalProperties": ANY_VALUE,
         },
-        **_pages(),
-        "DatastoreLinks": record_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
-        "DatastoreFieldProfile": _profile(),
-        "DatastoreInfo": _info(),
-        "DatastoreCreated": _created(),
-        "DatastoreWritten": _written(),
-        "DatastoreDeleted": _deleted(),
-        "DatastoreStatus": _status(),
+        **_build_pages(),
+        "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+        "DatastoreFieldProfile": _build_profile(),
+        "DatastoreInfo": _build_info(),
+        "DatastoreCreated": _build_created(),
+        "DatastoreWritten": _build_written(),
+        "DatastoreDeleted": _build_deleted(),
+        "DatastoreStatus": _build_status(),
     }
 
 
-def _field(**members: Schema) -> Schema:
-    return record_of(
-        {"id": TEXT, "type": ref("DatastoreFieldType")},
-        optional={"info": ref("DatastoreFieldInfo"), **members},
+def _build_field(**members: Schema) -> Schema:
+    return object_of(
+        {"id": TEXT, "type": schema_ref("DatastoreFieldType")},
+        optional={"info": schema_ref("DatastoreFieldInfo"), **members},
     )
 
 
@@ -128,34 +128,34 @@ _NAMES = {
 }
 
 
-def _pages() -> dict[str, Schema]:
+def _build_pages() -> dict[str, Schema]:
     rows = {**TEXT, "description": "Rows that end in a line break, without a header."}
     return {
         "DatastorePage": {
-            **one_of(ref(_OBJECTS), ref(_LISTS), ref(_TEXTS)),
+            **one_of(schema_ref(_OBJECTS), schema_ref(_LISTS), schema_ref(_TEXTS)),
             "discriminator": {
                 "propertyName": "records_format",
-                "mapping": {form.value: ref(name)["$ref"] for form, name in _NAMES.items()},
+                "mapping": {form.value: schema_ref(name)["$ref"] for form, name in _NAMES.items()},
             },
         },
-        _OBJECTS: _page(_OBJECTS, _RECORDS),
-        _LISTS: _page(_LISTS, list_of(_ROW)),
-        _TEXTS: _page(_TEXTS, rows),
+        _OBJECTS: _build_page(_OBJECTS, _RECORDS),
+        _LISTS: _build_page(_LISTS, list_of(_ROW)),
+        _TEXTS: _build_page(_TEXTS, rows),
     }
 
 
-def _page(name: str, records: Schema) -> Schema:
+def _build_page(name: str, records: Schema) -> Schema:
     formats = enum_of(*(form.value for form, page in _NAMES.items() if page == name))
-    return record_of(
+    return object_of(
         {
             "resource_id": _RESOURCE_ID,
-            "fields": list_of(ref("DatastoreField")),
+            "fields": list_of(schema_ref("DatastoreField")),
             # Within a list drf-spectacular does not see it, and gives it no name of its own.
             "records_format": {"allOf": [formats]},
             "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
             "include_total": BOOLEAN,
             "include_next_page": BOOLEAN,
-            "_links": ref("DatastoreLinks"),
+            "_links": schema_ref("DatastoreLinks"),
             "records": records,
         },
         optional=_OPTIONAL,
@@ -170,7 +170,7 @@ _OPTIONAL: dict[str, Schema] = {
     "total_was_estimated": {**BOOLEAN, "description": "Always false."},
     "next_page": {
         "description": "The condition that the records after this page meet: add it to `filters`.",
-        **record_of(
+        **object_of(
             {
                 "_id": {
                     "type": "object",
@@ -195,17 +195,17 @@ _OPTIONAL: dict[str, Schema] = {
 # The others ---------------------------------------------------------------------------------------
 
 
-def _info() -> Schema:
-    stored = record_of(
+def _build_info() -> Schema:
+    stored = object_of(
         {
-            "native_type": ref("DatastoreFieldType"),
+            "native_type": schema_ref("DatastoreFieldType"),
             "notnull": BOOLEAN,
             "index_name": TEXT,
             "is_index": BOOLEAN,
             "uniquekey": BOOLEAN,
         }
     )
-    meta = record_of(
+    meta = object_of(
         {
             "id": _RESOURCE_ID,
             "count": {**NON_NEGATIVE_INTEGER, "description": "How many records there are."},
@@ -218,7 +218,7 @@ def _info() -> Schema:
         optional={
             "profiled": {
                 "description": "Of which records the profiles of the fields are.",
-                **record_of(
+                **object_of(
                     {
                         "records": NON_NEGATIVE_INTEGER,
                         "made": {"type": "string", "format": "date-time"},
@@ -228,15 +228,15 @@ def _info() -> Schema:
             }
         },
     )
-    fields = list_of(_field(schema=stored, profile=ref("DatastoreFieldProfile")))
-    return record_of({"fields": fields}, optional={"meta": meta})
+    fields = list_of(_build_field(schema=stored, profile=schema_ref("DatastoreFieldProfile")))
+    return object_of({"fields": fields}, optional={"meta": meta})
 
 
-def _profile() -> Schema:
-    counted = record_of({"value": VALUE, "count": NON_NEGATIVE_INTEGER})
-    histogram = record_of({"bounds": list_of(VALUE), "counts": list_of(NON_NEGATIVE_INTEGER)})
+def _build_profile() -> Schema:
+    counted = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
+    histogram = object_of({"bounds": list_of(ANY_VALUE), "counts": list_of(NON_NEGATIVE_INTEGER)})
     return {
-        **record_of(
+        **object_of(
             {
                 "count": {**NON_NEGATIVE_INTEGER, "description": "Records with a value."},
                 "nulls": {**NON_NEGATIVE_INTEGER, "description": "Records without one."},
@@ -250,8 +250,8 @@ def _profile() -> Schema:
                     "description": "Letters of the shortest text.",
                 },
                 "longest": {**NON_NEGATIVE_INTEGER, "description": "Letters of the longest text."},
-                "min": VALUE,
-                "max": VALUE,
+                "min": ANY_VALUE,
+                "max": ANY_VALUE,
                 "mean": NUMBER,
                 "top": list_of(counted, description="The most common values, ten at most."),
                 "histogram": {
@@ -264,12 +264,12 @@ def _profile() -> Schema:
     }
 
 
-def _created() -> Schema:
+def _build_created() -> Schema:
     names = list_of(TEXT)
-    return record_of(
+    return object_of(
         {
             "resource_id": _RESOURCE_ID,
-            "fields": list_of(ref("DatastoreField")),
+            "fields": list_of(schema_ref("DatastoreField")),
             "method": enum_of(Method.INSERT.value),
         },
         optional={
@@ -284,18 +284,18 @@ def _created() -> Schema:
     )
 
 
-def _written() -> Schema:
-    return record_of(
+def _build_written() -> Schema:
+    return object_of(
         {
             "resource_id": _RESOURCE_ID,
-            "method": ref("DatastoreMethod"),
+            "method": schema_ref("DatastoreMethod"),
         },
         optional={"dry_run": BOOLEAN, "include_records": BOOLEAN, "records": _RECORDS},
     )
 
 
-def _deleted() -> Schema:
-    return record_of(
+def _build_deleted() -> Schema:
+    return object_of(
         {"resource_id": _RESOURCE_ID},
         optional={
             "filters": _FILTERS,
@@ -305,8 +305,8 @@ def _deleted() -> Schema:
     )
 
 
-def _status() -> Schema:
-    return record_of(
+def _build_status() -> Schema:
+    return object_of(
         {
             "ckan_version": {**TEXT, "description": "The release of CKAN whose actions these are."},
             "datastore_search_version": TEXT,

@@ -186,7 +186,7 @@ def test_a_list_that_is_not_complete_says_so(
     said = "There are more resources than can be asked about"
 
     assert said not in client.get(LIST).content.decode()
-    monkeypatch.setattr(object_permissions, "MAX_OBJECTS_ASKED", 1)
+    monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 1)
     page = client.get(LIST).content.decode()
 
     assert said in page

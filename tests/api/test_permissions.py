@@ -195,8 +195,8 @@ def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None
     user = make_user(permissions=("view_resource",))
     now = timezone.now()
 
-    expired = issue_token(user, until=now - timedelta(seconds=1))
-    lasting = issue_token(user, until=now + timedelta(hours=1))
+    expired = issue_token(user, expires_at=now - timedelta(seconds=1))
+    lasting = issue_token(user, expires_at=now + timedelta(hours=1))
 
     error_of(find(client, hidden, expired), 403, "Authorization Error")
     assert len(ids_of(find(client, hidden, lasting))) == 6

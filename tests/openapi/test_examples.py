@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from datastore_search import __version__
 from datastore_search.api.actions import actions
-from datastore_search.openapi.examples import PORTAL, Example, examples, examples_of
+from datastore_search.openapi.examples import PORTAL, Example, examples, select_examples
 
 from .portals import Portal, undone
 from .test_document import FORM, operations, resolved
@@ -120,7 +120,7 @@ def test_every_example_of_a_request_is_one_of_these(document: dict[str, Any]) ->
     }
 
     for name in actions:
-        found = {example.name: example.sent for example in examples_of(name)}
+        found = {example.name: example.sent for example in select_examples(name)}
         assert found
         assert {each: asked["value"] for each, asked in shown[name].items()} == found
 
@@ -153,7 +153,7 @@ def test_every_operation_has_an_example_of_its_request_and_its_result(
 
 
 def test_the_example_of_the_dump_is_its_file(portal: Portal, client: Client) -> None:
-    (example,) = examples_of("dump")
+    (example,) = select_examples("dump")
     asked = {name: value for name, value in example.as_form.items() if name != "name"}
 
     response = client.get(f"/en/datastore/dump/{example.sent['name']}", asked)
@@ -207,6 +207,6 @@ def test_another_method_is_answered_as_the_document_says(
 
 
 def test_the_example_of_the_status_is_of_this_release() -> None:
-    (example,) = examples_of("status_show")
+    (example,) = select_examples("status_show")
 
     assert example.answer["result"]["datastore_search_version"] == __version__

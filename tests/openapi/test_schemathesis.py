@@ -132,7 +132,7 @@ def parameters_of(case: Case) -> dict[str, Any]:
     return {**found, "components": schema.raw_schema["components"]}
 
 
-def examples_of(operation: APIOperation, mode: GenerationMode) -> int:
+def select_examples(operation: APIOperation, mode: GenerationMode) -> int:
     """How many to send: conditions in a query string that are none take a second each to find."""
     is_slow = mode.is_negative and operation.method == "get" and "filters" in operation.query
     return max(1, EXAMPLES // 4) if is_slow else EXAMPLES
@@ -154,7 +154,7 @@ def test_the_server_answers_as_the_document_says(
     operation = OPERATIONS[label]
 
     @settings(
-        max_examples=examples_of(operation, mode),
+        max_examples=select_examples(operation, mode),
         derandomize="FUZZ_EXAMPLES" not in os.environ,
         deadline=None,
         phases=[Phase.generate],

@@ -14,7 +14,7 @@ from datastore_search.tokens import issue_token
 
 
 class Command(BaseCommand):
-    """Print a new token of a user, alone on standard output."""
+    """Issue a token for a user, and print only the token."""
 
     help = _("Issue an API token for a user and print it; it cannot be shown again.")
 
@@ -23,10 +23,10 @@ class Command(BaseCommand):
         parser.add_argument("username")
 
     def handle(self, *args: Any, **options: Any) -> str:
-        """Issue the token."""
+        """Issue and return the token."""
         users = get_user_model()
         try:
-            user = _user_named(options["username"])
+            user = _find_user(options["username"])
         except users.DoesNotExist:
             raise CommandError(
                 _("There is no user “%(name)s”.") % {"name": options["username"]}
@@ -34,17 +34,17 @@ class Command(BaseCommand):
         return issue_token(user)
 
 
-def _user_named(name: str) -> AbstractBaseUser:
+def _find_user(name: str) -> AbstractBaseUser:
     """
-    Find a user as whoever signs in does, or by what the model says is its name.
+    Find a user as signing in does: by natural key, or by ``USERNAME_FIELD``.
 
-    A manager need not be Django's own, which alone knows natural keys.
+    Only Django's own managers of users are sure to have natural keys.
 
     Raises: the model's ``DoesNotExist``.
     """
     users = get_user_model()
     manager = users._default_manager  # noqa: SLF001 - Django documents it: `objects` may be missing
-    # Where the token is issued, for a replica may not know the user yet.
+    # The database that stores the token: a replica may not have the user yet.
     manager = manager.db_manager(router.db_for_write(users))
     by_natural_key = getattr(manager, "get_by_natural_key", None)
     user: AbstractBaseUser = (

@@ -1,4 +1,4 @@
-"""Remove what interrupted loads have left behind."""
+"""Remove what interrupted loads have left."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from datastore_search.models import Load
 
 
 class Command(BaseCommand):
-    """Mark loads whose process is gone as failed and drop tables that nothing serves."""
+    """Mark interrupted loads as failed, and drop tables without a resource."""
 
     help = _("Mark interrupted loads as failed and drop the tables that no resource serves.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Clean up and say how many tables were dropped."""
+        """Clean up, and print the number of dropped tables."""
         count = clean_up_loads()
         self.stdout.write(
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)

@@ -1,4 +1,4 @@
-"""Make sure that all records are there."""
+"""Verify that no records are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datastore_search.loading.jobs.verification import RecordCount, verify_recor
 
 
 class Command(BaseCommand):
-    """Count the records of every resource, and fail when any has others than it should."""
+    """Count the records of every resource, and fail if a count is wrong."""
 
     help = _(
         "Count the records of every resource, and say which resources have more or fewer than they"
@@ -21,9 +21,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """
-        Count, and say what is wrong.
+        Count the records, and print the resources whose count is wrong.
 
-        Raises: ``CommandError`` when anything is.
+        Raises: ``CommandError`` if there are any.
         """
         count = 0
         wrong = []
@@ -31,7 +31,7 @@ class Command(BaseCommand):
             count += 1
             if not verified.is_complete:
                 wrong.append(verified)
-                self.stdout.write(_said(verified))
+                self.stdout.write(_format_difference(verified))
         if wrong:
             raise CommandError(
                 ngettext(
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         )
 
 
-def _said(verified: RecordCount) -> str:
+def _format_difference(verified: RecordCount) -> str:
     named = {
         "id": verified.resource.pk,
         "name": verified.resource.name,

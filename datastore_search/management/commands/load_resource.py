@@ -27,30 +27,30 @@ from datastore_search.loading.publishing.preview import build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import working_folder
-from datastore_search.management.load_arguments import add_choices, choices_from
-from datastore_search.management.preview_text import written
+from datastore_search.management.load_arguments import add_load_arguments, build_load_options
+from datastore_search.management.preview_text import format_preview
 from datastore_search.models import IndexKind, Load, LoadState, Resource
 
-_INTERRUPTED = 130  # what shells say of a program that Ctrl-C has ended
+_INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is to be loaded: a file at a path or a URL, and what people call it."""
+class _Source:
+    """A path or a URL, and the name of the file in messages."""
 
-    what: Path | str
-    source: str
+    location: Path | str
+    name: str
 
     @property
     def stem(self) -> str:
-        """Give what a resource may be named after."""
-        if isinstance(self.what, Path):
-            return PurePosixPath(self.source).stem
-        return PurePosixPath(unquote(urlsplit(self.what).path)).stem
+        """The file name without extension, from which a resource is named."""
+        if isinstance(self.location, Path):
+            return PurePosixPath(self.name).stem
+        return PurePosixPath(unquote(urlsplit(self.location).path)).stem
 
 
 class Command(BaseCommand):
-    """Make or change a resource by a file; readers see the old records until the end."""
+    """Load a file into a resource; readers see the old records until the end."""
 
     help = _("Load a file into a resource, new or existing, in place of what it holds.")
 
@@ -72,72 +72,73 @@ class Command(BaseCommand):
             choices=IndexKind.values,
             help=_("what the resource is indexed by, from now on; may be repeated"),
         )
-        add_choices(parser)
-        _add_ways(parser)
+        add_load_arguments(parser)
+        _add_run_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Load the file, or only look at it, and say what came of it."""
-        choices = choices_from(options)
-        with _wanted(options) as wanted:
+        """Load or preview the file, and print the outcome."""
+        load_options = build_load_options(options)
+        with _open_source(options) as source:
             try:
                 if options["dry_run"]:
-                    self._look(wanted, choices, options)
+                    self._preview(source, load_options, options)
                 else:
-                    self._load(wanted, choices, options)
+                    self._load(source, load_options, options)
             except LoadFailed as error:
                 raise CommandError(str(error)) from error
             except KeyboardInterrupt as error:
                 raise CommandError(
-                    _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED
+                    _("Interrupted. Nothing has changed."), returncode=_INTERRUPTED_EXIT_CODE
                 ) from error
 
-    # Looking --------------------------------------------------------------------------------------
+    # Preview --------------------------------------------------------------------------------------
 
-    def _look(self, wanted: _Wanted, choices: LoadOptions, options: dict[str, Any]) -> None:
-        """Say what a load would make of the file; fail as it would."""
-        resource = _found(_identified(wanted, options))
+    def _preview(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
+        """Print what a load would do; raise what it would raise."""
+        resource = _find_resource(_build_lookup(source, options))
         with working_folder() as folder:
-            source = copy_source(wanted.what, folder)
-            name = wanted.source if isinstance(wanted.what, Path) else source.name
-            found = build_preview(resource, source.path, choices, name=name)
-        for line in written(found, choices):
+            file = copy_source(source.location, folder)
+            name = source.name if isinstance(source.location, Path) else file.name
+            preview = build_preview(resource, file.path, load_options, name=name)
+        for line in format_preview(preview, load_options):
             self.stdout.write(line)
-        if found.failure:
-            raise found.failure
+        if preview.failure:
+            raise preview.failure
 
-    # Loading --------------------------------------------------------------------------------------
+    # Load -----------------------------------------------------------------------------------------
 
-    def _load(self, wanted: _Wanted, choices: LoadOptions, options: dict[str, Any]) -> None:
-        with _opened(options["report"]) as report:
-            resource, created = _resource(wanted, options)
+    def _load(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
+        with _open_report(options["report"]) as report:
+            resource, created = _get_or_create_resource(source, options)
             try:
-                load = self._run(resource, wanted, choices, options, report)
+                load = self._run(resource, source, load_options, options, report)
             except BaseException:
                 if created:
                     resource.delete()
                 raise
-        self._tell(load)
+        self._report_outcome(load)
 
     def _run(
         self,
         resource: Resource,
-        wanted: _Wanted,
-        choices: LoadOptions,
+        source: _Source,
+        load_options: LoadOptions,
         options: dict[str, Any],
         report: TextIO | None,
     ) -> Load:
-        path, url = (wanted.what, "") if isinstance(wanted.what, Path) else (None, wanted.what)
-        load = create_load(resource, choices, source=wanted.source, url=url)
+        location = source.location
+        path, url = (location, "") if isinstance(location, Path) else (None, location)
+        load = create_load(resource, load_options, source=source.name, url=url)
         silent = options["verbosity"] == 0 or options["if_changed"]
         try:
-            with _bar(self.stderr, wanted.source, silent=silent) as progress:
+            with _show_progress_bar(self.stderr, source.name, silent=silent) as progress:
                 run_load(load, path, progress=progress)
         finally:
             if report:
                 report.writelines(write_row_error_report(load, get_language() or "en"))
         return load
 
-    def _tell(self, load: Load) -> None:
+    def _report_outcome(self, load: Load) -> None:
         named = {"id": load.resource.pk, "name": load.resource.name, "rows": load.rows}
         if load.state == LoadState.UNCHANGED:
             self.stdout.write(_("Resource %(id)s (%(name)s): unchanged.") % named)
@@ -148,8 +149,8 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progress]:
-    """Give what draws a progress bar, as soon as there is progress."""
+def _show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progress]:
+    """Yield a function that draws a progress bar from the first progress on."""
     with ExitStack() as stack:
         bars: list[tqdm[NoReturn]] = []
 
@@ -165,22 +166,22 @@ def _bar(stream: Any, name: str, *, silent: bool) -> Iterator[Progress]:
         yield progress
 
 
-def _add_ways(parser: CommandParser) -> None:
+def _add_run_arguments(parser: CommandParser) -> None:
     group = parser.add_argument_group(_("how it is loaded"))
-    ways = group.add_mutually_exclusive_group()
-    ways.add_argument(
+    reruns = group.add_mutually_exclusive_group()
+    reruns.add_argument(
         "--if-changed",
         action="store_true",
         help=_("for schedules: no progress bar, and one line when the file has not changed"),
     )
-    ways.add_argument(
+    reruns.add_argument(
         "--force", action="store_true", help=_("load the file although it has not changed")
     )
-    looks = group.add_mutually_exclusive_group()
-    looks.add_argument(
-        "--dry-run", action="store_true", help=_("say what would become of the file; load nothing")
+    outputs = group.add_mutually_exclusive_group()
+    outputs.add_argument(
+        "--dry-run", action="store_true", help=_("show what a load would do, without loading")
     )
-    looks.add_argument(
+    outputs.add_argument(
         "--report", type=Path, metavar="FILE", help=_("write the bad rows to this file, as CSV")
     )
 
@@ -189,9 +190,9 @@ def _add_ways(parser: CommandParser) -> None:
 
 
 @contextmanager
-def _wanted(options: dict[str, Any]) -> Iterator[_Wanted]:
+def _open_source(options: dict[str, Any]) -> Iterator[_Source]:
     """
-    Find what is to be loaded; standard input and pipes are kept in a file during the block.
+    Read the source from the arguments; standard input and pipes are copied to a temporary file.
 
     Raises: ``CommandError``.
     """
@@ -199,16 +200,19 @@ def _wanted(options: dict[str, Any]) -> Iterator[_Wanted]:
     if (path is None) == (url is None):
         raise CommandError(_("Give a path or --url, one of them."))
     if url is not None:
-        yield _Wanted(url, url)
+        yield _Source(url, url)
     elif str(path) == "-":
-        with _copied(sys.stdin.buffer) as copy:
-            yield _Wanted(copy, _("standard input"))
+        with _copy_to_file(sys.stdin.buffer) as copy:
+            yield _Source(copy, _("standard input"))
     else:
-        with _readable(path) as file, nullcontext(path) if path.is_file() else _copied(file) as at:
-            yield _Wanted(at, path.name)
+        with (
+            _open_file(path) as file,
+            nullcontext(path) if path.is_file() else _copy_to_file(file) as copy,
+        ):
+            yield _Source(copy, path.name)
 
 
-def _readable(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except FileNotFoundError as error:
@@ -220,7 +224,7 @@ def _readable(path: Path) -> BinaryIO:
 
 
 @contextmanager
-def _copied(stream: BinaryIO) -> Iterator[Path]:
+def _copy_to_file(stream: BinaryIO) -> Iterator[Path]:
     with working_folder() as folder:
         path = folder / "received"
         try:
@@ -234,24 +238,23 @@ def _copied(stream: BinaryIO) -> Iterator[Path]:
 # The resource -------------------------------------------------------------------------------------
 
 
-def _identified(wanted: _Wanted, options: dict[str, Any]) -> dict[str, Any]:
-    """Say how the resource is found: by id or by name."""
+def _build_lookup(source: _Source, options: dict[str, Any]) -> dict[str, Any]:
+    """Build the look-up of the resource: by id or by name."""
     if options["id"]:
         return {"pk": options["id"]}
-    return {"name": options["name"] or slugify(wanted.stem) or "resource"}
+    return {"name": options["name"] or slugify(source.stem) or "resource"}
 
 
-def _found(identified: dict[str, Any]) -> Resource | None:
-    return Resource.objects.filter(**identified).first()
+def _find_resource(lookup: dict[str, Any]) -> Resource | None:
+    return Resource.objects.filter(**lookup).first()
 
 
-def _resource(wanted: _Wanted, options: dict[str, Any]) -> tuple[Resource, bool]:
-    """Find the resource, or make it; say which."""
-    found = _found(_identified(wanted, options))
-    if found:
-        resource = found
-    else:
-        name = options["name"] or slugify(wanted.stem) or "resource"
+def _get_or_create_resource(source: _Source, options: dict[str, Any]) -> tuple[Resource, bool]:
+    """Get the resource, or create it; the second value tells whether it was created."""
+    resource = _find_resource(_build_lookup(source, options))
+    is_new = resource is None
+    if resource is None:
+        name = options["name"] or slugify(source.stem) or "resource"
         resource = Resource(name=name, private=options["private"])
         if options["id"]:
             resource.pk = options["id"]
@@ -263,19 +266,19 @@ def _resource(wanted: _Wanted, options: dict[str, Any]) -> tuple[Resource, bool]
             raise CommandError(" ".join(error.messages)) from error
     if options["index"]:
         resource.indexes = options["index"]
-    if not found:
+    if is_new:
         resource.save(force_insert=True)
     elif options["index"]:
         resource.save(update_fields=["indexes", "modified_at"])
-    return resource, not found
+    return resource, is_new
 
 
 # The report ---------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[TextIO | None]:
-    """Open the file of the report, before anything is loaded."""
+def _open_report(path: Path | None) -> Iterator[TextIO | None]:
+    """Open the file of the report before the load starts, so that it fails early."""
     if path is None:
         yield None
         return
