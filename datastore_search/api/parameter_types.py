@@ -1,5 +1,5 @@
 """
-The types of parameters: which forms each accepts, in JSON as in a query string.
+The types of parameters: the values that each accepts, in JSON and in a query string.
 
 Source: CKAN ``datastore_search``, section 4 of its semantics.
 """
@@ -22,27 +22,27 @@ from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 from .names import parse_sort_key, split_names, unquote_name
 
-_DIGITS = 40
-_INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{_DIGITS - 1}}}\s*")
+MAX_DIGITS = 40
+_INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{MAX_DIGITS - 1}}}\s*")
 _TRUE = frozenset({"true", "yes", "t", "y", "1"})
 
-#: Letters of a full-text query at most, and of the other texts, which are names.
+#: In characters; texts other than full-text queries are names.
 MAX_FULL_TEXT_LENGTH = 10_000
 MAX_TEXT_LENGTH = 200
 
-#: Names of a list at most: no table has so many fields.
+#: Of one list; no table has more fields.
 MAX_NAMES = 5_000
 
-#: Fields to sort by at most: of each, the key of every match is computed.
+#: Each costs the computation of a key for every match.
 MAX_SORT_FIELDS = 100
 
-#: Each alias is a row, and each index takes time with every write.
+#: Each alias is a row, and each index slows down every write.
 MAX_ALIASES = 100
 MAX_INDEXES = 100
 
 
 class ParameterField(serializers.Field[Any, Any, Any, Any]):
-    """A parameter whose absence, null and empty text all mean the default."""
+    """A parameter for which null and an empty text mean the default."""
 
     default_error_messages = {"required": _("Missing value")}
 
@@ -54,8 +54,8 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
         return value
 
 
-class NaturalNumberField(ParameterField):
-    """An integer from 0: also as text, as 5.0, and as true, which is 1."""
+class NonNegativeIntegerField(ParameterField):
+    """An integer from 0, also as text, as 5.0, or as true, which is 1."""
 
     default_error_messages = {
         "invalid": _("Invalid integer"),
@@ -69,7 +69,7 @@ class NaturalNumberField(ParameterField):
             data = int(data)
         if (
             isinstance(data, Decimal)
-            and data.adjusted() < _DIGITS
+            and data.adjusted() < MAX_DIGITS
             and data == data.to_integral_value()
         ):
             data = int(data)
@@ -81,7 +81,7 @@ class NaturalNumberField(ParameterField):
 
 
 class BooleanField(ParameterField):
-    """A truth value: numbers too, and the texts true, yes, t, y and 1; any other text is false."""
+    """A boolean, a number, or a text: true, yes, t, y and 1 are true, any other is false."""
 
     def to_internal_value(self, data: object) -> bool | None:
         if data == "":
@@ -92,14 +92,14 @@ class BooleanField(ParameterField):
 
 
 class IgnoredField(ParameterField):
-    """A parameter of CKAN's that changes nothing here; any value will do."""
+    """A parameter of CKAN that has no effect here; any value is accepted."""
 
     def to_internal_value(self, data: object) -> None:
         return None
 
 
 class TextField(ParameterField):
-    """A text; numbers and truth values are taken as text."""
+    """A text; numbers and booleans become text."""
 
     default_error_messages = {
         "invalid": _("Must be text."),
@@ -130,7 +130,7 @@ class ResourceIdField(ParameterField):
 
 
 class ChoiceField(ParameterField):
-    """One of some words, exactly."""
+    """One of several words."""
 
     default_error_messages = {"choice": _("Value must be one of {choices}")}
 
@@ -147,7 +147,7 @@ class ChoiceField(ParameterField):
 
 
 class FullTextField(ParameterField):
-    """A full-text query; numbers and truth values are taken as text."""
+    """A full-text query; numbers and booleans become text."""
 
     default_error_messages = {
         "invalid": _("The full-text query must be text."),
@@ -159,9 +159,9 @@ class FullTextField(ParameterField):
             return ""
         if not isinstance(data, str | int | Decimal):
             self.fail("invalid")
-        return self._short(str(data))
+        return self._check_length(str(data))
 
-    def _short(self, text: str) -> str:
+    def _check_length(self, text: str) -> str:
         if len(text) > MAX_FULL_TEXT_LENGTH:
             self.fail("long", most=MAX_FULL_TEXT_LENGTH)
         return text
@@ -176,22 +176,22 @@ class FullTextQueryField(FullTextField):
 
     def to_internal_value(self, data: object) -> str | Mapping[str, str]:
         if isinstance(data, str) and data.lstrip()[:1] == "{":
-            data = _json_object(data)
+            data = _parse_json_object(data)
         if not isinstance(data, Mapping):
             return super().to_internal_value(data)
         if not all(isinstance(text, str) for text in data.values()):
             self.fail("invalid")
-        self._short("".join(data.values()))
+        self._check_length("".join(data.values()))
         return data
 
 
-def _json_object(text: str) -> object:
-    """Read a text as a JSON object; it stays a text when it is none."""
+def _parse_json_object(text: str) -> object:
+    """Parse a text as a JSON object; return the text if it is not one."""
     try:
-        found = parse_json(text)
+        value = parse_json(text)
     except MalformedJson:
         return text
-    return found if isinstance(found, Mapping) else text
+    return value if isinstance(value, Mapping) else text
 
 
 class NamesField(ParameterField):
@@ -202,20 +202,20 @@ class NamesField(ParameterField):
         "many": _("There are more than {most} names."),
     }
 
-    def __init__(self, most: int = MAX_NAMES, **options: Any) -> None:
-        self.most = most
+    def __init__(self, max_items: int = MAX_NAMES, **options: Any) -> None:
+        self.max_items = max_items
         super().__init__(**options)
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
-        return tuple(unquote_name(name) for name in self.parts(data))
+        return tuple(unquote_name(name) for name in self.split(data))
 
-    def parts(self, data: object) -> list[str]:
-        """Cut the parameter into its parts; of too many, none is looked at."""
-        parts = split_names(data, self.most + 1) if isinstance(data, str) else data
+    def split(self, data: object) -> list[str]:
+        """Split the parameter into names; too many are refused before any is checked."""
+        parts = split_names(data, self.max_items + 1) if isinstance(data, str) else data
         if not isinstance(parts, list):
             self.fail("invalid")
-        if len(parts) > self.most:
-            self.fail("many", most=self.most)
+        if len(parts) > self.max_items:
+            self.fail("many", most=self.max_items)
         if not all(isinstance(part, str) for part in parts):
             self.fail("invalid")
         return parts
@@ -227,14 +227,14 @@ class SortField(NamesField):
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
 
     def to_internal_value(self, data: object) -> tuple[SortKey, ...]:  # type: ignore[override] # keys are read names
-        keys, faults = [], []
-        for part in self.parts(data):
+        keys, errors = [], []
+        for part in self.split(data):
             try:
                 keys.append(parse_sort_key(part))
-            except InvalidSort as fault:
-                faults.append(str(fault))
-        if faults:
-            raise serializers.ValidationError(faults[:MAX_REPORTED_ERRORS])
+            except InvalidSort as error:
+                errors.append(str(error))
+        if errors:
+            raise serializers.ValidationError(errors[:MAX_REPORTED_ERRORS])
         if len({key.field for key in keys}) > MAX_SORT_FIELDS:
             self.fail("fields", most=MAX_SORT_FIELDS)
         return tuple(keys)
@@ -253,10 +253,10 @@ class JsonField(ParameterField):
                 data = parse_json(data)
             except MalformedJson:
                 self.fail("json")
-        return self.checked(data)
+        return self.check(data)
 
-    def checked(self, data: object) -> Any:
-        """Refuse a value of another kind than is wanted."""
+    def check(self, data: object) -> Any:
+        """Refuse a value of another type."""
         return data
 
 
@@ -267,7 +267,7 @@ class FiltersField(JsonField):
         "invalid": _("Filters must be an object, or a list of objects."),
     }
 
-    def checked(self, data: object) -> Mapping[str, object] | list[object] | None:
+    def check(self, data: object) -> Mapping[str, object] | list[object] | None:
         if not data and not isinstance(data, bool | int | str):
             return None
         if not isinstance(data, Mapping | list):
@@ -276,14 +276,14 @@ class FiltersField(JsonField):
 
 
 class GivenFiltersField(FiltersField):
-    """Filters of what is to be deleted: an empty object means everything, null is refused."""
+    """Filters of records to delete: an empty object means all records, null is refused."""
 
     def to_internal_value(self, data: object) -> Any:
         if data in ("", []):
             self.fail("invalid")
         return data if data == {} else super().to_internal_value(data)
 
-    def checked(self, data: object) -> Mapping[str, object] | list[object]:
+    def check(self, data: object) -> Mapping[str, object] | list[object]:
         if not isinstance(data, Mapping) and not (isinstance(data, list) and data):
             self.fail("invalid")
         return data
@@ -303,31 +303,31 @@ class ObjectsField(JsonField):
     }
 
     @property
-    def most(self) -> int:
-        """Objects of the list at most."""
+    def max_items(self) -> int:
+        """The largest number of objects."""
         return MAX_NAMES
 
-    def checked(self, data: object) -> list[Mapping[str, object]] | None:
+    def check(self, data: object) -> list[Mapping[str, object]] | None:
         if data is None:
             return None
         if not isinstance(data, list):
             self.fail("invalid")
-        if len(data) > self.most:
-            self.fail("many", most=self.most)
+        if len(data) > self.max_items:
+            self.fail("many", most=self.max_items)
         if not all(isinstance(each, Mapping) for each in data):
             self.fail("invalid")
         return data
 
 
 class RecordsField(ObjectsField):
-    """Records: so many as the portal lets one call have."""
+    """Records, at most ``WRITE_RECORDS_MAX`` in one call."""
 
     default_error_messages = {
         "many": _("There are more than {most} records. Send them in several calls."),
     }
 
     @property
-    def most(self) -> int:
+    def max_items(self) -> int:
         return conf.WRITE_RECORDS_MAX
 
 
@@ -336,7 +336,7 @@ class ObjectField(JsonField):
 
     default_error_messages = {"invalid": _("Must be an object.")}
 
-    def checked(self, data: object) -> Mapping[str, object] | None:
+    def check(self, data: object) -> Mapping[str, object] | None:
         if data is None:
             return None
         if not isinstance(data, Mapping):

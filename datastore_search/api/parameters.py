@@ -34,7 +34,7 @@ from .parameter_types import (
     GivenFiltersField,
     IgnoredField,
     NamesField,
-    NaturalNumberField,
+    NonNegativeIntegerField,
     ObjectField,
     ObjectsField,
     RecordsField,
@@ -43,15 +43,15 @@ from .parameter_types import (
     TextField,
 )
 
-#: Combinations of parameters that are kept, of 11 kB each; clients use a few.
-_MAX_TABLES = 200
+#: One for each combination of parameters, of 11 kB; clients use a few combinations.
+MAX_CACHED_SERIALIZERS = 200
 
 #: The largest ``LIMIT`` and ``OFFSET`` of PostgreSQL.
 MAX_BIGINT = 2**63 - 1
 
 
 class ActionParameters(serializers.Serializer[Any]):
-    """The parameters of an action; ``needed`` names those of which one must be there."""
+    """The parameters of an action; one of those in ``needed`` must be sent."""
 
     default_error_messages = {
         "missing": _("Missing value"),
@@ -61,27 +61,27 @@ class ActionParameters(serializers.Serializer[Any]):
     }
 
     needed: ClassVar[tuple[str, ...]] = ()
-    #: Parameters whose values are looked at one by one, later on.
-    unread: ClassVar[frozenset[str]] = frozenset()
+    #: Parameters whose values are checked later, one by one.
+    unchecked: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def read(cls, sent: Mapping[str, object]) -> dict[str, Any]:
+    def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
         """
-        Understand the parameters that were sent; what means a default is left out.
+        Parse the parameters that were sent; those that mean the default are left out.
 
-        Raises: ``ValidationError``, everything that cannot be read.
+        Raises: ``ValidationError`` with all errors.
         """
         known = frozenset(name for name in sent if name in cls._declared_fields)
-        return cast("dict[str, Any]", _table(cls, known).run_validation(sent))
+        return cast("dict[str, Any]", _get_serializer(cls, known).run_validation(sent))
 
     def to_internal_value(self, data: Mapping[str, object]) -> dict[str, object]:
-        """Refuse unknown names and texts that no database can hold, then read each parameter."""
+        """Refuse unknown names and texts that cannot be stored, then parse each parameter."""
         errors: dict[str, list[str]] = {
             name: [str(self.error_messages["character"])]
             for name, value in data.items()
-            if name in self.fields and name not in self.unread and not _storable(value)
+            if name in self.fields and name not in self.unchecked and not _is_storable(value)
         }
-        errors |= self._unknown([name for name in data if name not in self.fields])
+        errors |= self._refuse_unknown([name for name in data if name not in self.fields])
         values: dict[str, object] = {}
         try:
             values = super().to_internal_value(
@@ -95,9 +95,9 @@ class ActionParameters(serializers.Serializer[Any]):
             raise serializers.ValidationError(errors)
         return {name: value for name, value in values.items() if value not in (None, "")}
 
-    def _unknown(self, names: list[str]) -> dict[str, list[str]]:
+    def _refuse_unknown(self, names: list[str]) -> dict[str, list[str]]:
         refused = [
-            str(self.error_messages["unknown"]).format(name=printable(name))
+            str(self.error_messages["unknown"]).format(name=make_printable(name))
             for name in [name for name in names if name != "callback"][:MAX_REPORTED_ERRORS]
         ]
         errors = {"__extras": refused} if refused else {}
@@ -106,21 +106,21 @@ class ActionParameters(serializers.Serializer[Any]):
         return errors
 
 
-@lru_cache(maxsize=_MAX_TABLES)
-def _table(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
+@lru_cache(maxsize=MAX_CACHED_SERIALIZERS)
+def _get_serializer(kind: type[ActionParameters], sent: frozenset[str]) -> ActionParameters:
     """
-    Make the table of an action once: it keeps nothing of what it reads.
+    Make the serializer of a combination of parameters once: it stores nothing that it parses.
 
-    A parameter that may be left out, and was, has no row.
+    It has no field for an optional parameter that was not sent.
     """
-    table = kind()
-    for name, field in list(table.fields.items()):
+    serializer = kind()
+    for name, field in list(serializer.fields.items()):
         if name not in sent and not field.required:
-            table.fields.pop(name)
-    return table
+            serializer.fields.pop(name)
+    return serializer
 
 
-#: Values that mean that a parameter is not there.
+#: The values of a parameter that count as not sent.
 _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
@@ -145,9 +145,9 @@ class ResourceParameters(ActionParameters):
     id = ResourceIdField(help_text=_ID)
 
     @staticmethod
-    def name_in(given: Mapping[str, Any]) -> str:
-        """Find the id or alias among what was read; ``id`` wins."""
-        return str(given.get("id") or given["resource_id"])
+    def get_name(parameters: Mapping[str, Any]) -> str:
+        """Get the id or alias of the resource; ``id`` wins."""
+        return str(parameters.get("id") or parameters["resource_id"])
 
 
 _SORT = (
@@ -159,10 +159,10 @@ _SORT = (
 class QueryParameters(ActionParameters):
     """The parameters that a search and a dump have in common."""
 
-    limit = NaturalNumberField(
+    limit = NonNegativeIntegerField(
         help_text="Maximum number of records; all if not given. 0 gives none."
     )
-    offset = NaturalNumberField(
+    offset = NonNegativeIntegerField(
         help_text="Number of matching records to skip before the first; 0 if not given."
     )
     fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
@@ -213,7 +213,7 @@ class SearchParameters(ResourceParameters, QueryParameters):
         " which lists the ids and aliases that the user may read. Required, unless there is an"
         " `id`."
     )
-    limit = NaturalNumberField(help_text=lazy(_describe_limit, str)())
+    limit = NonNegativeIntegerField(help_text=lazy(_describe_limit, str)())
     sort = SortField(
         help_text=f"{_SORT} If not given, records come in the order of `_id`; with `q`, the best"
         " match first."
@@ -235,29 +235,29 @@ class SearchParameters(ResourceParameters, QueryParameters):
     )
 
 
-def build_query(given: Mapping[str, Any]) -> Query:
+def build_query(parameters: Mapping[str, Any]) -> Query:
     """
     Make the query of ``SearchParameters`` that were read.
 
     Raises: ``InvalidParameters`` for filters that are none.
     """
-    q, full_text = given.get("q", ""), given.get("full_text", "")
+    q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}
     return Query(
-        limit=min(given.get("limit", conf.LIMIT_DEFAULT), conf.LIMIT_MAX),
-        offset=min(given.get("offset", 0), MAX_BIGINT),
+        limit=min(parameters.get("limit", conf.LIMIT_DEFAULT), conf.LIMIT_MAX),
+        offset=min(parameters.get("offset", 0), MAX_BIGINT),
         # CKAN: with a full_text, a q that is text counts for nothing.
         q=full_text or ("" if by_field else q),
         q_fields=by_field,
-        plain=given.get("plain", True),
-        language=given.get("language", "").strip().lower(),  # as PostgreSQL reads names
-        filters=parse_filters(given.get("filters", {})),
-        fields=given.get("fields", ()),
-        sort=given.get("sort", ()),
-        distinct=given.get("distinct", False),
-        include_total=given.get("include_total", True),
-        include_next_page=given.get("include_next_page", False),
-        records_format=RecordsFormat(given.get("records_format", RecordsFormat.OBJECTS)),
+        plain=parameters.get("plain", True),
+        language=parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
+        filters=parse_filters(parameters.get("filters", {})),
+        fields=parameters.get("fields", ()),
+        sort=parameters.get("sort", ()),
+        distinct=parameters.get("distinct", False),
+        include_total=parameters.get("include_total", True),
+        include_next_page=parameters.get("include_next_page", False),
+        records_format=RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
     )
 
 
@@ -291,7 +291,7 @@ class CreateParameters(ActionParameters):
     """The parameters of ``datastore_create``."""
 
     needed = ("resource_id", "id", "resource")
-    unread = frozenset({"records"})
+    unchecked = frozenset({"records"})
 
     resource_id = ResourceIdField(
         help_text="The id of a resource, or one of its aliases. A new id, a UUID, makes a resource."
@@ -343,7 +343,7 @@ class CreateParameters(ActionParameters):
 class UpsertParameters(ResourceParameters):
     """The parameters of ``datastore_upsert``."""
 
-    unread = frozenset({"records"})
+    unchecked = frozenset({"records"})
 
     records = RecordsField(
         help_text="The records, a list of objects: field → value. Except to be inserted, they need"
@@ -392,17 +392,17 @@ class RecordsDeleteParameters(DeleteParameters):
 # Texts --------------------------------------------------------------------------------------------
 
 
-def _storable(value: object) -> bool:
-    """Tell whether all texts of a value are without NUL and lone surrogates."""
+def _is_storable(value: object) -> bool:
+    """Tell whether no text of a value has NUL or a lone surrogate."""
     if isinstance(value, str):
         return is_storable(value)
     if isinstance(value, Mapping):
-        return all(_storable(key) and _storable(member) for key, member in value.items())
+        return all(_is_storable(key) and _is_storable(member) for key, member in value.items())
     if isinstance(value, list):
-        return all(map(_storable, value))
+        return all(map(_is_storable, value))
     return True
 
 
-def printable(text: str) -> str:
-    """Shorten a text for a message, and leave out what cannot be written."""
+def make_printable(text: str) -> str:
+    """Shorten a text for a message, and replace characters that cannot be encoded."""
     return text[:100].encode(errors="replace").decode().replace("\0", "�")

@@ -14,7 +14,7 @@ from ..exceptions import (
     WriteDenied,
 )
 from ..models import Reader, Resource
-from .parameters import printable
+from .parameters import make_printable
 
 
 def get_reader(request: Request) -> Reader:
@@ -33,7 +33,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
     if not resource.private or resource.readable_by(get_reader(request)):
         return  # a public resource is read without looking up the token
-    asked = printable(name)
+    asked = make_printable(name)
     if isinstance(request.user, AbstractBaseUser):
         raise AccessDenied(user=request.user.get_username(), resource=asked)
     if _has_sent_token(request):
@@ -60,7 +60,7 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
     if resource.permits(get_reader(request), verb):
         return
     if isinstance(request.user, AbstractBaseUser):
-        raise WriteDenied(user=request.user.get_username(), resource=printable(name))
+        raise WriteDenied(user=request.user.get_username(), resource=make_printable(name))
     if _has_sent_token(request):
         raise TokenWriteDenied
     raise AnonymousWriteDenied

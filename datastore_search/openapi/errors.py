@@ -13,7 +13,7 @@ from django.db.utils import OperationalError
 from rest_framework import exceptions as rest
 
 from ..api.envelope import ERROR_TYPES, describe_error
-from ..api.parameter_types import NaturalNumberField
+from ..api.parameter_types import NonNegativeIntegerField
 from ..conf import conf
 from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
@@ -119,7 +119,7 @@ def _build_example(code: int, prefix: str) -> Schema:
 
 def _build_exceptions() -> Mapping[int, Exception]:
     """Build an exception for each status."""
-    negative = str(NaturalNumberField.default_error_messages["negative"])
+    negative = str(NonNegativeIntegerField.default_error_messages["negative"])
     return {
         400: NotAnObject(),
         403: AnonymousDenied(resource=SURVEY),

@@ -81,7 +81,7 @@ _FILTERS = schema_ref("DatastoreFilters")
 
 #: The schemas of each type of parameter; a choice has a named schema instead.
 _TABLE: Mapping[type[types.ParameterField], _Forms] = {
-    types.NaturalNumberField: _Forms(
+    types.NonNegativeIntegerField: _Forms(
         one_of(NON_NEGATIVE_INTEGER, _NUMBER_TEXT, BOOLEAN, NULL), NON_NEGATIVE_INTEGER
     ),
     types.BooleanField: _Forms(
@@ -213,7 +213,7 @@ def _get_forms(parameters: type[ActionParameters], name: str, field: Any) -> _Fo
         named = schema_ref(build_name(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
     known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
-    return known or _LISTS[type(field)](field.most)
+    return known or _LISTS[type(field)](field.max_items)
 
 
 def _list_required(parameters: type[ActionParameters]) -> list[str]:

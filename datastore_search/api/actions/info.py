@@ -25,8 +25,8 @@ from .action import VARY, Action, Answer
 
 
 def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
-    parameters = InfoParameters.read(sent)
-    name = InfoParameters.name_in(parameters)
+    parameters = InfoParameters.parse(sent)
+    name = InfoParameters.get_name(parameters)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource

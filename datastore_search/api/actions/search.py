@@ -50,8 +50,8 @@ class _SearchCall:
 
 
 def _search(request: Request, sent: Mapping[str, object]) -> Answer:
-    parameters = SearchParameters.read(sent)
-    name, query = SearchParameters.name_in(parameters), build_query(parameters)
+    parameters = SearchParameters.parse(sent)
+    name, query = SearchParameters.get_name(parameters), build_query(parameters)
     call = _SearchCall(request, sent, parameters, query)
     client = Client.from_request(request)
     if name == TABLE_METADATA:

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from ... import __version__
 from ...exceptions import UnknownHelp
-from ..parameters import HelpParameters, StatusParameters, printable
+from ..parameters import HelpParameters, StatusParameters, make_printable
 from .action import Action, Answer
 
 #: The release of CKAN whose actions these are.
@@ -26,14 +26,14 @@ descriptions: dict[str, str | Promise] = {}
 
 
 def _show_help(request: Request, sent: Mapping[str, object]) -> Answer:
-    name = HelpParameters.read(sent)["name"]
+    name = HelpParameters.parse(sent)["name"]
     if name not in descriptions:
-        raise UnknownHelp(action=printable(name))
+        raise UnknownHelp(action=make_printable(name))
     return Answer(str(descriptions[name]), public=True)
 
 
 def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
-    StatusParameters.read(sent)
+    StatusParameters.parse(sent)
     result = {
         "ckan_version": CKAN_VERSION,
         "datastore_search_version": __version__,

@@ -39,7 +39,7 @@ from ..parameters import (
     RecordsDeleteParameters,
     ResourceParameters,
     UpsertParameters,
-    printable,
+    make_printable,
 )
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
@@ -55,7 +55,7 @@ MAX_TITLE_LENGTH = 300
 
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = CreateParameters.read(sent)
+    given = CreateParameters.parse(sent)
     fields = _read_fields(given.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
     with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
@@ -99,13 +99,13 @@ def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
     for each in fields:
         name, info = each.get("id"), each.get("info")
         if not isinstance(name, str):
-            faults.append(InvalidFieldName(field=printable(str(name))))
+            faults.append(InvalidFieldName(field=make_printable(str(name))))
         elif not isinstance(each.get("type"), str | None):
             faults.append(
                 UnknownFieldType(field=name, type=each["type"], types=", ".join(field_types))
             )
         elif not isinstance(info, Mapping | None):
-            faults.append(InvalidFieldInfo(field=printable(name)))
+            faults.append(InvalidFieldInfo(field=make_printable(name)))
     if faults:
         raise InvalidParameters(faults)
     return [GivenField(each["id"], each.get("type") or None, each.get("info")) for each in fields]
@@ -131,7 +131,7 @@ def _get_or_add_resource(request: Request, given: Mapping[str, Any]) -> Resource
     resource_id = parse_resource_id(name) if name else _read_new_id(described.get("id"))
     if resource_id is None or not Resource().permits(get_reader(request), "add"):
         if name:
-            raise UnknownResource(resource=printable(name))
+            raise UnknownResource(resource=make_printable(name))
         check_may_write(request, Resource(), "", "add")
     return _add_resource(request, given, described, resource_id or uuid.uuid4())
 
@@ -181,7 +181,7 @@ def _find_free_name(resource_id: uuid.UUID) -> str:
 
 
 def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = UpsertParameters.read(sent)
+    given = UpsertParameters.parse(sent)
     method = Method(given.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, given)
     _check_may_read_records(request, resource, given)
@@ -201,7 +201,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = DeleteParameters.read(sent)
+    given = DeleteParameters.parse(sent)
     if "filters" in given:
         return _delete_records(request, given)
     resource = _find_writable_resource(request, given, "delete")
@@ -213,7 +213,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer:
-    return _delete_records(request, RecordsDeleteParameters.read(sent))
+    return _delete_records(request, RecordsDeleteParameters.parse(sent))
 
 
 def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
@@ -249,10 +249,10 @@ def _find_writable_resource(
 
     Raises: ``UnknownResource``; ``AccessDenied``.
     """
-    name = ResourceParameters.name_in(given)
+    name = ResourceParameters.get_name(given)
     resource = _find_resource(name)
     if resource is None or resource.current_load_id is None:
-        raise UnknownResource(resource=printable(name))
+        raise UnknownResource(resource=make_printable(name))
     check_may_write(request, resource, name, verb)
     return resource
 

@@ -22,7 +22,7 @@ from ...http_caching import NotModified, Validators
 from ...search import ConsistentRead, Query, RecordCopy, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
-from ..parameters import printable
+from ..parameters import make_printable
 from ..permissions import check_may_read
 from ..streams import stream_response
 from ..views import EnvelopeView
@@ -76,10 +76,10 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        parameters = DumpParameters.read(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
+        parameters = DumpParameters.parse(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
         query = build_dump_query(parameters)
         if not is_storable(name):
-            raise UnknownResource(resource=printable(name))
+            raise UnknownResource(resource=make_printable(name))
         try:
             write_blocks = partial(self._write_blocks, parameters, query, name)
             stream = Stream.open(name, write_blocks, Client.from_request(request))
