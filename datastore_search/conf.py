@@ -1,9 +1,9 @@
 """
 Settings.
 
-Each property reads one Django setting, ``DATASTORE_SEARCH_<NAME>``, when it is used first, and
-again after Django has said that a setting was changed, as tests do.  A search uses seven of them,
-and Django takes two microseconds to find that one is not set.  The reference is
+Each property reads one Django setting, ``DATASTORE_SEARCH_<NAME>``, when it is first used, and
+again after the signal ``setting_changed``, which tests send.  A search uses seven of them, and
+Django takes two microseconds to find that one is not set.  The reference is
 ``docs/reference/settings.md``.
 """
 
@@ -114,9 +114,9 @@ class Settings:
     @cached_property
     def PAGES_VERSION(self) -> str:
         """
-        Version of the portal's templates and all that its pages show besides records.
+        Version of the portal's templates, and of all that its pages show besides records.
 
-        With one, a page that somebody has already is not made anew.
+        With a version, a client's copy of an unchanged page is confirmed by 304.
         """
         return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
 
@@ -262,6 +262,6 @@ conf = Settings()
 
 
 @receiver(setting_changed)
-def _read_anew(*, setting: str, **_signal: object) -> None:
+def _clear_cached_settings(*, setting: str, **_signal: object) -> None:
     if setting.startswith("DATASTORE_SEARCH_"):
         vars(conf).clear()  # some settings are the default of others

@@ -181,8 +181,8 @@ class LoadForm(forms.Form):
         label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
     )
     nulls = LinesField(
-        label=_("Texts that mean nothing"),
-        help_text=_("Such as NA or -, one in each line. Empty cells always mean nothing."),
+        label=_("Texts that stand for no value"),
+        help_text=_("Such as NA or -, one on each line. Empty cells never have a value."),
     )
     date_order = forms.ChoiceField(
         label=_("Dates that can be read both ways"), choices=_DATE_ORDERS, required=False
@@ -205,7 +205,9 @@ class LoadForm(forms.Form):
     sheet = forms.CharField(
         label=_("Sheet"),
         required=False,
-        help_text=_("The name of a sheet, or its number from 1. Empty: the first with anything."),
+        help_text=_(
+            "The name of a sheet, or its number from 1. Empty: the first sheet with content."
+        ),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
     member = forms.CharField(

@@ -185,8 +185,8 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
             messages.warning(
                 request,
                 gettext(
-                    "There are more resources than can be asked about: some that you may view are"
-                    " not listed."
+                    "There are too many resources to check your permissions for all: some that you"
+                    " may view are not listed."
                 ),
             )
         changelist = super().get_changelist_instance(request)

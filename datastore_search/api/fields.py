@@ -1,4 +1,4 @@
-"""The fields of an answer: names, types, and what the data dictionary says of each."""
+"""The fields of an answer: names, types, and entries of the data dictionary."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from .renderers import EnvelopeRenderer, SpooledEnvelope
 
 
 class IgnoreAccept(BaseContentNegotiation):
-    """Answer in JSON whatever ``Accept`` says, as CKAN does."""
+    """Answer in JSON and ignore ``Accept``, as CKAN does."""
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None

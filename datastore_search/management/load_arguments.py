@@ -46,7 +46,7 @@ def _add_type_arguments(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="TEXT",
-        help=_("a text that means nothing, such as NA; may be repeated"),
+        help=_("a text that stands for no value, such as NA; may be repeated"),
     )
     add(
         "--date-order",
@@ -69,7 +69,7 @@ def _add_record_arguments(parser: CommandParser) -> None:
         metavar="FIELD",
         help=_("a field of the key, which no two records share; may be repeated"),
     )
-    keys.add_argument("--no-key", action="store_true", help=_("take the resource’s key away"))
+    keys.add_argument("--no-key", action="store_true", help=_("remove the resource’s key"))
     add("--skip-bad-rows", action="store_true", help=_("leave out rows that cannot be loaded"))
     add(
         "--drop-missing-fields",

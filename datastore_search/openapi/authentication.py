@@ -38,5 +38,5 @@ class Session(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] 
             "type": "apiKey",
             "in": "cookie",
             "name": settings.SESSION_COOKIE_NAME,
-            "description": "The session of whoever is signed in to the portal.",
+            "description": "The session of a user who is signed in to the portal.",
         }

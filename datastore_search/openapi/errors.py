@@ -31,8 +31,8 @@ _DESCRIPTIONS: Mapping[int, str] = {
     409: "Parameters are missing, unknown or wrong, or the search took too long.",
     413: "The body is larger than the portal allows.",
     415: "The body is neither a form nor JSON.",
-    429: "The portal limits requests; `Retry-After` says how many seconds to wait.",
-    500: "A fault of the server; its log says more.",
+    429: "The portal limits requests; `Retry-After` is the number of seconds to wait.",
+    500: "An error of the server; its log has the details.",
     503: "The portal is busy, or the database cannot be reached; ask again later.",
 }
 

@@ -87,7 +87,7 @@ def build_schemas() -> dict[str, Schema]:
         },
         "DatastoreFieldInfo": {
             "type": "object",
-            "description": "What the data dictionary says.",
+            "description": "The entry of the data dictionary.",
             "properties": {"label": TEXT, "notes": TEXT},
             "additionalProperties": ANY_VALUE,
         },

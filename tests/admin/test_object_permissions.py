@@ -183,7 +183,7 @@ def test_a_list_that_is_not_complete_says_so(
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
     client.force_login(clerk, backend=PASSWORD)
-    said = "There are more resources than can be asked about"
+    said = "There are too many resources to check your permissions for all"
 
     assert said not in client.get(LIST).content.decode()
     monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 1)

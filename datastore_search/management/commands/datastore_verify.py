@@ -15,8 +15,8 @@ class Command(BaseCommand):
     """Count the records of every resource, and fail if a count is wrong."""
 
     help = _(
-        "Count the records of every resource, and say which resources have more or fewer than they"
-        " should, as after a restore that was not complete. Nothing is changed."
+        "Count the records of every resource, and list the resources that have more or fewer than"
+        " they should, as after a restore that was not complete. Nothing is changed."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,35 +1,37 @@
-/* Keep what is shown of unfinished loads fresh: ask once a second, and not while nobody looks. */
+/* Show the progress of unfinished loads: poll once a second while the page is visible. */
 "use strict";
 
 (() => {
-    const PAUSE = 1000;
-    const PAUSE_AFTER_FAILURE = 5000;
-    /** Each so many per cent, and with each state, a screen reader is told. */
-    const SAID_EACH = 25;
+    const POLL_MS = 1000;
+    const POLL_AFTER_FAILURE_MS = 5000;
+    /** A screen reader is told of each state, and of every 25 per cent. */
+    const ANNOUNCEMENT_STEP_PERCENT = 25;
 
     const watched = new Map();
-    let address = "";
+    let progressUrl = "";
     let timer = 0;
 
-    function collect() {
+    function collectElements() {
         for (const element of document.querySelectorAll("[data-datastore-load]")) {
             const id = element.dataset.datastoreLoad;
             watched.set(id, [...(watched.get(id) || []), element]);
-            address = element.dataset.datastoreProgress;
+            progressUrl = element.dataset.datastoreProgress;
         }
     }
 
-    async function ask() {
-        const asked = [...watched.keys()].map((id) => `load=${encodeURIComponent(id)}`).join("&");
-        const answer = await fetch(`${address}?${asked}`, { headers: { Accept: "application/json" } });
-        // A session that has ended is answered by the page to log in.
-        if (!answer.ok || answer.redirected) {
-            throw new Error(answer.statusText);
+    async function fetchProgress() {
+        const query = [...watched.keys()].map((id) => `load=${encodeURIComponent(id)}`).join("&");
+        const response = await fetch(`${progressUrl}?${query}`, {
+            headers: { Accept: "application/json" },
+        });
+        // After the session has ended, the response is a redirect to the login page.
+        if (!response.ok || response.redirected) {
+            throw new Error(response.statusText);
         }
-        return (await answer.json()).loads;
+        return (await response.json()).loads;
     }
 
-    function show(element, load) {
+    function showProgress(element, load) {
         const badge = element.querySelector("[data-datastore-state]");
         if (badge) {
             badge.textContent = load.label;
@@ -47,8 +49,8 @@
         ]) {
             element.querySelectorAll(selector).forEach((each) => (each.textContent = text));
         }
-        showWay(element, load);
-        say(element, load);
+        showSteps(element, load);
+        announce(element, load);
         if (load.finished) {
             element
                 .querySelectorAll("progress, [data-datastore-text], [data-datastore-brief]")
@@ -56,12 +58,12 @@
         }
     }
 
-    function showWay(element, load) {
+    function showSteps(element, load) {
         const steps = [...element.querySelectorAll("[data-datastore-step]")];
-        const at = steps.findIndex((step) => step.dataset.datastoreStep === load.state);
-        steps.forEach((step, place) => {
-            step.classList.toggle("over", place < at);
-            if (place === at) {
+        const current = steps.findIndex((step) => step.dataset.datastoreStep === load.state);
+        steps.forEach((step, position) => {
+            step.classList.toggle("over", position < current);
+            if (position === current) {
                 step.setAttribute("aria-current", "step");
             } else {
                 step.removeAttribute("aria-current");
@@ -69,53 +71,53 @@
         });
     }
 
-    function say(element, load) {
-        const said = element.querySelector("[data-datastore-said]");
-        const mark = `${load.state} ${Math.floor((load.percentage || 0) / SAID_EACH)}`;
-        if (said && said.dataset.mark !== mark) {
-            said.dataset.mark = mark;
-            said.textContent = [load.label, load.text].filter(Boolean).join(" · ");
+    function announce(element, load) {
+        const status = element.querySelector("[data-datastore-announcement]");
+        const mark = `${load.state} ${Math.floor((load.percentage || 0) / ANNOUNCEMENT_STEP_PERCENT)}`;
+        if (status && status.dataset.mark !== mark) {
+            status.dataset.mark = mark;
+            status.textContent = [load.label, load.text].filter(Boolean).join(" · ");
         }
     }
 
-    function take(loads) {
-        let over = false;
+    function update(loads) {
+        let isFinished = false;
         for (const [id, elements] of watched) {
             const load = loads[id];
-            // One that is no longer there has been deleted.
+            // A load that is missing has been deleted.
             if (load) {
-                elements.forEach((element) => show(element, load));
+                elements.forEach((element) => showProgress(element, load));
             }
             if (!load || load.finished) {
                 watched.delete(id);
-                over ||= elements.some((element) => "datastoreReload" in element.dataset);
+                isFinished ||= elements.some((element) => "datastoreReload" in element.dataset);
             }
         }
-        if (over) {
+        if (isFinished) {
             window.location.reload();
         }
     }
 
-    async function look() {
+    async function poll() {
         timer = 0;
-        let pause = PAUSE;
+        let delay = POLL_MS;
         try {
-            take(await ask());
+            update(await fetchProgress());
         } catch {
-            pause = PAUSE_AFTER_FAILURE;
+            delay = POLL_AFTER_FAILURE_MS;
         }
-        go(pause);
+        schedulePoll(delay);
     }
 
-    function go(pause) {
+    function schedulePoll(delay) {
         if (!timer && watched.size && !document.hidden) {
-            timer = window.setTimeout(look, pause);
+            timer = window.setTimeout(poll, delay);
         }
     }
 
     document.addEventListener("DOMContentLoaded", () => {
-        collect();
-        go(PAUSE);
+        collectElements();
+        schedulePoll(POLL_MS);
     });
-    document.addEventListener("visibilitychange", () => go(0));
+    document.addEventListener("visibilitychange", () => schedulePoll(0));
 })();
