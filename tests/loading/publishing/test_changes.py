@@ -20,7 +20,9 @@ def described(db: None) -> Resource:
     return resource
 
 
-def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described: Resource) -> None:
+def test_missing_fields_refuse_the_file_and_the_message_names_the_option(
+    described: Resource,
+) -> None:
     with fails_with("load.missing_fields") as refusal:
         load(described, "a\n2\n")
 
@@ -34,14 +36,14 @@ def test_fields_that_would_go_refuse_the_file_and_say_how_to_allow_it(described:
     assert failed.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
 
 
-def test_fields_may_go_when_somebody_says_so(described: Resource) -> None:
+def test_missing_fields_are_dropped_with_the_option(described: Resource) -> None:
     done = load(described, "a\n2\n", drop_missing_fields=True)
 
     assert types_of(described) == {"a": "int4"}
     assert done.rendered_notices[-1] == "Fields that are gone: “b”, “c”."
 
 
-def test_new_and_retyped_fields_are_told(described: Resource) -> None:
+def test_new_and_retyped_fields_have_notices(described: Resource) -> None:
     done = load(described, "d,a,b,c\n1.5,many,x,2020-01-01\n")
 
     assert done.rendered_notices == [
@@ -51,7 +53,7 @@ def test_new_and_retyped_fields_are_told(described: Resource) -> None:
     assert types_of(described) == {"d": "numeric", "a": "text", "b": "text", "c": "date"}
 
 
-def test_the_same_header_says_nothing(described: Resource) -> None:
+def test_the_same_header_has_no_notices(described: Resource) -> None:
     assert load(described, "c,b,a\n2020-01-01,5,1\n").rendered_notices == []
 
 

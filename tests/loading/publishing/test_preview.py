@@ -49,7 +49,9 @@ def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
     assert [field.name for field in Field.objects.all()] == ["a"]
 
 
-def test_a_preview_shows_the_first_rows_and_faults_and_counts_all(db: None, tmp_path: Path) -> None:
+def test_a_preview_has_the_first_rows_and_row_errors_and_counts_all(
+    db: None, tmp_path: Path
+) -> None:
     rows = "".join(f"{line},{'x' if line % 2 else line}\n" for line in range(1, 301))
 
     found = preview_of(tmp_path, "n,m\n" + rows, types={"m": "int"})
@@ -61,7 +63,7 @@ def test_a_preview_shows_the_first_rows_and_faults_and_counts_all(db: None, tmp_
     assert str(fault.reason) == "The value is not of type int4."
 
 
-def test_a_preview_says_what_would_change(db: None, tmp_path: Path) -> None:
+def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
     resource = make_resource("kept,gone,retyped\n1,2,3\n")
 
     changes = preview_of(tmp_path, "kept,retyped,new\n1,x,2\n", resource).changes
@@ -71,7 +73,7 @@ def test_a_preview_says_what_would_change(db: None, tmp_path: Path) -> None:
     assert (retyped.name, retyped.before, retyped.type) == ("retyped", "int4", "text")
 
 
-def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) -> None:
+def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
     resource = make_resource("day,n\n01/02/2024,NA\n")
     resource.options = {"nulls": ["NA"], "date_order": "dmy"}
     resource.save()
@@ -87,7 +89,7 @@ def test_a_preview_is_read_by_what_the_resource_keeps(db: None, tmp_path: Path) 
     assert found.rows == (("01/02/2024", None),)
 
 
-def test_a_preview_of_what_cannot_be_asked_is_refused(db: None, tmp_path: Path) -> None:
+def test_a_preview_with_invalid_options_is_refused(db: None, tmp_path: Path) -> None:
     with fails_with("option.unknown_choice"):
         preview_of(tmp_path, "a\n1\n", mode="merge")
 

@@ -1,4 +1,4 @@
-"""How people write values, told independently of the forms that read them."""
+"""Ways in which people write values, written independently of the formats that read them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """One way to write values: ``form`` names the form, ``write`` takes a stored value."""
+    """One way to write values: the name of its format, and a function of a stored value."""
 
-    form: str
+    format_name: str
     write: Callable[[Any], str]
 
 
@@ -61,10 +61,10 @@ def moments() -> Iterator[Spelling]:
     """List the spellings of moments."""
     for day, between, pad, seconds, half in product(dates(), " T", _TRUTHS, _TRUTHS, _HALVES):
         clock = _clock(pad, seconds, half)
-        is_iso = day.form == "date" and pad and not half
-        form = "timestamp" if is_iso else day.form.replace("date:", "timestamp:")
-        form = "timestamp:ymd" if form == "date" else form
-        yield Spelling(form, partial(_joined, day.write, between, clock))
+        is_iso = day.format_name == "date" and pad and not half
+        format_name = "timestamp" if is_iso else day.format_name.replace("date:", "timestamp:")
+        format_name = "timestamp:ymd" if format_name == "date" else format_name
+        yield Spelling(format_name, partial(_joined, day.write, between, clock))
 
 
 def _joined(
@@ -91,7 +91,7 @@ def decimals() -> Iterator[Spelling]:
 
 
 def iso_moments() -> Iterator[Callable[[datetime], str]]:
-    """List the spellings of moments in ISO's notation, beside those without fractions."""
+    """List the spellings of moments in ISO's format, beside those without fractions."""
     for between, decimals in product(" T", range(1, 7)):
         yield partial(_with_decimals, between, decimals)
     for between in " T":

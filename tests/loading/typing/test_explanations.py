@@ -14,7 +14,7 @@ from datastore_search.messages import Notice
 from ..readers.staging import staged
 
 
-def reason_for(values: Sequence[str | None]) -> str:
+def explain(values: Sequence[str | None]) -> str:
     """Give the reason for a column of text; nothing if there is none to give."""
     with staged({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(), explain=True)
@@ -108,32 +108,32 @@ NUMBERS = [str(number) for number in range(100)]
         ),
     ],
 )
-def test_a_field_that_stays_text_says_why(values: Sequence[str | None], reason: str) -> None:
-    assert reason_for(values) == reason
+def test_a_text_field_is_explained(values: Sequence[str | None], reason: str) -> None:
+    assert explain(values) == reason
 
 
-def test_values_from_all_over_the_file_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explanations, "_SAMPLE_ROWS", 10)
 
-    said = reason_for(["x"] * 30 + [str(number) for number in range(1_000)])
+    text = explain(["x"] * 30 + [str(number) for number in range(1_000)])
 
-    assert said == "text: all values look like numbers, but 30 of 1030, the first in line 2: “x”"
+    assert text == "text: all values look like numbers, but 30 of 1030, the first in line 2: “x”"
 
 
-def test_a_plain_load_looks_for_no_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_without_a_preview_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explanations, "_count_matches", None)
 
     with staged({"x": ["007"]}) as table:
         assert decide_formats(table, LoadOptions())[0].explanation is None
 
 
-def test_what_cannot_be_told_is_noticed_without_being_asked() -> None:
+def test_ambiguous_values_have_a_notice_without_a_preview() -> None:
     with staged({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
         options = LoadOptions(saved_types={"lost": "int4"})
-        said = collect_type_notices(table, options, decide_formats(table, options))
+        notices = collect_type_notices(table, options, decide_formats(table, options))
 
-    revived = [str(Notice.from_json(notice.to_json())) for notice in said]
-    assert revived == [
+    rendered = [str(Notice.from_json(notice.to_json())) for notice in notices]
+    assert rendered == [
         "The type kept for “lost” was not applied: the file has no such field.",
         (
             "Field “day” stays text: it cannot be told whether the day or the month comes first, "
@@ -146,7 +146,7 @@ def test_what_cannot_be_told_is_noticed_without_being_asked() -> None:
     ]
 
 
-def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
+def test_declared_types_are_taken_where_all_values_match() -> None:
     columns: dict[str, Sequence[str | None]] = {
         "int": ["1", "2"],
         "wrong": ["1", "x"],
@@ -163,14 +163,14 @@ def test_what_the_file_says_is_taken_where_all_values_agree() -> None:
     assert str(decisions[0].explanation) == "float8: the file says so"
 
 
-def test_a_choice_outdoes_what_the_file_says() -> None:
+def test_a_chosen_type_overrides_a_declared_one() -> None:
     with staged({"a": ["1"]}, declared_types=("int4",)) as table:
         (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
 
     assert (decision.field_format.name, decision.is_chosen) == ("text", True)
 
 
-def test_a_field_may_be_named_by_the_words_of_the_header() -> None:
+def test_a_field_may_be_named_by_its_label() -> None:
     with staged({"a_2": ["1"]}, labels=("a",)) as table:
         assert (
             decide_formats(table, LoadOptions(types={"a": "text"}))[0].field_format.name == "text"

@@ -1,4 +1,4 @@
-"""Whatever form a column turns out to have, its texts can be written again."""
+"""Whatever format a column has, its texts can be written again."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, mome
 thorough = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def read(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
-    """Give the form of a column, and what is stored of its values."""
+def read_column(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
+    """Read one column: its format, and the values that are stored."""
     with staged({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(**options))
         return decision.field_format.name, [record["x"] for record in records_of(table, [decision])]
@@ -41,44 +41,44 @@ NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number 
 @thorough
 @given(st.sampled_from(list(dates())), st.lists(DAYS, min_size=1))
 @example(Spelling("date:dmy", lambda day: f"{day:%d.%m.}{day.year:04}"), [date(1, 1, 31)])
-def test_days_are_read_as_they_were_written_or_stay_as_they_are(
+def test_dates_are_read_as_they_were_written_or_stay_text(
     spelling: Spelling, days: list[date]
 ) -> None:
     values = [spelling.write(day) for day in days]
 
-    form, stored = read(values)
+    format_name, stored = read_column(values)
 
-    if form == "text":
+    if format_name == "text":
         assert stored == values
         assert all(day.day <= 12 for day in days)
-        assert spelling.form in {"date:dmy", "date:mdy"}
-        form, stored = read(values, date_order=spelling.form[-3:])
-    assert (form.partition(":")[0], [*map(date.fromisoformat, stored)]) == ("date", days)
+        assert spelling.format_name in {"date:dmy", "date:mdy"}
+        format_name, stored = read_column(values, date_order=spelling.format_name[-3:])
+    assert (format_name.partition(":")[0], [*map(date.fromisoformat, stored)]) == ("date", days)
 
 
 @thorough
 @given(st.sampled_from(list(moments())), st.lists(MOMENTS, min_size=1))
-def test_moments_are_read_as_they_were_written_or_stay_as_they_are(
+def test_timestamps_are_read_as_they_were_written_or_stay_text(
     spelling: Spelling, at: list[datetime]
 ) -> None:
     values = [spelling.write(moment) for moment in at]
 
-    form, stored = read(values)
+    format_name, stored = read_column(values)
 
-    if form == "text":
+    if format_name == "text":
         assert stored == values
         assert all(moment.day <= 12 for moment in at)
-        form, stored = read(values, date_order=spelling.form[-3:])
-    assert form.partition(":")[0] == "timestamp"
+        format_name, stored = read_column(values, date_order=spelling.format_name[-3:])
+    assert format_name.partition(":")[0] == "timestamp"
     assert [spelling.write(datetime.fromisoformat(moment)) for moment in stored] == values
 
 
 @thorough
 @given(st.sampled_from(list(decimals())), st.lists(NUMBERS, min_size=1))
 def test_decimals_are_read_as_they_were_written(spelling: Spelling, numbers: list[Decimal]) -> None:
-    form, stored = read([spelling.write(number) for number in numbers])
+    format_name, stored = read_column([spelling.write(number) for number in numbers])
 
-    assert form.partition(":")[0] == "numeric"
+    assert format_name.partition(":")[0] == "numeric"
     assert [*map(str, stored)] == [*map(str, numbers)]
 
 
@@ -94,7 +94,7 @@ NOTATIONS = st.one_of(
     st.sampled_from(["1,234", "1.234", "0,5", "1 234", "31/12/24", "2024-2-3", "24:00", "NA", ""]),
     st.text("0123456789/.-:, +eET'AMPampm\u00a0", min_size=1, max_size=12),
 )
-#: Values of one kind mostly, so that most columns have a form to lose something by.
+#: Values of one type_name mostly, so that most columns have a format that could lose something.
 COLUMNS = st.one_of(
     st.lists(NOTATIONS, min_size=1, max_size=4),
     st.builds(
@@ -124,13 +124,13 @@ COLUMNS = st.one_of(
 @example(["2024-02-29T12:34:56", "2024-02-29 12:34:56"])
 @example(["1.234.567", "1234"])
 @example(["31/12/2024", "1/2/2024", "01/02/2024"])
-def test_a_column_of_any_notations_loses_nothing(values: list[str]) -> None:
-    form, stored = read(values)
+def test_a_column_of_any_formats_loses_nothing(values: list[str]) -> None:
+    format_name, stored = read_column(values)
 
-    kind = form.partition(":")[0]
-    given = [value for value in values if value != "" or kind == "text"]
-    found = [READ[kind](value) for value in stored if value is not None]
-    assert any(_written(write, found) == given for write in EVERY[kind]), (form, stored)
+    type_name = format_name.partition(":")[0]
+    given = [value for value in values if value != "" or type_name == "text"]
+    found = [READ[type_name](value) for value in stored if value is not None]
+    assert any(_written(write, found) == given for write in EVERY[type_name]), (format_name, stored)
 
 
 def _written(write: Any, values: list[Any]) -> list[str] | None:
@@ -138,12 +138,12 @@ def _written(write: Any, values: list[Any]) -> list[str] | None:
 
 
 @pytest.mark.parametrize("name", field_formats)
-def test_every_form_can_be_chosen_and_says_what_it_is(name: str) -> None:
-    form = parse_field_format(name)
+def test_every_format_can_be_chosen_and_has_a_title(name: str) -> None:
+    field_format = parse_field_format(name)
 
-    assert form is field_formats[name]
-    assert str(form.title).startswith(form.field_type.name)
-    assert read([""], types={"x": name}) == (name, ["" if name == "text" else None])
+    assert field_format is field_formats[name]
+    assert str(field_format.title).startswith(field_format.field_type.name)
+    assert read_column([""], types={"x": name}) == (name, ["" if name == "text" else None])
 
 
 @pytest.mark.parametrize(
@@ -166,10 +166,10 @@ def test_every_form_can_be_chosen_and_says_what_it_is(name: str) -> None:
         ("bool:ja,yes/nein", ["ja", "nein", "yes"], [True, False, True]),
     ],
 )
-def test_a_chosen_form_takes_what_it_can_read(
+def test_a_chosen_format_accepts_what_it_can_read(
     name: str, values: list[str], stored: list[Any]
 ) -> None:
-    assert read(values, types={"x": name}) == (name, stored)
+    assert read_column(values, types={"x": name}) == (name, stored)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_chosen_form_takes_what_it_can_read(
         ("bool:ja/nein", "Ja"),
     ],
 )
-def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str) -> None:
+def test_a_value_that_does_not_match_a_chosen_format_is_a_row_error(name: str, value: str) -> None:
     with staged({"x": [value]}) as table:
         decide_formats(table, LoadOptions(types={"x": name}))
 
@@ -201,7 +201,7 @@ def test_a_value_that_a_chosen_form_cannot_read_is_a_fault(name: str, value: str
 
 
 @pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
-def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
+def test_a_format_of_dates_accepts_the_days_that_exist(order: str) -> None:
     years = (0, 1, 4, 100, 400, 1899, 1900, 1904, 2000, 2023, 2024, 2100, 9999)
     given = {
         (year, month, day): "/".join(
@@ -211,9 +211,9 @@ def test_a_form_of_dates_takes_the_days_that_there_are(order: str) -> None:
     }
     with staged({"x": list(given.values())}) as table:
         decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
-        faults = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
+        errors = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
 
-    assert {value for (value,) in faults} == {
+    assert {value for (value,) in errors} == {
         value for parts, value in given.items() if not _is_day(*parts)
     }
 
@@ -227,6 +227,6 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 
 @pytest.mark.parametrize("name", ["date:xyz", "int4:dmy", "bool:ja", "bool:ja/ja", "bool:{v}/x"])
-def test_an_unknown_notation_is_refused(name: str) -> None:
+def test_an_unknown_format_is_refused(name: str) -> None:
     with fails_with("option.unknown_type"):
         parse_field_format(name)

@@ -19,7 +19,9 @@ from ...failures import fails_with
 from ..readers.staging import opened
 
 
-def understand(folder: Path, values: list[str], chosen: str | None = None) -> tuple[str, list[Any]]:
+def read_column(
+    folder: Path, values: list[str], chosen: str | None = None
+) -> tuple[str, list[Any]]:
     """Read one field: its type, and the JSON texts of its values."""
     path = folder / "file.csv"
     path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
@@ -33,7 +35,7 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "stored"),
+    ("values", "type_name", "stored"),
     [
         (["1", "-2", "2147483647"], "int4", ["1", "-2", "2147483647"]),
         (["1", "2147483648"], "int8", ["1", "2147483648"]),
@@ -103,21 +105,21 @@ def understand(folder: Path, values: list[str], chosen: str | None = None) -> tu
         (["x\u2028\x01\\", '"a""b"'], "text", None),
     ],
 )
-def test_a_field_has_a_type_only_when_every_value_says_so(
-    tmp_path: Path, values: list[str], kind: str, stored: list[str] | None
+def test_a_field_has_a_type_only_if_every_value_matches(
+    tmp_path: Path, values: list[str], type_name: str, stored: list[str] | None
 ) -> None:
-    found, texts = understand(tmp_path, values)
+    found, texts = read_column(tmp_path, values)
 
-    assert found == kind
+    assert found == type_name
     assert texts == (stored or texts)
     for text in texts:
         json.loads(text)
 
 
 def test_the_last_of_many_rows_counts(tmp_path: Path) -> None:
-    kind, texts = understand(tmp_path, [str(i) for i in range(1, 50_000)] + ["00"])
+    type_name, texts = read_column(tmp_path, [str(i) for i in range(1, 50_000)] + ["00"])
 
-    assert kind == "text"
+    assert type_name == "text"
     assert texts[-1] == '"00"'
 
 
@@ -125,7 +127,7 @@ MANY = 30_000
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "kind"),
+    ("first", "then", "type_name"),
     [
         ("7", "x", "text"),
         ("7", "007", "text"),
@@ -152,8 +154,8 @@ MANY = 30_000
         ("", "31.12.2024 14:30", "timestamp"),
     ],
 )
-def test_what_the_first_rows_look_like_decides_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str, kind: str
+def test_the_first_rows_alone_decide_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str, type_name: str
 ) -> None:
     path = tmp_path / "file.csv"
     path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
@@ -163,7 +165,7 @@ def test_what_the_first_rows_look_like_decides_nothing(
         with opened(path, LoadOptions()) as table:
             found.append([each.field_type.name for each in decide_formats(table, LoadOptions())])
 
-    assert found == [[kind, "int4"]] * 2
+    assert found == [[type_name, "int4"]] * 2
 
 
 @pytest.mark.parametrize(
@@ -196,10 +198,10 @@ def test_what_the_first_rows_look_like_decides_nothing(
         ("_bool", "[true]", "[true]"),
     ],
 )
-def test_a_chosen_type_takes_what_it_can_read(
+def test_a_chosen_type_accepts_what_it_can_read(
     tmp_path: Path, chosen: str, value: str, stored: str
 ) -> None:
-    _, texts = understand(tmp_path, [value], chosen)
+    _, texts = read_column(tmp_path, [value], chosen)
 
     assert texts == [stored]
 
@@ -224,7 +226,7 @@ def test_a_chosen_type_takes_what_it_can_read(
         ("_int4", '"[""x""]"'),
     ],
 )
-def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
+def test_a_value_that_a_chosen_type_cannot_store_is_a_row_error(
     tmp_path: Path, chosen: str, value: str
 ) -> None:
     path = tmp_path / "file.csv"
@@ -232,10 +234,10 @@ def test_a_value_that_a_chosen_type_cannot_hold_is_a_fault(
     options = LoadOptions(types={"x": chosen})
     with opened(path, options) as table:
         decide_formats(table, options)
-        faults = table.connection.execute("SELECT line, field, error FROM row_errors").fetchall()
+        errors = table.connection.execute("SELECT line, field, error FROM row_errors").fetchall()
 
-    assert [fault[:2] for fault in faults] == [(4, "x")]
-    assert str(BadRow.from_json(json.loads(faults[0][2]))) == (
+    assert [error[:2] for error in errors] == [(4, "x")]
+    assert str(BadRow.from_json(json.loads(errors[0][2]))) == (
         f"The value is not of type {field_type(chosen).name}."
     )
 
@@ -256,4 +258,4 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
 
 def test_every_type_can_be_chosen(tmp_path: Path) -> None:
     for name in field_types:
-        assert understand(tmp_path, [""], name)[0] == name
+        assert read_column(tmp_path, [""], name)[0] == name

@@ -1,4 +1,4 @@
-"""What is said for one load, and what is kept for the next."""
+"""The options of one load, and those that are saved for the next."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def types_of(resource: Resource) -> dict[str, str]:
     return dict(resource.fields.values_list("name", "type"))
 
 
-def test_what_was_chosen_for_a_load_is_kept_for_the_next(
-    resource: Resource, tmp_path: Path
-) -> None:
+def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
     assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
     assert dict(resource.fields.values_list("name", "chosen_type")) == {
@@ -47,7 +45,7 @@ def test_what_was_chosen_for_a_load_is_kept_for_the_next(
     assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
 
 
-def test_what_is_said_outdoes_what_is_kept(resource: Resource, tmp_path: Path) -> None:
+def test_options_of_a_call_override_saved_ones(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), types={"code": "text"})
 
     load(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
@@ -56,7 +54,7 @@ def test_what_is_said_outdoes_what_is_kept(resource: Resource, tmp_path: Path) -
     assert resource.fields.get(name="code").chosen_type == "int8"
 
 
-def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> None:
+def test_saved_options_can_be_ignored(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
 
     load(resource, tmp_path, ignore_saved=True)
@@ -66,7 +64,7 @@ def test_what_is_kept_can_be_forgotten(resource: Resource, tmp_path: Path) -> No
     assert not resource.fields.exclude(chosen_type="").exists()
 
 
-def test_what_becomes_of_the_records_is_said_each_time(resource: Resource, tmp_path: Path) -> None:
+def test_options_about_the_records_are_not_saved(resource: Resource, tmp_path: Path) -> None:
     load(
         resource, tmp_path, mode="append", bad_rows="skip", drop_missing_fields=True, delimiter=";"
     )
@@ -74,7 +72,7 @@ def test_what_becomes_of_the_records_is_said_each_time(resource: Resource, tmp_p
     assert resource.options == {"delimiter": ";"}
 
 
-def test_a_load_that_failed_keeps_nothing(resource: Resource, tmp_path: Path) -> None:
+def test_a_failed_load_saves_no_options(resource: Resource, tmp_path: Path) -> None:
     with pytest.raises(LoadFailed):
         load(resource, tmp_path, types={"n": "int4"}, date_order="dmy")
 
@@ -82,9 +80,7 @@ def test_a_load_that_failed_keeps_nothing(resource: Resource, tmp_path: Path) ->
     assert resource.options == {}
 
 
-def test_a_type_that_is_kept_for_a_field_that_is_gone_is_noticed(
-    resource: Resource, tmp_path: Path
-) -> None:
+def test_a_saved_type_of_a_missing_field_has_a_notice(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, types={"code": "text"})
 
     after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", drop_missing_fields=True)
@@ -95,7 +91,7 @@ def test_a_type_that_is_kept_for_a_field_that_is_gone_is_noticed(
     )
 
 
-def test_a_type_of_staff_outdoes_that_of_a_schema_and_a_call_outdoes_both(
+def test_a_chosen_type_overrides_a_schema_and_a_call_overrides_both(
     resource: Resource, tmp_path: Path
 ) -> None:
     load(resource, tmp_path, types={"code": "int8", "n": "text"})
@@ -108,7 +104,7 @@ def test_a_type_of_staff_outdoes_that_of_a_schema_and_a_call_outdoes_both(
     assert types_of(resource) == {"day": "text", "n": "json", "code": "int8"}
 
 
-def test_a_schema_describes_fields_and_is_kept(resource: Resource, tmp_path: Path) -> None:
+def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Path) -> None:
     schema = {
         "fields": [
             {"name": "day", "type": "date", "format": "%d/%m/%Y", "title": "Day"},
@@ -162,16 +158,14 @@ def test_a_schema_describes_fields_and_is_kept(resource: Resource, tmp_path: Pat
         ),
     ],
 )
-def test_a_choice_that_there_is_not_is_refused(
-    options: dict[str, Any], failure: str, message: str
-) -> None:
+def test_an_unknown_choice_is_refused(options: dict[str, Any], failure: str, message: str) -> None:
     with fails_with(failure) as refusal:
         resolve_options(None, LoadOptions(**options))
 
     assert str(refusal.value).startswith(message)
 
 
-def test_effective_options_are_effective_again(resource: Resource, tmp_path: Path) -> None:
+def test_resolved_options_stay_as_they_are(resource: Resource, tmp_path: Path) -> None:
     load(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
     once = resolve_options(resource, LoadOptions(types={"n": "int8"}))
 

@@ -15,14 +15,14 @@ from datastore_search.loading.typing.schema import FieldDescription, parse_table
 from ...failures import fails_with
 
 
-def type_of(**field: Any) -> str:
-    """Give the form of a field; “?” where it cannot be held, nothing where the values decide."""
+def choose_format(**field: Any) -> str:
+    """Choose the format of a field: “?” if it is not supported, empty where the values decide."""
     read = parse_table_schema({"fields": [{"name": "x", **field}]})
     return "?" if read.notices else read.types.get("x", "")
 
 
 @pytest.mark.parametrize(
-    ("field", "form"),
+    ("field", "format_name"),
     [
         ({}, ""),
         ({"type": "any"}, ""),
@@ -77,11 +77,13 @@ def type_of(**field: Any) -> str:
         ({"type": "string", "datastoreType": ["x"]}, "text"),
     ],
 )
-def test_each_type_and_format_is_read_as_a_form(field: dict[str, Any], form: str) -> None:
-    assert type_of(**field) == form
+def test_each_type_and_format_is_read_as_a_field_format(
+    field: dict[str, Any], format_name: str
+) -> None:
+    assert choose_format(**field) == format_name
 
 
-def test_a_schema_tells_titles_missing_values_and_a_key() -> None:
+def test_a_schema_has_titles_missing_values_and_a_key() -> None:
     read = parse_table_schema(
         {
             "fields": [
@@ -105,8 +107,8 @@ def test_a_schema_is_found_in_a_data_package() -> None:
         assert parse_table_schema(package) == parse_table_schema(schema)
 
 
-def test_what_is_not_kept_is_said() -> None:
-    said = parse_table_schema(
+def test_unsupported_properties_have_notices() -> None:
+    notices = parse_table_schema(
         {
             "fields": [
                 {"name": "a", "constraints": {"required": True}, "missingValues": ["x"]},
@@ -116,7 +118,7 @@ def test_what_is_not_kept_is_said() -> None:
         }
     ).notices
 
-    assert [str(notice) for notice in said] == [
+    assert [str(notice) for notice in notices] == [
         "The schema says more than is kept or checked: foreignKeys.",
         (
             "The schema’s type date with the format %d/%m/%y cannot be held: the values of “b”"
@@ -148,13 +150,13 @@ SCHEMAS = st.fixed_dictionaries(
 
 
 @given(JSON | SCHEMAS)
-def test_whatever_is_given_is_read_or_refused(given: Any) -> None:
+def test_any_value_is_parsed_or_refused(given: Any) -> None:
     try:
         read = parse_table_schema(given)
     except InvalidSchema:
         return
-    for said in read.types.values():
-        for name in said.split("|"):
+    for names in read.types.values():
+        for name in names.split("|"):
             parse_field_format(name)
 
 
