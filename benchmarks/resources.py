@@ -56,20 +56,21 @@ def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
     """Load the first ``rows`` rows, unless they are already served."""
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
     set_private(resource, False)  # an interrupted run may have left it private
-    if reload or resource.current_load_id is None:
+    if reload or resource.table_version_id is None:
         load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
     return _measured(resource)
 
 
 def _measured(resource: Resource) -> Loaded:
-    load = resource.current_load
-    if load is None or load.finished_at is None:
+    version = resource.table_version
+    load = version.load if version else None
+    if version is None or load is None or load.finished_at is None:
         raise BenchmarkError(f"The resource {resource.name} is not loaded.")
     session = storage.Session(connections[router.db_for_read(Load)], {})
-    sizes = storage.record_sizes(session, load.pk)
+    sizes = storage.measure_record_table(session, version.pk)
     seconds = (load.finished_at - load.created_at).total_seconds()
-    return Loaded(resource, Cost(load.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
+    return Loaded(resource, Cost(version.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
 
 
 def small_resources(source: Source, number: int) -> list[Resource]:
@@ -81,7 +82,7 @@ def small_resources(source: Source, number: int) -> list[Resource]:
         for place in tqdm(range(number), desc="small resources", disable=None):
             table = list(islice(rows, small_size(place)))
             resource = known.get(_small(place)) or Resource.objects.create(name=_small(place))
-            if resource.current_load_id is None:
+            if resource.table_version_id is None:
                 path = Path(folder) / "table.csv"
                 write_table(path, table)
                 load_file(resource, path, options=LoadOptions(types=FIELDS, force=True))

@@ -154,7 +154,7 @@ def check_server(
                 id="datastore_search.E002",
             )
         )
-    if not storage.knows_letters(connection):
+    if not storage.can_fold_case(connection):
         messages.append(
             Warning(
                 "The database does not know upper and lower case outside ASCII, so a search for"

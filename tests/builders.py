@@ -11,9 +11,11 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db import connection
+from django.utils import timezone
 
+from datastore_search import storage
 from datastore_search.loading.jobs import LoadOptions, load_file
-from datastore_search.models import Load, LoadState, Resource
+from datastore_search.models import Load, LoadState, Resource, TableVersion
 from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.tokens import issue_token
 
@@ -41,11 +43,29 @@ def make_resource(
 def make_listed(name: str, **values: Any) -> Resource:
     """Make a resource that is listed as if it were loaded; it has no table of records."""
     resource = Resource.objects.create(name=name, **values)
-    resource.current_load = Load.objects.create(
-        resource=resource, source=f"{name}.csv", language="english", state=LoadState.READY
+    load = Load.objects.create(resource=resource, source=f"{name}.csv", state=LoadState.READY)
+    resource.table_version = TableVersion.objects.create(
+        resource=resource, load=load, language="english", published_at=timezone.now()
     )
-    resource.save(update_fields=["current_load"])
+    resource.save(update_fields=["table_version"])
     return resource
+
+
+def make_unpublished(load: Load) -> TableVersion:
+    """Make a table version that a load fills with one record, and has not published."""
+    version = TableVersion.objects.create(resource=load.resource, load=load, language="english")
+    storage.create_records(
+        connection,
+        storage.NewTable(version.pk, load.pk),
+        language="english",
+        batches=[['{"a":1}']],
+    )
+    return version
+
+
+def table_of(load: Load) -> int:
+    """Give the number of the table version that a load has made."""
+    return load.table_versions.get().pk
 
 
 def grant(user: Any, verb: str, resource: Resource) -> None:
@@ -72,7 +92,7 @@ def page_of(resource: Resource, query: Query) -> Page:
 
 def make_slow(resource: Resource, seconds: float = 30) -> None:
     """Let every read of a resource's records take half a minute."""
-    table = f"datastore_search_record_{resource.current_load_id}"
+    table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
         cursor.execute(

@@ -43,8 +43,8 @@ def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Ite
     if not _commits(request):
         return
     with django_db_blocker.unblock():
-        for load_id in storage.stored_loads(connection):
-            storage.drop_records(connection, load_id)
+        for load_id in storage.list_record_tables(connection):
+            storage.drop_record_table(connection, load_id)
 
 
 def _commits(request: pytest.FixtureRequest) -> bool:

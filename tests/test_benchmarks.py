@@ -453,8 +453,8 @@ def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
     assert {field.name: field.type for field in described.schema} == FIELDS
     assert first.rows == 30
     assert first.cost.table_bytes > 0 < first.cost.indexes_bytes
-    assert first.resource.current_load_id == second.resource.current_load_id
-    assert first.resource.current_load_id != third.resource.current_load_id
+    assert first.resource.table_version_id == second.resource.table_version_id
+    assert first.resource.table_version_id != third.resource.table_version_id
 
 
 @pytest.mark.django_db
@@ -462,10 +462,10 @@ def test_small_resources_are_of_mixed_size_and_loaded_once(
     tmp_path: Path, few_packages: None
 ) -> None:
     made = small_resources(Source(tmp_path), 3)
-    loads = [resource.current_load_id for resource in small_resources(Source(tmp_path), 3)]
+    loads = [resource.table_version_id for resource in small_resources(Source(tmp_path), 3)]
 
     assert len(set(loads)) == 3
-    assert loads == [Resource.objects.get(pk=resource.pk).current_load_id for resource in made]
+    assert loads == [Resource.objects.get(pk=resource.pk).table_version_id for resource in made]
 
 
 @pytest.mark.django_db

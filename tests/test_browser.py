@@ -139,7 +139,7 @@ def test_a_load_is_watched_until_it_is_ready(
 
     load = resource.loads.get()
     far = {"state": LoadState.COPYING, "rows_written": 3, "rows_total": 6, "progress": 0.4}
-    with storage.load_at_work(connection, load.pk):
+    with storage.hold_job_lock(connection, load.pk):
         Load.objects.filter(pk=load.pk).update(**far)
         wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
         assert text_of(browser, "[aria-current=step]") == "copying"

@@ -46,7 +46,7 @@ def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "knows_letters", lambda _connection: False)
+    monkeypatch.setattr(storage, "can_fold_case", lambda _connection: False)
 
     assert ids(databases=["default"]) == {"datastore_search.W002"}
 

@@ -589,7 +589,7 @@ def test_every_curl_example_works_on_the_demo(client: Client, page: Path, count:
         ran += 1
 
     assert ran >= count
-    assert Resource.objects.filter(current_load__isnull=False).count() == 5
+    assert Resource.objects.filter(table_version__isnull=False).count() == 5
 
 
 # Links --------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def test_the_migrations_can_be_undone_and_done_again() -> None:
     call_command("migrate", "datastore_search", verbosity=0)
 
     assert left == []
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -57,7 +57,7 @@ def _triggers() -> set[tuple[str, str]]:
 
 @pytest.mark.django_db
 def test_records_are_copied_without_a_search_path_as_in_a_restore(resource: Resource) -> None:
-    table = f"datastore_search_record_{resource.current_load_id}"
+    table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL search_path = ''")
         cursor.execute(f"INSERT INTO public.{table} (_id, data) SELECT 99, data"

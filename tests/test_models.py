@@ -14,7 +14,7 @@ from django.test import Client
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
-from datastore_search.models import Field, Load, Resource
+from datastore_search.models import Field, Load, Resource, TableVersion
 
 from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user
 
@@ -26,7 +26,7 @@ def stale(db: None, tmp_path: Path) -> Resource:
     path.write_text(SURVEY)
     resource = Resource.objects.create(name="survey")
     load_file(resource, path)
-    assert resource.current_load_id is None
+    assert resource.table_version_id is None
     return resource
 
 
@@ -37,7 +37,7 @@ def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) 
 
     assert len(ids_of(ask(client, {"resource_id": str(stale.pk)}))) == 6
     found = Resource.objects.get()
-    assert (found.title, found.current_load_id) == ("A title", Load.objects.get().pk)
+    assert (found.title, found.table_version_id) == ("A title", TableVersion.objects.get().pk)
 
 
 def test_a_stale_save_leaves_the_key_and_how_files_are_read(db: None, client: Client) -> None:
@@ -78,13 +78,13 @@ def test_no_way_to_save_takes_the_published_back(stale: Resource, change: str) -
         found.save()
 
     resource = Resource.objects.get()
-    assert (resource.title, resource.current_load_id) == ("A title", Load.objects.get().pk)
+    assert (resource.title, resource.table_version_id) == ("A title", TableVersion.objects.get().pk)
 
 
 def test_what_is_named_is_saved(stale: Resource) -> None:
-    stale.save(update_fields=["current_load"])
+    stale.save(update_fields=["table_version"])
 
-    assert Resource.objects.get().current_load_id is None
+    assert Resource.objects.get().table_version_id is None
 
 
 def test_a_new_object_is_saved_with_everything(db: None) -> None:
@@ -112,7 +112,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
 
     after = Load.objects.get(pk=load.pk)
     assert after.source == "another name"
-    for name in ("state", "rows", "fingerprint", "field_formats", "finished_at", "checksum"):
+    for name in ("state", "rows", "progress", "notices", "finished_at", "checksum"):
         assert getattr(after, name) == getattr(before, name)
 
 
@@ -133,11 +133,11 @@ def test_a_fixture_brings_back_what_was_published(tmp_path: Path) -> None:
     resource = make_resource()
     fixture = tmp_path / "fixture.json"
     call_command("dumpdata", "datastore_search", output=str(fixture), verbosity=0)
-    Resource.objects.update(current_load=None)
+    Resource.objects.update(table_version=None)
 
     call_command("loaddata", str(fixture), verbosity=0)
 
-    assert Resource.objects.get().current_load_id == resource.current_load_id
+    assert Resource.objects.get().table_version_id == resource.table_version_id
     resource.delete()
 
 
@@ -162,4 +162,4 @@ def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(
 
     assert response.status_code == 302, response.content
     found = Resource.objects.get()
-    assert (found.title, found.current_load_id) == ("T", Load.objects.get().pk)
+    assert (found.title, found.table_version_id) == ("T", TableVersion.objects.get().pk)

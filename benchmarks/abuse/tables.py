@@ -30,7 +30,7 @@ def table_of(rows: int) -> str:
 def fat_table_of(records: int) -> str:
     """Load a table of records of 110 kB, unless it exists; return its id."""
     resource, _ = Resource.objects.get_or_create(name=f"abuse-fat-{records}")
-    if resource.current_load_id is None:
+    if resource.table_version_id is None:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "fat.csv"
             with path.open("w", encoding="utf-8") as file:

@@ -94,7 +94,7 @@ def _loaded(
                 measured = worker("one", name, str(path))
                 _note(figures, measured)
                 if not records.exists():
-                    keep_json(floor, measured["load"], records)
+                    keep_json(floor, measured["table"], records)
                 figures.typed.append(copy_typed(floor, path))
                 figures.json.append(copy_json(floor, records))
                 if ckan:

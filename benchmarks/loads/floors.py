@@ -29,9 +29,9 @@ def copy_json(connection: Connection[Any], path: Path) -> float:
     return _copied(connection, sql.SQL("data jsonb"), sql.SQL("FORMAT text"), path)
 
 
-def keep_json(connection: Connection[Any], load: int, path: Path) -> None:
-    """Write the records of a load into a file for ``copy_json``."""
-    table = sql.Identifier(f"datastore_search_record_{load}")
+def keep_json(connection: Connection[Any], table_id: int, path: Path) -> None:
+    """Write the records of a table into a file for ``copy_json``."""
+    table = sql.Identifier(f"datastore_search_record_{table_id}")
     statement = sql.SQL("COPY (SELECT data FROM {} ORDER BY _id) TO STDOUT").format(table)
     with (
         path.open("wb") as file,

@@ -45,7 +45,7 @@ def one(name: str, path: str) -> dict[str, Any]:
         end = time.perf_counter()
     moments = [*entered.items(), ("", end)]
     return {
-        "load": load.pk,
+        "table": load.table_versions.get().pk,
         "rows": load.rows,
         "seconds": end - begin,
         "states": {state: later - moment for (state, moment), (_, later) in pairwise(moments)},
@@ -113,11 +113,11 @@ def _left() -> dict[str, int]:
             " WHERE datname = current_database() AND backend_type = 'client backend'"
         )
         (clients,) = cursor.fetchone()
-    served = Resource.objects.exclude(current_load=None).count()
+    served = Resource.objects.exclude(table_version=None).count()
     return {
         "connections": clients,
         "folders": len(list(Path(tempfile.gettempdir()).glob("datastore_search_*"))),
-        "tables": len(storage.stored_loads(connection)) - served,
+        "tables": len(storage.list_record_tables(connection)) - served,
         "files": len(list(Path("/proc/self/fd").iterdir())),
     }
 

@@ -39,7 +39,7 @@ def _handle_refusals(view: View) -> View:
         try:
             return view(request, *args, **kwargs)
         except (InternalError, ProgrammingError) as error:
-            refusal = storage.refusal_of(error)
+            refusal = storage.explain_refusal(error)
             if refusal is None:
                 raise
             logger.exception("The database refused a request.")

@@ -21,7 +21,7 @@ from ..models import Load, LoadState, Resource
 MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
 
 #: Large fields of a load that no page of the admin reads.
-UNLISTED_FIELDS = ("notices", "options", "preview", "profiles", "value_counts")
+UNLISTED_FIELDS = ("notices", "options", "preview")
 
 _TONES = {
     LoadState.READY: "good",
@@ -132,7 +132,7 @@ def format_duration(load: Load) -> str:
 
 def get_page_address(resource: Resource) -> str | None:
     """Give the address of the data page; None without records, or in a portal without the pages."""
-    if not resource.current_load_id:
+    if not resource.table_version_id:
         return None
     try:
         return reverse("datastore_search:resource", args=[resource.pk])

@@ -68,7 +68,7 @@ class ResourceForm(forms.ModelForm):
         """Offer the text search configurations of PostgreSQL as languages."""
         super().__init__(*args, **kwargs)
         if "language" in self.fields:
-            languages = storage.search_languages(connections[router.db_for_write(Resource)])
+            languages = storage.list_search_languages(connections[router.db_for_write(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
         if "indexes" in self.fields:
             declared = self.fields["indexes"]

@@ -85,7 +85,7 @@ class LoadAdmin(DatabaseErrorAdmin):
         "duration",
         "mode",
     )
-    list_filter = ("state", "mode", "origin")
+    list_filter = ("state", "mode")
     list_select_related = ("resource",)
     search_fields = ("source", "resource__name", "resource__title")
     date_hierarchy = "created_at"

@@ -95,8 +95,8 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
         "state_display",
         "last_load",
     )
-    list_filter = ("private", "language", "current_load__state")
-    list_select_related = ("current_load",)
+    list_filter = ("private", "language", "table_version__origin")
+    list_select_related = ("table_version",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
     readonly_fields = ("id", "api_address", "primary_key_display", "created_at", "modified_at")
@@ -191,10 +191,10 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
             )
         changelist = super().get_changelist_instance(request)
         resources = cast("Iterable[Resource]", changelist.result_list)
-        loads = [r.current_load_id for r in resources if r.current_load_id]
-        sizes = storage.record_bytes(connections[router.db_for_write(Load)], loads)
+        tables = [r.table_version_id for r in resources if r.table_version_id]
+        sizes = storage.measure_record_tables(connections[router.db_for_write(Load)], tables)
         for resource in resources:
-            resource.table_bytes = sizes.get(resource.current_load_id or 0)  # type: ignore[attr-defined] # only here
+            resource.table_bytes = sizes.get(resource.table_version_id or 0)  # type: ignore[attr-defined] # only here
         return changelist
 
     @admin.display(description=_("title"), ordering="title")
@@ -202,10 +202,10 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
         """Show the title, or the name."""
         return str(resource)
 
-    @admin.display(description=_("records"), ordering="current_load__rows")
+    @admin.display(description=_("records"), ordering="table_version__rows")
     def records(self, resource: Resource) -> str:
         """Show the number of records."""
-        load = resource.current_load
+        load = resource.table_version
         return format_count(load.rows) if load else "–"
 
     @admin.display(description=_("size"))

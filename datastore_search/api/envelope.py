@@ -117,7 +117,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
 
     Source: ``EXCEPTION_HANDLER`` of Django REST framework.
     """
-    refusal = storage.refusal_of(error)
+    refusal = storage.explain_refusal(error)
     if refusal is not None:
         logger.error("The database refused a request.", exc_info=error)
         error = refusal

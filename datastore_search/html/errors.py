@@ -58,9 +58,9 @@ def describe_error(error: Exception, request: HttpRequest) -> ErrorMessage | Non
     """
     Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
 
-    None for a database error that is not a refusal (``storage.refusal_of``): Django reports it.
+    None for a database error that ``storage.explain_refusal`` does not explain: Django reports it.
     """
-    refusal = storage.refusal_of(error)
+    refusal = storage.explain_refusal(error)
     if refusal is not None:
         logger.error("The database refused a request.", exc_info=error)
         error = refusal

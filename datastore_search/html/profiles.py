@@ -17,7 +17,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ..models import Resource, kept_profiles
+from ..models import Resource, read_profiles
 from .records import Column, build_columns, format_count, format_value
 
 #: The most common values of a field that get a bar, and the fields that get bars or a histogram.
@@ -76,7 +76,7 @@ class FieldNotes:
 def describe_fields(resource: Resource, *, using: str) -> FieldNotes:
     """Describe the fields of a resource; their statistics are read from the database ``using``."""
     columns = build_columns(resource)
-    profiles = kept_profiles(resource.current_load_id, using=using)
+    profiles = read_profiles(resource.table_version_id, using=using)
     if profiles is None:
         return FieldNotes(tuple(map(FieldNote, columns)))
     notes = tuple(

@@ -120,7 +120,7 @@ class CatalogueView(PageView):
 
         Raises: ``UnknownPage``.
         """
-        readable = Resource.objects.filter(current_load__isnull=False).readable_by(request.user)
+        readable = Resource.objects.filter(table_version__isnull=False).readable_by(request.user)
         filters = CatalogueFilterSet(request.GET, list_catalogue(readable))
         if not filters.is_valid():
             return self.render_page(
@@ -148,11 +148,11 @@ class CatalogueView(PageView):
         return self.render_page("catalogue.html", context, private=request.user.is_authenticated)
 
     def _build_entry(self, resource: Resource) -> Entry:
-        load = resource.current_load
+        version = resource.table_version
         return Entry(
             resource,
             reverse_in_locale(self.request, "resource", resource.pk),
-            format_count(load.rows if load else 0),
+            format_count(version.rows if version else 0),
             format_count(cast("Any", resource).field_count),
         )
 
@@ -162,8 +162,8 @@ def list_catalogue(readable: Permitted) -> QuerySet[Resource]:
     title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
     return (
         Resource.objects.using(router.db_for_read(Resource))
-        .filter(readable.condition, current_load__isnull=False)
-        .select_related("current_load")
+        .filter(readable.condition, table_version__isnull=False)
+        .select_related("table_version")
         .annotate(field_count=Count("fields"))
         .order_by(Lower(title), "pk")
     )
@@ -197,7 +197,7 @@ class ResourceView(PageView):
         columns = build_columns(resource)
         context: dict[str, Any] = {
             "resource": resource,
-            "load": resource.current_load,
+            "table_version": resource.table_version,
             "columns": columns,
             "field_notes": describe_fields(resource, using=read.connection.alias),
             "filters": filters,

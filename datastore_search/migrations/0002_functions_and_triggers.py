@@ -8,13 +8,13 @@ from django.apps.registry import Apps
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
-from datastore_search.storage import drop_records, stored_loads, stored_sql
+from datastore_search.storage import drop_record_table, list_record_tables, read_sql_file
 
 
-def drop_all_records(_apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
+def drop_all_record_tables(_apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
     """Drop every record table."""
-    for load_id in stored_loads(editor.connection):
-        drop_records(editor.connection, load_id)
+    for table_id in list_record_tables(editor.connection):
+        drop_record_table(editor.connection, table_id)
 
 
 class Migration(migrations.Migration):
@@ -23,8 +23,8 @@ class Migration(migrations.Migration):
     dependencies = [("datastore_search", "0001_initial")]
 
     operations = [
-        migrations.RunSQL(stored_sql("functions.sql"), stored_sql("drop_functions.sql")),
-        migrations.RunSQL(stored_sql("casts.sql"), stored_sql("drop_casts.sql")),
-        migrations.RunSQL(stored_sql("versions.sql"), stored_sql("drop_versions.sql")),
-        migrations.RunPython(migrations.RunPython.noop, drop_all_records),
+        migrations.RunSQL(read_sql_file("functions.sql"), read_sql_file("drop_functions.sql")),
+        migrations.RunSQL(read_sql_file("casts.sql"), read_sql_file("drop_casts.sql")),
+        migrations.RunSQL(read_sql_file("versions.sql"), read_sql_file("drop_versions.sql")),
+        migrations.RunPython(migrations.RunPython.noop, drop_all_record_tables),
     ]

@@ -1,8 +1,8 @@
 """
-What staff see of a table: the resource, its data dictionary and its loads.
+What staff see of a table: the resource, its data dictionary, its table versions and its loads.
 
-The records themselves are in tables of their own (``storage``), one for each load; a resource
-points to the load whose table is being served.
+The records themselves are in tables of their own (``storage``), one for each table version.  A
+resource points to the table version that it serves; a load is a job that makes or changes one.
 """
 
 from .aliases import MAX_ALIAS_LENGTH, Alias, check_alias, validate_alias
@@ -16,12 +16,10 @@ from .loads import (
     Load,
     LoadState,
     Mode,
-    Origin,
     RowError,
     upload_name,
     upload_storage,
 )
-from .profiles import Profiles, kept_profiles
 from .resources import (
     IndexKind,
     Reader,
@@ -30,6 +28,7 @@ from .resources import (
     default_language,
     validate_language,
 )
+from .table_versions import Origin, Profiles, TableVersion, read_profiles
 
 __all__ = [
     "FINISHED",
@@ -48,12 +47,13 @@ __all__ = [
     "Resource",
     "ResourceQuerySet",
     "RowError",
+    "TableVersion",
     "check_alias",
     "default_language",
     "drop_tables_on_commit",
-    "kept_profiles",
     "normalize_name",
     "parse_resource_id",
+    "read_profiles",
     "upload_name",
     "upload_storage",
     "validate_alias",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import PurePath
 
 from django.core.files.storage import Storage, storages
-from django.db import connections, models, router
-from django.db.models.base import ModelBase
+from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from .. import storage
 from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..messages import BadRow, Notice
@@ -58,13 +55,6 @@ class Mode(models.TextChoices):
     UPSERT = "upsert", _("update by key, add the others")
 
 
-class Origin(models.TextChoices):
-    """Where the records come from: only those of the API may be written to without ``force``."""
-
-    FILE = "file", _("file")
-    API = "api", _("API")
-
-
 #: The folder of uploads, within their storage.
 UPLOADS_FOLDER = "datastore_search"
 
@@ -82,17 +72,16 @@ def upload_name(load: Load, filename: str) -> str:
 
 class Load(GuardedModel):
     """
-    One run of loading a file into a resource, and the table that it made.
+    A job: one run of loading a file into a resource.
 
     What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
     only the process that began the load knows.
     """
 
     guarded_fields = frozenset({
-        "state", "checksum", "http_validators", "fingerprint", "field_formats", "rows",
-        "value_counts", "rows_written", "rows_total", "progress", "heartbeat_at",
-        "cancel_requested_at", "notices", "row_error_count", "profiles", "failure", "started_at",
-        "finished_at",
+        "state", "checksum", "http_validators", "rows", "rows_written", "rows_total", "progress",
+        "heartbeat_at", "cancel_requested_at", "notices", "row_error_count", "failure",
+        "started_at", "finished_at",
     })  # fmt: skip
 
     resource = models.ForeignKey(
@@ -100,7 +89,6 @@ class Load(GuardedModel):
     )
     state = models.CharField(_("state"), max_length=20, choices=LoadState, default=LoadState.QUEUED)
     mode = models.CharField(_("mode"), max_length=10, choices=Mode, default=Mode.REPLACE)
-    origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
     source = models.CharField(_("source"), max_length=500)
     file = models.FileField(
         _("file"),
@@ -115,18 +103,10 @@ class Load(GuardedModel):
     http_validators = models.JSONField(default=dict, editable=False)
     #: SHA-256 of the file, in hexadecimal.
     checksum = models.CharField(max_length=64, blank=True, editable=False)
-    #: What the records were made of, as a digest; empty once anything else has changed them.
-    fingerprint = models.CharField(max_length=64, blank=True, editable=False)
-    #: The form in which the file wrote the values of each field (``loading.forms``), by its name.
-    field_formats = models.JSONField(default=dict, editable=False)
     #: How the file is to be read: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
-    language = models.CharField(_("language of the search"), max_length=63)
+    #: How many records the load added or updated.
     rows = models.BigIntegerField(_("records"), default=0)
-    #: What the table is indexed by.
-    indexes = models.JSONField(default=list, editable=False)
-    #: How many records have the common values of some fields, by field and value as JSON text.
-    value_counts = models.JSONField(default=dict, editable=False)
     #: Records written so far, and all there are; null while nobody knows.
     rows_written = models.BigIntegerField(default=0, editable=False)
     rows_total = models.BigIntegerField(null=True, editable=False)
@@ -139,8 +119,6 @@ class Load(GuardedModel):
     notices = models.JSONField(default=list, editable=False)
     #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
     row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
-    #: What the values of each field are like, by its name (``loading.profiles``).
-    profiles = models.JSONField(default=dict, editable=False)
     #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
     preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
@@ -160,22 +138,6 @@ class Load(GuardedModel):
 
     def __str__(self) -> str:
         return f"{self.source} ({self.get_state_display()})"
-
-    def save(
-        self,
-        force_insert: bool | tuple[ModelBase, ...] = False,
-        force_update: bool = False,
-        using: str | None = None,
-        update_fields: Iterable[str] | None = None,
-    ) -> None:
-        """Save the load; a new one gets a number that no table has."""
-        if self._state.adding and self.pk is None:
-            alias = using or router.db_for_write(Load, instance=self)
-            self.pk = storage.next_load_id(connections[alias], self._meta.db_table)
-            force_insert = force_insert or True
-        super().save(force_insert, force_update, using, update_fields)
-
-    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
     @property
     def error(self) -> str:

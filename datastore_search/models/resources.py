@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -23,10 +23,11 @@ from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
 from .aliases import MAX_ALIAS_LENGTH
 from .base import GuardedModel
-from .deletion import delete_loads_on_commit
+from .deletion import delete_uploads_on_commit, drop_tables_on_commit
 from .fields import Field
 from .identifiers import parse_resource_id
 from .loads import Load
+from .table_versions import TableVersion
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -43,7 +44,7 @@ def validate_language(language: str) -> None:
     Raises: ``ValidationError``.
     """
     connection = connections[router.db_for_write(Resource)]
-    if language not in storage.search_languages(connection):
+    if language not in storage.list_search_languages(connection):
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
 
 
@@ -71,10 +72,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         Raises: ``WriteBlocked``.
         """
         with storage.write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
-            loads = list(Load.objects.using(self.db).filter(resource__in=self))
-            deleted = super().delete()
-            delete_loads_on_commit(loads, using=self.db)
-        return deleted
+            _delete_belongings_on_commit(self, using=self.db)
+            return super().delete()
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
     delete.queryset_only = True  # type: ignore[attr-defined] # Django's mark
@@ -100,7 +99,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
     def described(self, name: uuid.UUID | str) -> Resource:
         """
-        Get a resource with its current load and fields, all of one moment.
+        Get a resource with its table version and fields, all of one moment.
 
         ``name`` is its id or an alias.  One statement reads them, so that a load that is being
         published is seen wholly or not at all.
@@ -109,9 +108,9 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         """
         resource = (
             self.named(name)
-            .filter(current_load__isnull=False)
-            .select_related("current_load")
-            .defer(*(f"current_load__{name}" for name in _DEFERRED_FIELDS))
+            .filter(table_version__isnull=False)
+            .select_related("table_version")
+            .defer(*(f"table_version__{name}" for name in _DEFERRED_FIELDS))
             .annotate(columns=ArraySubquery(_fields_as_json()))
             .first()
         )
@@ -136,17 +135,22 @@ def _column_names() -> list[str]:
     return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - Django's public name for it
 
 
-#: What a load knows and no answer to a search says.
-_DEFERRED_FIELDS = (
-    "checksum", "field_formats", "fingerprint", "http_validators", "notices", "options", "preview",
-    "profiles",
-)  # fmt: skip
+#: What no search needs of a table version.
+_DEFERRED_FIELDS = ("field_formats", "fingerprint", "load", "profiles")
+
+
+def _delete_belongings_on_commit(resources: Iterable[Resource], *, using: str) -> None:
+    """Drop the record tables of resources, and delete their uploads, once they are deleted."""
+    loads = Load.objects.using(using).filter(resource__in=resources).exclude(file="")
+    versions = TableVersion.objects.using(using).filter(resource__in=resources)
+    delete_uploads_on_commit(list(loads.values_list("file", flat=True)), using=using)
+    drop_tables_on_commit(list(versions.values_list("pk", flat=True)), using=using)
 
 
 class Resource(GuardedModel):
     """A table that a portal publishes."""
 
-    guarded_fields = frozenset({"current_load", "primary_key", "options", "version"})
+    guarded_fields = frozenset({"table_version", "primary_key", "options", "version"})
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4)
     name = models.SlugField(
@@ -172,10 +176,10 @@ class Resource(GuardedModel):
             "A change takes effect with the next load."
         ),
     )
-    current_load = models.OneToOneField(
-        "Load",
+    table_version = models.OneToOneField(
+        TableVersion,
         models.SET_NULL,
-        verbose_name=_("current load"),
+        verbose_name=_("table version"),
         null=True,
         blank=True,
         editable=False,
@@ -228,10 +232,8 @@ class Resource(GuardedModel):
         """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
         with storage.write_transaction(connections[using], conf.LOCK_TIMEOUT):
-            loads = list(self.loads.using(using))
-            deleted = super().delete(*args, **kwargs)
-            delete_loads_on_commit(loads, using=using)
-        return deleted
+            _delete_belongings_on_commit([self], using=using)
+            return super().delete(*args, **kwargs)
 
     delete.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
@@ -239,8 +241,8 @@ class Resource(GuardedModel):
     def has_table(self) -> bool:
         """Tell whether the table of the records is there, as it is not after ``loaddata``."""
         connection = connections[router.db_for_write(Resource, instance=self)]
-        load_id = self.current_load_id
-        return load_id is not None and storage.has_table(connection, load_id)
+        table_id = self.table_version_id
+        return table_id is not None and storage.has_table(connection, table_id)
 
     @cached_property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:

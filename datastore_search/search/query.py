@@ -118,17 +118,17 @@ def build_relation(resource: Resource) -> Relation:
 
     Raises: ``UnknownResource`` when it has no table.
     """
-    load = resource.current_load
-    if load is None:
+    version = resource.table_version
+    if version is None:
         raise UnknownResource(resource=resource.pk)
     return Relation(
-        source=Clause(storage.record_table(load.pk)),
+        source=Clause(storage.record_table(version.pk)),
         types={field.name: field.type for field in resource.schema},
-        language=load.language,
-        rows=load.rows,
+        language=version.language,
+        rows=version.rows,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
-        value_counts=load.value_counts,
+        value_counts=version.value_counts,
     )
 
 

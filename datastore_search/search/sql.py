@@ -127,7 +127,7 @@ class BoundQuery:
         self, connection: BaseDatabaseWrapper, errors: list[InvalidParameter]
     ) -> tuple[FullTextQuery, ...]:
         query, relation = self._query, self.relation
-        if query.language and query.language not in storage.search_languages(connection):
+        if query.language and query.language not in storage.list_search_languages(connection):
             errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
         try:
             return parse_full_text_query(

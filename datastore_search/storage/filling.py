@@ -17,14 +17,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
-from .locks import another_connection, working
-from .tables import create_table, record_table
+from .locks import load_transaction, thread_connection
+from .tables import NewTable, create_table, record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
 _OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 
-#: Seconds between two looks at whether a stream has failed, while all of them are busy.
-_LOOK_AGAIN = 1.0
+#: How often failures of threads are looked for, while all threads are busy.
+_CHECK_INTERVAL_SECONDS = 1.0
 
 #: The number of the first record of a batch, and the batch; None ends a stream.
 Work = tuple[int, list[str]] | None
@@ -32,35 +32,38 @@ Work = tuple[int, list[str]] | None
 
 def create_records(
     connection: BaseDatabaseWrapper,
-    load_id: int,
+    table: NewTable,
     *,
     language: str,
     batches: Iterable[list[str]],
-    streams: int = 1,
+    max_connections: int = 1,
 ) -> int:
     """
-    Make the table of a load and fill it with records, and return how many.
+    Make a record table, fill it with records, and return how many.
 
     ``batches`` are lists of JSON texts, one an object keyed by field name; records are numbered
-    from 1 in their order.  The table is not indexed yet, and nobody looks at it before the end.
-    ``streams`` is the number of connections to fill it over; within a transaction of the caller,
-    and of a single stream, it is the caller's own.
+    from 1 in their order.  The table has no index yet, and is not read before it is published.
+    ``max_connections`` fill it at once; within a transaction of the caller, only the caller's own
+    connection does.
 
     Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
     """
-    if streams > 1 and not connection.in_atomic_block:
-        with working(connection, load_id):
-            create_table(connection, load_id, language=language)
-        count = _fill_by_several(connection.alias, load_id, batches, streams)
-        with working(connection, load_id):
-            _number_from(connection, load_id, count + 1)
+    if max_connections > 1 and not connection.in_atomic_block:
+        with load_transaction(connection, table.load_id):
+            create_table(connection, table.id, language=language)
+        count = _fill_by_several(connection.alias, table, batches, max_connections)
+        with load_transaction(connection, table.load_id):
+            _set_next_id(connection, table.id, count + 1)
     else:
-        count = _fill_alone(connection, load_id, language, batches)
+        count = _fill_by_one(connection, table, language, batches)
     return count
 
 
-def _fill_alone(
-    connection: BaseDatabaseWrapper, load_id: int, language: str, batches: Iterable[list[str]]
+def _fill_by_one(
+    connection: BaseDatabaseWrapper,
+    table: NewTable,
+    language: str,
+    batches: Iterable[list[str]],
 ) -> int:
     """
     Fill the table in the transaction that makes it.
@@ -69,57 +72,64 @@ def _fill_alone(
     """
     count = 0
     try:
-        with working(connection, load_id), connection.cursor() as cursor:
-            create_table(connection, load_id, language=language)
-            with cursor.copy(_copy(load_id, freeze=True)) as lines:
+        with load_transaction(connection, table.load_id), connection.cursor() as cursor:
+            create_table(connection, table.id, language=language)
+            with cursor.copy(_copy(table.id, freeze=True)) as lines:
                 for batch in batches:
                     lines.write(_lines(count + 1, batch))
                     count += len(batch)
-            _number_from(connection, load_id, count + 1)
+            _set_next_id(connection, table.id, count + 1)
     # COPY goes past Django, which would wrap its errors.
     except (psycopg.DataError, errors.StatementTooComplex) as error:
         raise UnstorableRecord(row_of(error) or "?") from error
     return count
 
 
-def _fill_by_several(alias: str, load_id: int, batches: Iterable[list[str]], streams: int) -> int:
+def _fill_by_several(
+    alias: str,
+    table: NewTable,
+    batches: Iterable[list[str]],
+    max_connections: int,
+) -> int:
     count = 0
-    work: Queue[Work] = Queue(streams)
-    with ThreadPoolExecutor(streams) as pool:
-        running = [pool.submit(_stream, alias, load_id, work) for _number in range(streams)]
+    work: Queue[Work] = Queue(max_connections)
+    with ThreadPoolExecutor(max_connections) as pool:
+        running = [
+            pool.submit(_copy_batches, alias, table, work) for _number in range(max_connections)
+        ]
         try:
             for batch in batches:
-                if not _handed_over((count + 1, batch), work, running):
+                if not _hand_over((count + 1, batch), work, running):
                     break
                 count += len(batch)
         finally:
             for _future in running:
-                _handed_over(None, work, running)
+                _hand_over(None, work, running)
     for future in running:
         future.result()
     return count
 
 
-def _handed_over(piece: Work, work: Queue[Work], running: list[Future[None]]) -> bool:
-    """Give a stream something to do, or its end; say whether all of them are still well."""
+def _hand_over(piece: Work, work: Queue[Work], running: list[Future[None]]) -> bool:
+    """Give a thread a batch, or its end; return whether no thread has failed."""
     while not all(future.done() for future in running):
         try:
-            work.put(piece, timeout=_LOOK_AGAIN)
+            work.put(piece, timeout=_CHECK_INTERVAL_SECONDS)
         except Full:
             continue
         break
     return not any(future.done() and future.exception() for future in running)
 
 
-def _stream(alias: str, load_id: int, work: Queue[Work]) -> None:
-    """Copy what comes, over a connection of its own, until there is no more."""
+def _copy_batches(alias: str, table: NewTable, work: Queue[Work]) -> None:
+    """Copy batches over a connection of this thread, until the end."""
     firsts: list[tuple[int, int]] = []
     try:
         with (
-            another_connection(alias) as connection,
-            working(connection, load_id),
+            thread_connection(alias) as connection,
+            load_transaction(connection, table.load_id),
             connection.cursor() as cursor,
-            cursor.copy(_copy(load_id, freeze=False)) as lines,
+            cursor.copy(_copy(table.id, freeze=False)) as lines,
         ):
             while piece := work.get():
                 first, batch = piece
@@ -129,9 +139,9 @@ def _stream(alias: str, load_id: int, work: Queue[Work]) -> None:
         raise UnstorableRecord(_row_among(firsts, row_of(error))) from error
 
 
-def _copy(load_id: int, *, freeze: bool) -> sql.Composable:
+def _copy(table_id: int, *, freeze: bool) -> sql.Composable:
     return sql.SQL("COPY {table} (_id, data) FROM STDIN ({options}{freeze})").format(
-        table=record_table(load_id),
+        table=record_table(table_id),
         options=sql.SQL(_OPTIONS),
         freeze=sql.SQL(", FREEZE" if freeze else ""),
     )
@@ -148,7 +158,7 @@ def row_of(error: psycopg.Error) -> int | None:
 
 
 def _row_among(firsts: list[tuple[int, int]], line: int | None) -> int | str:
-    """Find the row that a stream's line was: ``firsts`` are its batches, by number and length."""
+    """Find the row of a line of a COPY: ``firsts`` are its batches, by first row and length."""
     for first, length in firsts:
         if line is not None and line <= length:
             return first + line - 1
@@ -156,11 +166,11 @@ def _row_among(firsts: list[tuple[int, int]], line: int | None) -> int | str:
     return "?"
 
 
-def _number_from(connection: BaseDatabaseWrapper, load_id: int, number: int) -> None:
-    """Let the table number its next record so."""
+def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) -> None:
+    """Set the ``_id`` of the table's next record."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("ALTER TABLE {table} ALTER COLUMN _id RESTART WITH {number}").format(
-                table=record_table(load_id), number=sql.Literal(number)
+                table=record_table(table_id), number=sql.Literal(number)
             )
         )

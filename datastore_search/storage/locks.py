@@ -49,7 +49,7 @@ _HOLDERS = (
 _within_transactions: set[tuple[str, int]] = set()
 
 
-class LoadLock:
+class JobLock:
     """
     The locks of a running load, held by a transaction that stays open meanwhile.
 
@@ -103,7 +103,7 @@ class LoadLock:
 
 
 @contextmanager
-def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[LoadLock | None]:
+def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[JobLock | None]:
     """
     Mark a load as running for the time of the block; None when another process is running it.
 
@@ -114,7 +114,7 @@ def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Load
         mark = (connection.alias, load_id)
         _within_transactions.add(mark)
         try:
-            yield LoadLock(connection)
+            yield JobLock(connection)
         finally:
             _within_transactions.discard(mark)
         return
@@ -127,14 +127,14 @@ def load_at_work(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Load
             numbers = [_LOAD_LOCK, _lock_number(load_id)]
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
             (is_held,) = cursor.fetchone()
-        yield LoadLock(own) if is_held else None
+        yield JobLock(own) if is_held else None
     finally:
         with suppress(Error):  # a connection that is gone has no lock either
             own.rollback()
         own.close()
 
 
-def is_at_work(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Tell whether some process is running this load."""
     if (connection.alias, load_id) in _within_transactions:
         return True
@@ -151,21 +151,22 @@ def _lock_number(load_id: int) -> int:
 
 
 @contextmanager
-def working(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[None]:
+def load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> Iterator[None]:
     """
-    Do something for a load in one transaction, which has all the time and is named after it.
+    Run a transaction of a load, without the portal's time limits and named after the load.
 
-    Within a transaction of the caller it is a part of that, and changes none of its settings.
+    Within a transaction of the caller it is a part of that, and changes none of its settings; only
+    there may ``load_id`` be None, for what is no load.
     """
     is_ours = not connection.in_atomic_block
     with transaction.atomic(using=connection.alias):
-        if is_ours:
+        if is_ours and load_id is not None:
             _prepare(connection, load_id)
         yield
 
 
 @contextmanager
-def another_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
+def thread_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
     """Use the connection of this thread, which is not the load's own; it is closed in the end."""
     connection: BaseDatabaseWrapper = connections[alias]
     try:

@@ -1,8 +1,8 @@
 """
 Bringing the rows of a file into a table that is being served.
 
-They lie in a table of their own before, numbered by their lines, so that merging is a few
-statements over whole tables.  It has no search vectors: those are made where the records go.
+They are in a staging table before, numbered by their lines, so that merging is a few statements
+over whole tables.  A staging table has no search vectors: those are made in the record table.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
 from .filling import row_of
-from .indexes import key_value
-from .locks import working
-from .tables import record_table
+from .indexes import key_expression
+from .locks import load_transaction
+from .tables import record_table, staging_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
 _OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
@@ -30,15 +30,17 @@ def stage_rows(
     connection: BaseDatabaseWrapper, load_id: int, batches: Iterable[Sequence[tuple[int, str]]]
 ) -> None:
     """
-    Make a table of a load's rows that nobody sees.
+    Make the staging table of a load's rows.
 
     ``batches`` are lists of lines, each with a JSON object as text.
 
     Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
     """
-    table = record_table(load_id)
+    table = staging_table(load_id)
     try:
-        with working(connection, load_id), connection.cursor() as cursor:
+        with load_transaction(connection, load_id), connection.cursor() as cursor:
+            # One of the same number is left of a load before a flush.
+            cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
             # What a crash of the server takes away is the file of a load that has failed.
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
@@ -54,28 +56,28 @@ def stage_rows(
         raise UnstorableRecord(row_of(error) or "?") from error
 
 
-def taken_lines(
-    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+def read_taken_lines(
+    connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> Iterator[list[int]]:
-    """Find the lines of a load's rows whose key a record of the target has already."""
+    """Find the lines of a load's rows whose key a record has already."""
     statement = sql.SQL(
         "SELECT staged._id FROM {staged} AS staged WHERE EXISTS"
-        " (SELECT FROM {target} AS record WHERE {same}) ORDER BY staged._id"
-    ).format(staged=record_table(load_id), target=record_table(target_id), same=_same(key))
+        " (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
+    ).format(staged=staging_table(load_id), table=record_table(table_id), same=_same(key))
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, [])
         while batch := cursor.fetchmany(_ROWS_AT_ONCE):
             yield [line for (line,) in batch]
 
 
-def drop_taken(
-    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+def delete_taken_rows(
+    connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> None:
-    """Take the rows out of a load whose key a record of the target has already."""
+    """Take the rows out of a staging table whose key a record has already."""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.SQL("DELETE FROM {staged} AS staged USING {target} AS record WHERE {same}").format(
-                staged=record_table(load_id), target=record_table(target_id), same=_same(key)
+            sql.SQL("DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}").format(
+                staged=staging_table(load_id), table=record_table(table_id), same=_same(key)
             ),
             [],
         )
@@ -84,19 +86,19 @@ def drop_taken(
 def add_rows(
     connection: BaseDatabaseWrapper,
     load_id: int,
-    target_id: int,
+    table_id: int,
     key: Sequence[str] = (),
     *,
     empty: Iterable[str],
 ) -> int:
     """
-    Add the rows of a load to the target, in their order, and return how many.
+    Add the rows of a load to a record table, in their order, and return how many.
 
     With a ``key`` only those that no record has the key of; ``empty`` are fields that they lack.
     """
     new = (
-        sql.SQL("WHERE NOT EXISTS (SELECT FROM {target} AS record WHERE {same})").format(
-            target=record_table(target_id), same=_same(key)
+        sql.SQL("WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})").format(
+            table=record_table(table_id), same=_same(key)
         )
         if key
         else sql.SQL("")
@@ -104,29 +106,29 @@ def add_rows(
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL(
-                "INSERT INTO {target} (data) SELECT %s::jsonb || staged.data"
+                "INSERT INTO {table} (data) SELECT %s::jsonb || staged.data"
                 " FROM {staged} AS staged {new} ORDER BY staged._id"
-            ).format(target=record_table(target_id), staged=record_table(load_id), new=new),
+            ).format(table=record_table(table_id), staged=staging_table(load_id), new=new),
             [json.dumps(dict.fromkeys(empty))],
         )
         return int(cursor.rowcount)
 
 
-def change_records(
-    connection: BaseDatabaseWrapper, load_id: int, target_id: int, key: Sequence[str]
+def update_records(
+    connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> int:
     """
-    Give the records of the target the values of the rows with their key; return how many change.
+    Give the records of a table the values of the rows with their key; return how many change.
 
     Records that have them already are not written again: each would be new to every index.
     """
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL(
-                "UPDATE {target} AS record SET data = record.data || staged.data"
+                "UPDATE {table} AS record SET data = record.data || staged.data"
                 " FROM {staged} AS staged"
                 " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
-            ).format(target=record_table(target_id), staged=record_table(load_id), same=_same(key)),
+            ).format(table=record_table(table_id), staged=staging_table(load_id), same=_same(key)),
             [],
         )
         return int(cursor.rowcount)
@@ -134,6 +136,8 @@ def change_records(
 
 def _same(key: Sequence[str]) -> sql.Composable:
     return sql.SQL(" AND ").join(
-        sql.SQL("{} = {}").format(key_value("record.data", name), key_value("staged.data", name))
+        sql.SQL("{} = {}").format(
+            key_expression("record.data", name), key_expression("staged.data", name)
+        )
         for name in key
     )

@@ -8,7 +8,7 @@ from psycopg import errors
 from ..exceptions import DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
 
 
-def refusal_of(error: BaseException) -> TemporarilyUnavailable | None:
+def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     """
     Say that the database is read-only, or that the portal's role may not do this.
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
-def stored_sql(name: str) -> str:
+def read_sql_file(name: str) -> str:
     """Read a file of ``datastore_search/sql``."""
     return files("datastore_search").joinpath("sql", name).read_text(encoding="utf-8")
 
@@ -26,7 +26,7 @@ def cast_texts(
         return [answer for (answer,) in cursor.fetchall()]
 
 
-def search_languages(connection: BaseDatabaseWrapper) -> list[str]:
+def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
     """List PostgreSQL's text search configurations."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
@@ -41,7 +41,7 @@ def is_supported(connection: BaseDatabaseWrapper) -> bool:
     return bool(answer)
 
 
-def knows_letters(connection: BaseDatabaseWrapper) -> bool:
+def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
     """Tell whether the database folds the case of letters outside ASCII."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT lower('ĐÀ') = 'đà'")

@@ -28,9 +28,10 @@ _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": 
 #: the next one, for the next ones pass through a few buffers and the others push out what is kept.
 _FOR_SCANNING = {"random_page_cost": "4"}
 
-#: How long a reader waits for a lock: longer than ``tables.PATIENCE``, for which new readers wait
-#: with whoever waits for the old ones; not much longer, for each reader that waits holds a thread.
-_LOCK_TIMEOUT = timedelta(seconds=5)
+#: How long a reader waits for a lock: longer than ``tables.LOCK_TIMEOUT``, the time for which new
+#: readers wait behind a writer that waits for the old ones.  Not much longer, because each waiting
+#: reader holds a thread.
+_READER_LOCK_TIMEOUT = timedelta(seconds=5)
 
 #: Settings, and statements that set them, which are kept: the limits hardly ever change.
 _KEPT = 100
@@ -233,7 +234,7 @@ def _settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
     return {
         **_FOR_READING,
         "statement_timeout": milliseconds(limit),
-        "lock_timeout": milliseconds(_LOCK_TIMEOUT),
+        "lock_timeout": milliseconds(_READER_LOCK_TIMEOUT),
         "work_mem": f"{memory_bytes // 1024}kB",
     }
 

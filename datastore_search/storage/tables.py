@@ -1,8 +1,9 @@
 """
 The record tables.
 
-One table for each load, all of one shape (``docs/decisions/0002``); a table is named by the number
-of its load.
+One table for each table version, all of one shape (``docs/decisions/0002``).  A table is named by
+the number of its table version.  The rows of a file that is merged into a table are in a staging
+table, which is named by the number of the load.
 """
 
 from __future__ import annotations
@@ -19,27 +20,45 @@ from psycopg import errors, sql
 from .sessions import Session, milliseconds, setting
 
 _PREFIX = "datastore_search_record_"
+_STAGING_PREFIX = "datastore_search_staging_"
 
-#: How long the readers of a table are waited for; meanwhile new ones wait too.
-PATIENCE = timedelta(seconds=2)
-
-
-def record_table(load_id: int) -> sql.Identifier:
-    """Name the table of a load."""
-    return sql.Identifier(table_name(load_id))
+#: How long a writer waits for the readers of a table; meanwhile new readers wait behind it.
+LOCK_TIMEOUT = timedelta(seconds=2)
 
 
-def table_name(load_id: int) -> str:
-    """Give the name of the table of a load, with which those of its indexes begin."""
-    return f"{_PREFIX}{load_id}"
+def record_table(table_id: int) -> sql.Identifier:
+    """Name a record table."""
+    return sql.Identifier(table_name(table_id))
+
+
+def table_name(table_id: int) -> str:
+    """Give the name of a record table, with which the names of its indexes begin."""
+    return f"{_PREFIX}{table_id}"
+
+
+def staging_table(load_id: int) -> sql.Identifier:
+    """Name the staging table of a load."""
+    return sql.Identifier(f"{_STAGING_PREFIX}{load_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTable:
+    """
+    A record table that is being made, by a load.
+
+    ``load_id`` is None for a table that is made within a transaction of the caller, by no load.
+    """
+
+    id: int
+    load_id: int | None
 
 
 # Making a table -----------------------------------------------------------------------------------
 
 
-def create_table(connection: BaseDatabaseWrapper, load_id: int, *, language: str) -> None:
+def create_table(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
     """
-    Make the table of a load, empty and without any index.
+    Make a record table, empty and without any index.
 
     Rows are kept whole up to a page: a search vector that lies elsewhere, or is compressed, makes
     ranking twice as slow and saves no room (``docs/decisions/0013``).
@@ -53,19 +72,19 @@ def create_table(connection: BaseDatabaseWrapper, load_id: int, *, language: str
                 " search tsvector NOT NULL GENERATED ALWAYS AS"
                 " (datastore_search_vector(data, {language}::regconfig)) STORED)"
                 " WITH (toast_tuple_target = 8160)"
-            ).format(table=record_table(load_id), language=sql.Literal(language))
+            ).format(table=record_table(table_id), language=sql.Literal(language))
         )
 
 
 # Changing a table ---------------------------------------------------------------------------------
 
 
-def remove_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence[str]) -> None:
-    """Take some fields, and their words, out of every record of a load."""
+def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
+    """Take some fields, and their words, out of every record of a table."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("UPDATE {table} SET data = data - %s::text[]").format(
-                table=record_table(load_id)
+                table=record_table(table_id)
             ),
             [list(names)],
         )
@@ -74,24 +93,31 @@ def remove_fields(connection: BaseDatabaseWrapper, load_id: int, names: Sequence
 # Dropping tables ----------------------------------------------------------------------------------
 
 
-def drop_records(
-    connection: BaseDatabaseWrapper, load_id: int, *, patience: timedelta = PATIENCE
+def drop_record_table(
+    connection: BaseDatabaseWrapper, table_id: int, *, lock_timeout: timedelta = LOCK_TIMEOUT
 ) -> bool:
     """
-    Drop the table of a load, and say whether it could be done.
+    Drop a record table, and return whether it was possible.
 
-    It cannot while somebody reads the table for longer than ``patience``; a later clean-up will.
+    It is not while the table is read for longer than ``lock_timeout``; a later clean-up drops it.
     """
+    return _drop(connection, record_table(table_id), lock_timeout)
+
+
+def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
+    """Drop the staging table of a load, if there is one, and return whether it was possible."""
+    return _drop(connection, staging_table(load_id), LOCK_TIMEOUT)
+
+
+def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: timedelta) -> bool:
     try:
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
             setting(cursor, "statement_timeout", "0"),  # or waiting for a reader would be an error
-            setting(cursor, "lock_timeout", milliseconds(patience)),
+            setting(cursor, "lock_timeout", milliseconds(lock_timeout)),
         ):
-            cursor.execute(
-                sql.SQL("DROP TABLE IF EXISTS {table}").format(table=record_table(load_id))
-            )
+            cursor.execute(sql.SQL("DROP TABLE IF EXISTS {table}").format(table=table))
     except OperationalError as error:
         if isinstance(error.__cause__, errors.LockNotAvailable):
             return False
@@ -99,68 +125,79 @@ def drop_records(
     return True
 
 
-def has_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Tell whether a load has a table."""
+def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
+    """Tell whether there is a record table of a number."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table_name(load_id)])
+        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table_name(table_id)])
         (found,) = cursor.fetchone()
     return bool(found)
 
 
-def count_records(connection: BaseDatabaseWrapper, load_id: int) -> int | None:
-    """Count the records of a load one by one; None when it has no table."""
-    if not has_table(connection, load_id):
+def count_records(connection: BaseDatabaseWrapper, table_id: int) -> int | None:
+    """Count the records of a table one by one; None when there is no table."""
+    if not has_table(connection, table_id):
         return None
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(record_table(load_id)))
+        cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(record_table(table_id)))
         (count,) = cursor.fetchone()
     return int(count)
 
 
-def next_load_id(connection: BaseDatabaseWrapper, loads: str) -> int:
+def next_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> int:
     """
-    Take the next number of a load, ``loads`` being their table, and one that no table has.
+    Take the next number that no record table has, from the sequence of the table of table versions.
 
-    Numbers begin anew when the table of the loads is flushed, and record tables stay.
+    The sequence begins anew when that table is flushed, and record tables stay.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [loads])
+        cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table_versions])
         (number,) = cursor.fetchone()
         if has_table(connection, number):
-            # Each is taken by itself, so that nobody else can get it meanwhile.
+            # Each is taken by itself, so that no other process can get it meanwhile.
             cursor.execute(
                 "SELECT max(nextval(pg_get_serial_sequence(%s, 'id')))"
                 " FROM generate_series(%s::bigint, %s::bigint)",
-                [loads, number, max(stored_loads(connection))],
+                [table_versions, number, max(list_record_tables(connection))],
             )
             (number,) = cursor.fetchone()
     return int(number)
 
 
-def stored_loads(connection: BaseDatabaseWrapper) -> set[int]:
-    """List the loads that have a table."""
+def list_record_tables(connection: BaseDatabaseWrapper) -> set[int]:
+    """List the numbers of the record tables."""
+    return _list_numbers(connection, _PREFIX)
+
+
+def list_staging_tables(connection: BaseDatabaseWrapper) -> set[int]:
+    """List the loads that have a staging table."""
+    return _list_numbers(connection, _STAGING_PREFIX)
+
+
+def _list_numbers(connection: BaseDatabaseWrapper, prefix: str) -> set[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT substr(tablename, length(%s) + 1)::bigint FROM pg_tables"
             " WHERE schemaname = ANY (current_schemas(false)) AND tablename ~ %s",
-            [_PREFIX, f"^{_PREFIX}[0-9]+$"],
+            [prefix, f"^{prefix}[0-9]+$"],
         )
-        return {load_id for (load_id,) in cursor.fetchall()}
+        return {number for (number,) in cursor.fetchall()}
 
 
-def record_bytes(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> dict[int, int]:
-    """Measure the tables of some loads with their indexes, in bytes."""
+def measure_record_tables(
+    connection: BaseDatabaseWrapper, table_ids: Iterable[int]
+) -> dict[int, int]:
+    """Measure some record tables with their indexes, in bytes."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT load_id, pg_total_relation_size(to_regclass(%s || load_id))"
-            " FROM unnest(%s::bigint[]) AS load_id",
-            [_PREFIX, list(load_ids)],
+            "SELECT id, pg_total_relation_size(to_regclass(%s || id))"
+            " FROM unnest(%s::bigint[]) AS id",
+            [_PREFIX, list(table_ids)],
         )
-        return {load_id: size for load_id, size in cursor.fetchall() if size is not None}
+        return {table_id: size for table_id, size in cursor.fetchall() if size is not None}
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class TableSizes:
     """
     How much room a table, its indexes and the whole database take, in bytes.
 
@@ -173,14 +210,14 @@ class Sizes:
     rows_bytes: int
 
 
-def record_sizes(session: Session, load_id: int) -> Sizes:
-    """Measure the table of a load."""
+def measure_record_table(session: Session, table_id: int) -> TableSizes:
+    """Measure a record table."""
     (sizes,) = session.rows(
         sql.SQL(
             "SELECT pg_table_size(record), pg_indexes_size(record),"
             " pg_database_size(current_database()), pg_relation_size(record)"
             " FROM CAST(%s AS regclass) AS record"
         ),
-        [table_name(load_id)],
+        [table_name(table_id)],
     )
-    return Sizes(*sizes)
+    return TableSizes(*sizes)

@@ -16,14 +16,16 @@ from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
 from .sessions import milliseconds, setting
-from .tables import PATIENCE, record_table, table_name
+from .tables import LOCK_TIMEOUT, record_table, table_name
 
 _SINCE = "datastore_search: served by no resource since "
 
 
-def unserved_since(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> dict[int, datetime]:
+def read_unserved_since(
+    connection: BaseDatabaseWrapper, table_ids: Iterable[int]
+) -> dict[int, datetime]:
     """Read since when some tables are served by no resource, those of which it was noted."""
-    names = {table_name(load_id): load_id for load_id in load_ids}
+    names = {table_name(table_id): table_id for table_id in table_ids}
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name, obj_description(to_regclass(name), 'pg_class')"
@@ -38,19 +40,19 @@ def unserved_since(connection: BaseDatabaseWrapper, load_ids: Iterable[int]) -> 
     }
 
 
-def note_unserved(connection: BaseDatabaseWrapper, load_id: int, since: datetime | None) -> None:
+def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetime | None) -> None:
     """
     Note since when a table is served by no resource; None when one serves it again.
 
     A table that is being changed or dropped keeps what was noted before.
     """
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
-    statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(record_table(load_id), comment)
+    statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(record_table(table_id), comment)
     try:
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            setting(cursor, "lock_timeout", milliseconds(PATIENCE)),
+            setting(cursor, "lock_timeout", milliseconds(LOCK_TIMEOUT)),
         ):
             cursor.execute(statement)
     except (OperationalError, ProgrammingError) as error:

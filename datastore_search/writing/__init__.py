@@ -39,7 +39,7 @@ from ..exceptions import (
 )
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions
-from ..models import Load, LoadState, Origin, Resource, drop_tables_on_commit
+from ..models import Origin, Resource, TableVersion, drop_tables_on_commit
 from . import rows
 from .aliases import set_aliases
 from .records import Method, Record, read_records
@@ -68,7 +68,7 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     ``WriteBlocked`` when the writer before takes too long; whatever PostgreSQL's constraints
     refuse, as ``InvalidParameter``.
     """
-    using = router.db_for_write(Load)
+    using = router.db_for_write(TableVersion)
     row = storage.Row(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
     transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
     with transaction_of_call as is_found, _anticipated(resource):
@@ -110,8 +110,8 @@ class Writer:
 
         Raises: ``ReadOnlyResource`` unless ``force``.
         """
-        load = self.resource.current_load
-        if load is not None and load.origin != Origin.API and not force:
+        version = self.resource.table_version
+        if version is not None and version.origin != Origin.API and not force:
             raise ReadOnlyResource
 
     def create(
@@ -157,7 +157,7 @@ class Writer:
         if len(unique) > _KEYS_MOST:
             raise KeyTooWide(most=_KEYS_MOST)
         try:
-            storage.set_key(self._connection, self._load.pk, unique)
+            storage.set_key(self._connection, self._table_version.pk, unique)
         except IntegrityError as error:
             raise KeyNotUnique from error
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(primary_key=unique)
@@ -179,7 +179,7 @@ class Writer:
             if field_types[types[name]].ordered
         }
         try:
-            storage.add_orders(self._connection, self._load.pk, orders)
+            storage.create_order_indexes(self._connection, self._table_version.pk, orders)
         except DataError as error:  # of a record of another type, which somebody may still read
             raise ResourceBusy from error
         except OperationalError as error:
@@ -198,7 +198,7 @@ class Writer:
             if name in ordered and len(text) > _ORDERED_LETTERS
         }
         if long:
-            storage.drop_orders(self._connection, self._load.pk, long)
+            storage.drop_order_indexes(self._connection, self._table_version.pk, long)
             self._note_orders(long, ordered=False)
 
     def _note_orders(self, names: Collection[str], *, ordered: bool) -> None:
@@ -227,12 +227,12 @@ class Writer:
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
         ``DuplicateKeys``.
         """
-        load_id = self._load.pk
+        table_id = self._table_version.pk
         read = read_records(self.resource, records, method, self._cast)
         self._forget_orders(read)
         try:
-            changes = rows.plan(self._connection, self.resource, self._load.pk, read, method)
-            rows.run(self._connection, self.resource, load_id, changes, for_good=for_good)
+            changes = rows.plan(self._connection, self.resource, table_id, read, method)
+            rows.run(self._connection, self.resource, table_id, changes, for_good=for_good)
         except IntegrityError as error:
             raise DuplicateKeys from error
         self._count(len(changes.added))
@@ -244,23 +244,24 @@ class Writer:
 
         Raises: ``InvalidParameters`` for conditions that do not fit the fields.
         """
-        load_id = self._load.pk
+        table_id = self._table_version.pk
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         where = compile_conditions(conditions, TypedFields(names, self._cast, sparse))
-        deleted = rows.delete(self._connection, load_id, where)
+        deleted = rows.delete(self._connection, table_id, where)
         self._count(-deleted)
         return deleted
 
     def drop(self) -> None:
         """Take the table away, with its fields and aliases; the resource stays."""
-        load_id = self._load.pk
+        table_id = self._table_version.pk
         self.resource.fields.using(self.using).all().delete()
         self.resource.aliases.using(self.using).all().delete()
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
-            current_load=None, primary_key=[], modified_at=timezone.now()
+            table_version=None, primary_key=[], modified_at=timezone.now()
         )
-        drop_tables_on_commit([load_id], using=self.using)
+        TableVersion.objects.using(self.using).filter(pk=table_id).delete()
+        drop_tables_on_commit([table_id], using=self.using)
 
     def roll_back(self) -> None:
         """Take all changes back when the block ends."""
@@ -278,53 +279,51 @@ class Writer:
         return partial(storage.cast_texts, self._connection)
 
     @property
-    def _load(self) -> Load:
-        load = self.resource.current_load
-        if load is None:
+    def _table_version(self) -> TableVersion:
+        version = self.resource.table_version
+        if version is None:
             raise UnknownResource(resource=self._resource_id)
-        return load
+        return version
 
     def _read(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""
         resource = (
             Resource.objects.using(self.using)
-            .select_related("current_load")
+            .select_related("table_version")
             .get(pk=self._resource_id)
         )
         resource.schema = tuple(resource.fields.using(self.using).all())
         return resource
 
     def _make_table(self) -> None:
-        load = Load.objects.using(self.using).create(
+        version = TableVersion.objects.using(self.using).create(
             resource=self.resource,
             origin=Origin.API,
-            source="datastore_create",
-            state=LoadState.READY,
             language=self.resource.language,
             indexes=self.resource.index_kinds,
-            finished_at=timezone.now(),
+            published_at=timezone.now(),
         )
-        storage.create_records(self._connection, load.pk, language=load.language, batches=())
-        storage.index_records(
+        storage.create_table(self._connection, version.pk, language=version.language)
+        storage.create_indexes(
             self._connection,
-            load.pk,
+            storage.NewTable(version.pk, None),
             self.resource.wanted_indexes({}),
             memory_bytes=conf.LOAD_MEMORY_BYTES,
         )
         fields = self.resource.fields.using(self.using)
-        if self.resource.current_load is None:
+        if self.resource.table_version is None:
             fields.all().delete()
         else:  # the table is lost, but not what is known of it
             fields.update(has_order_index=False, is_sparse=False)
-            storage.set_key(self._connection, load.pk, self.resource.primary_key)
+            storage.set_key(self._connection, version.pk, self.resource.primary_key)
         self.resource.schema = tuple(fields.all())
-        self.resource.current_load = load
-        self.resource.save(using=self.using, update_fields=["current_load", "modified_at"])
+        self.resource.table_version = version
+        self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])
 
     def _count(self, more: int) -> None:
         """Keep the number of records, and when they changed last."""
-        loads = Load.objects.using(self.using).filter(pk=self._load.pk)
-        loads.update(rows=F("rows") + more, value_counts={}, fingerprint="")
+        versions = TableVersion.objects.using(self.using).filter(pk=self._table_version.pk)
+        versions.update(rows=F("rows") + more, value_counts={}, fingerprint="")
         Resource.objects.using(self.using).filter(pk=self._resource_id).update(
             modified_at=timezone.now()
         )

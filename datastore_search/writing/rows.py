@@ -21,7 +21,7 @@ from ..exceptions import DuplicateKey, UnknownKey
 from ..field_types import dump_json
 from ..filters import Clause
 from ..models import Resource
-from ..storage import key_value, record_table
+from ..storage import key_expression, record_table
 from .records import Method, Record
 
 
@@ -51,7 +51,7 @@ class Changes:
 def plan(
     connection: BaseDatabaseWrapper,
     resource: Resource,
-    load_id: int,
+    table_id: int,
     records: Sequence[Record],
     method: Method,
 ) -> Changes:
@@ -60,7 +60,7 @@ def plan(
 
     Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
     """
-    known = _known_ids(connection, resource, load_id, records)
+    known = _known_ids(connection, resource, table_id, records)
     changes = Changes()
     pending: dict[Hashable, _New] = {}
     for record in records:
@@ -85,7 +85,7 @@ def plan(
 def run(
     connection: BaseDatabaseWrapper,
     resource: Resource,
-    load_id: int,
+    table_id: int,
     changes: Changes,
     *,
     for_good: bool,
@@ -96,15 +96,15 @@ def run(
     What no transaction takes back is left out unless they are ``for_good``.
     """
     names = [found.name for found in resource.schema]
-    _update(connection, load_id, changes.changed)
+    _update(connection, table_id, changes.changed)
     if not for_good:
-        _number(changes.added, _last_id(connection, load_id))
+        _number(changes.added, _last_id(connection, table_id))
     numbered = [new for new in changes.added if new.id is not None]
     unnumbered = [new for new in changes.added if new.id is None]
-    _insert_numbered(connection, load_id, numbered, names)
+    _insert_numbered(connection, table_id, numbered, names)
     if numbered and for_good:
-        _number_from(connection, load_id, max(new.id for new in numbered if new.id))
-    ids = _insert(connection, load_id, [_document(new.members, names) for new in unnumbered])
+        _number_from(connection, table_id, max(new.id for new in numbered if new.id))
+    ids = _insert(connection, table_id, [_document(new.members, names) for new in unnumbered])
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
 
 
@@ -116,11 +116,11 @@ def _number(added: Sequence[_New], last_id: int) -> None:
             new.id = next(following)
 
 
-def delete(connection: BaseDatabaseWrapper, load_id: int, where: Clause) -> int:
+def delete(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
     """Delete the records that meet a condition and return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.SQL("DELETE FROM {} WHERE {}").format(record_table(load_id), where.text),
+            sql.SQL("DELETE FROM {} WHERE {}").format(record_table(table_id), where.text),
             where.parameters,
         )
         return int(cursor.rowcount)
@@ -154,22 +154,24 @@ def _hashable(value: Any) -> Hashable:
 
 
 def _known_ids(
-    connection: BaseDatabaseWrapper, resource: Resource, load_id: int, records: Sequence[Record]
+    connection: BaseDatabaseWrapper, resource: Resource, table_id: int, records: Sequence[Record]
 ) -> dict[int, int]:
     """Map the numbers of records that are there already to their ``_id``."""
     by_id = {record.number: record.id for record in records if record.id is not None}
     keyed = [record for record in records if record.id is None] if resource.primary_key else []
-    known = _by_id(connection, load_id, by_id)
+    known = _by_id(connection, table_id, by_id)
     if keyed:
-        known |= _by_key(connection, load_id, keyed, resource.primary_key)
+        known |= _by_key(connection, table_id, keyed, resource.primary_key)
     return known
 
 
-def _by_id(connection: BaseDatabaseWrapper, load_id: int, ids: Mapping[int, int]) -> dict[int, int]:
+def _by_id(
+    connection: BaseDatabaseWrapper, table_id: int, ids: Mapping[int, int]
+) -> dict[int, int]:
     if not ids:
         return {}
     statement = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(
-        record_table(load_id)
+        record_table(table_id)
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(ids.values())])
@@ -178,15 +180,17 @@ def _by_id(connection: BaseDatabaseWrapper, load_id: int, ids: Mapping[int, int]
 
 
 def _by_key(
-    connection: BaseDatabaseWrapper, load_id: int, records: Sequence[Record], key: Sequence[str]
+    connection: BaseDatabaseWrapper, table_id: int, records: Sequence[Record], key: Sequence[str]
 ) -> dict[int, int]:
     statement = sql.SQL(
         "SELECT given.number, record._id FROM unnest(%s::int[], %s::jsonb[]) AS given (number, key)"
         " JOIN {table} AS record ON {same}"
     ).format(
-        table=record_table(load_id),
+        table=record_table(table_id),
         same=sql.SQL(" AND ").join(
-            sql.SQL("{} = {}").format(key_value("record.data", name), key_value("given.key", name))
+            sql.SQL("{} = {}").format(
+                key_expression("record.data", name), key_expression("given.key", name)
+            )
             for name in key
         ),
     )
@@ -204,34 +208,34 @@ def _document(members: Mapping[str, str], names: Sequence[str]) -> str:
     return "{" + ",".join(f"{dump_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
 
 
-def _insert(connection: BaseDatabaseWrapper, load_id: int, documents: Sequence[str]) -> list[int]:
+def _insert(connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[str]) -> list[int]:
     """Add records in their order and return the ``_id`` of each."""
     if not documents:
         return []
     statement = sql.SQL(
         "INSERT INTO {table} (data) SELECT document FROM unnest(%s::jsonb[]) WITH ORDINALITY"
         " AS given (document, place) ORDER BY place RETURNING _id"
-    ).format(table=record_table(load_id))
+    ).format(table=record_table(table_id))
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(documents)])
         return [record_id for (record_id,) in cursor.fetchall()]
 
 
 def _insert_numbered(
-    connection: BaseDatabaseWrapper, load_id: int, records: Sequence[_New], names: Sequence[str]
+    connection: BaseDatabaseWrapper, table_id: int, records: Sequence[_New], names: Sequence[str]
 ) -> None:
     """Add records with the ``_id`` that was sent."""
     if not records:
         return
     statement = sql.SQL(
         "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
-    ).format(table=record_table(load_id))
+    ).format(table=record_table(table_id))
     documents = [_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.id for record in records], documents])
 
 
-def _last_id(connection: BaseDatabaseWrapper, load_id: int) -> int:
+def _last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     """
     Read the last ``_id`` that the table has given, or that the next one follows.
 
@@ -241,7 +245,7 @@ def _last_id(connection: BaseDatabaseWrapper, load_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT parse_ident(pg_get_serial_sequence(%s, '_id'))",
-            [record_table(load_id).as_string()],
+            [record_table(table_id).as_string()],
         )
         (sequence,) = cursor.fetchone()
         cursor.execute(
@@ -253,18 +257,18 @@ def _last_id(connection: BaseDatabaseWrapper, load_id: int) -> int:
     return int(last_id)
 
 
-def _number_from(connection: BaseDatabaseWrapper, load_id: int, last_id: int) -> None:
+def _number_from(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:
     """Let the next records be numbered after an ``_id`` that was sent."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
             " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence",
-            [last_id, record_table(load_id).as_string()],
+            [last_id, record_table(table_id).as_string()],
         )
 
 
 def _update(
-    connection: BaseDatabaseWrapper, load_id: int, changed: Mapping[int, Mapping[str, str]]
+    connection: BaseDatabaseWrapper, table_id: int, changed: Mapping[int, Mapping[str, str]]
 ) -> None:
     """Give known records other values in the members that were sent."""
     if not changed:
@@ -273,7 +277,7 @@ def _update(
         "UPDATE {table} AS record SET data = record.data || given.members"
         " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
         " WHERE record._id = given.id"
-    ).format(table=record_table(load_id))
+    ).format(table=record_table(table_id))
     members = [_document(found, list(found)) for found in changed.values()]
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(changed), members])

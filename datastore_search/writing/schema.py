@@ -52,7 +52,7 @@ def change_fields(
     """
     Add the fields that a table does not have, and describe those that it has.
 
-    ``resource`` has ``current_load`` and ``schema``.  Fields that only the records name are added
+    ``resource`` has ``table_version`` and ``schema``.  Fields that only the records name are added
     too.  A known field keeps its type.
 
     Raises: ``InvalidParameters``.
@@ -63,15 +63,15 @@ def change_fields(
     new = [each for each in wanted if each.name not in known]
     named = {each.name for each in wanted}
     gone = [name for name in known if name not in named]
-    load = resource.current_load
-    if load is None:
+    version = resource.table_version
+    if version is None:
         raise TypeError("The resource has no table.")
     if delete_others and given and gone:
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
-        storage.drop_orders(
-            connection, load.pk, [name for name in gone if known[name].has_order_index]
+        storage.drop_order_indexes(
+            connection, version.pk, [name for name in gone if known[name].has_order_index]
         )
-        storage.remove_fields(connection, load.pk, gone)
+        storage.remove_fields(connection, version.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
             known[each.name].info = _kept(each.info)
@@ -79,7 +79,7 @@ def change_fields(
     position = max((field.position for field in known.values()), default=-1) + 1
     fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
     for field in fields:
-        field.is_sparse = load.rows > 0
+        field.is_sparse = version.rows > 0
     Field.objects.using(connection.alias).bulk_create(fields, batch_size=500)
 
 

@@ -83,7 +83,7 @@ def test_another_fault_of_the_database_is_no_refusal(
 ) -> None:
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     client.raise_request_exception = False
-    monkeypatch.setattr("datastore_search.admin.resources.storage.record_bytes", _nonsense)
+    monkeypatch.setattr("datastore_search.admin.resources.storage.measure_record_tables", _nonsense)
 
     assert client.get(RESOURCES).status_code == 500
 

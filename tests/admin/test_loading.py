@@ -28,7 +28,7 @@ from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_pre
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Load, LoadState, Resource, RowError
 
-from ..builders import SURVEY, load_csv, make_resource, make_user
+from ..builders import SURVEY, load_csv, make_resource, make_unpublished, make_user
 
 LOADS = "/en/admin/datastore_search/load/"
 
@@ -89,12 +89,12 @@ def stored(folder: Path) -> list[Path]:
 def test_an_upload_is_kept_as_a_draft_and_changes_nothing(
     staff: Client, resource: Resource, uploads: Path
 ) -> None:
-    before = resource.current_load_id
+    before = resource.table_version_id
 
     load = uploaded(staff, resource, "a,b\n1,2\n")
 
     resource.refresh_from_db()
-    assert (resource.current_load_id, load.state) == (before, LoadState.DRAFT)
+    assert (resource.table_version_id, load.state) == (before, LoadState.DRAFT)
     assert [path.read_text() for path in stored(uploads)] == ["a,b\n1,2\n"]
 
 
@@ -492,9 +492,9 @@ def running(db: None) -> Iterator[Running]:
                 **values,
             }
             load = Load.objects.create(
-                resource=resource, source="large.csv", language="english", progress=0.3, **values
+                resource=resource, source="large.csv", progress=0.3, **values
             )
-            locks.enter_context(storage.load_at_work(connection, load.pk))
+            locks.enter_context(storage.hold_job_lock(connection, load.pk))
             return load
 
         yield made
@@ -506,10 +506,8 @@ def running(db: None) -> Iterator[Running]:
 def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     staff: Client, empty: Resource, page: str
 ) -> None:
-    load = Load.objects.create(
-        resource=empty, source="x.csv", language="english", state=LoadState.COPYING
-    )
-    storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+    load = Load.objects.create(resource=empty, source="x.csv", state=LoadState.COPYING)
+    version = make_unpublished(load)
 
     shown = staff.get(reverse(f"admin:{page}")).content.decode()
 
@@ -517,7 +515,7 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     assert load.state == LoadState.FAILED
     assert "interrupted" in load.error
     assert "datastore-badge-bad" in shown
-    assert load.pk not in storage.stored_loads(connection)
+    assert version.pk not in storage.list_record_tables(connection)
 
 
 def test_a_load_that_waits_for_another_says_so(
@@ -555,7 +553,6 @@ def queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
     return Load.objects.create(
         resource=resource,
         source="a.csv",
-        language="english",
         queued_at=timezone.now() - ago,
         **{"state": LoadState.QUEUED, **values},
     )
@@ -639,7 +636,7 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
 def test_a_load_whose_process_is_gone_is_found_by_whoever_looks(
     staff: Client, empty: Resource
 ) -> None:
-    killed = {"state": LoadState.COPYING, "started_at": timezone.now(), "language": "english"}
+    killed = {"state": LoadState.COPYING, "started_at": timezone.now()}
     first, second = (Load.objects.create(resource=empty, source="a", **killed) for _ in range(2))
 
     assert progress(staff, first)["state"] == "failed"
@@ -706,13 +703,13 @@ def failed(client: Client, resource: Resource) -> Load:
 
 
 def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Resource) -> None:
-    before = resource.current_load_id
+    before = resource.table_version_id
     load = decided(staff, uploaded(staff, resource, BAD), drop_missing_fields="on")
 
     page = page_of(staff, load, "change/")
 
     resource.refresh_from_db()
-    assert resource.current_load_id == before
+    assert resource.table_version_id == before
     assert "The file was not loaded; the records are as they were." in page
     assert "The row has 1 cells; the header has 2." in page
     assert "Leave the bad rows out and load the rest" in page

@@ -55,7 +55,7 @@ def test_a_resource_is_made_and_its_file_asked_for(staff: Client) -> None:
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
     staff.post(ADD, form())
 
-    assert Resource.objects.get().current_load is None
+    assert Resource.objects.get().table_version is None
     assert b"not loaded yet" in staff.get(LIST).content
 
 
@@ -68,7 +68,7 @@ def test_indexes_are_chosen_and_shown(
     staff.post(ADD, form(indexes=chosen))
 
     resource = Resource.objects.get()
-    load = load_csv(resource, SURVEY).current_load
+    load = load_csv(resource, SURVEY).table_version
     assert load is not None
     assert (resource.indexes, load.indexes) == (kept, kept or list(conf.INDEXES))
     page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
@@ -132,7 +132,7 @@ def test_an_unknown_type_is_refused(staff: Client) -> None:
 
 def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:
     resource = make_resource(title="Rivers")
-    Load.objects.create(resource=resource, source="x", language="english", state=LoadState.FAILED)
+    Load.objects.create(resource=resource, source="x", state=LoadState.FAILED)
 
     page = staff.get(LIST).content.decode()
 

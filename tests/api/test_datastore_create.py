@@ -8,7 +8,7 @@ import pytest
 
 from datastore_search.exceptions import UnknownFieldType
 from datastore_search.field_types import field_types
-from datastore_search.models import Alias, Origin, Resource
+from datastore_search.models import Alias, Load, Origin, Resource
 
 from ..builders import error_of, make_resource
 from .writers import Api, make_writer, state_of
@@ -72,9 +72,10 @@ def test_a_table_is_made_for_a_resource_without_one(api: Api, empty: str) -> Non
         {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2},
         {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
     ]
-    load = Resource.objects.get(pk=empty).current_load
-    assert load is not None
-    assert (load.origin, load.state, load.rows, load.error) == (Origin.API, "ready", 3, "")
+    version = Resource.objects.get(pk=empty).table_version
+    assert version is not None
+    assert (version.origin, version.load, version.rows) == (Origin.API, None, 3)
+    assert not Load.objects.exists()
 
 
 @pytest.mark.parametrize("sent", [{}, {"fields": [], "records": []}, {"fields": None}])

@@ -31,7 +31,7 @@ from datastore_search.api.dumping.formats import BLOCK_BYTES
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.dumping.xml_rows import name_elements
 from datastore_search.exceptions import QueryTooSlow
-from datastore_search.models import Alias, Field, Load, Resource
+from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
 
 from ..builders import error_of, load_csv, make_resource, make_slow, make_token, make_user
@@ -492,8 +492,8 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if next(calls, None) is not None:
             with ThreadPoolExecutor(1) as other:  # has a connection of its own, and commits
                 other.submit(touch, resource).result()
-            assert resource.current_load
-            resource.current_load.pk = 2**40
+            assert resource.table_version
+            resource.table_version.pk = 2**40
         return build_relation(resource)
 
     monkeypatch.setattr("datastore_search.search.streaming.build_relation", found)
@@ -619,7 +619,7 @@ ROWS = 50_000
 
 
 def run(statement: str, resource: Resource) -> None:
-    table = sql.Identifier(f"datastore_search_record_{resource.current_load_id}")
+    table = sql.Identifier(f"datastore_search_record_{resource.table_version_id}")
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL(statement).format(table=table))
 
@@ -913,8 +913,8 @@ def test_an_asgi_server_gets_small_dumps_and_failures_too(resource: Resource) ->
 def keep_records(resource: Resource, number: int) -> None:
     """Delete the records after the first ones, as a write does, and keep their number."""
     run(f"DELETE FROM {{table}} WHERE _id > {number}", resource)
-    assert resource.current_load
-    Load.objects.filter(pk=resource.current_load.pk).update(rows=number)
+    assert resource.table_version
+    TableVersion.objects.filter(pk=resource.table_version.pk).update(rows=number)
 
 
 def test_a_dump_within_a_transaction_is_a_part_of_it(client: Client, db: None) -> None:

@@ -446,7 +446,7 @@ def test_memory_does_not_grow_with_the_answer(
     client: Client, db: None, records_format: str
 ) -> None:
     resource = make_resource("n,text\n0,x\n", types={"n": "int4", "text": "text"})
-    table = sql.Identifier(f"datastore_search_record_{resource.current_load_id}")
+    table = sql.Identifier(f"datastore_search_record_{resource.table_version_id}")
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("ALTER TABLE {} ALTER search DROP EXPRESSION").format(table))
         cursor.execute(

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.models import Load, Resource
+from datastore_search.models import Load, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
 from ..builders import error_of
@@ -80,15 +80,16 @@ class Api:
 
 def state_of(api: Api, resource_id: Any) -> dict[str, Any]:
     """Give everything about a resource, and which tables there are."""
-    resource = Resource.objects.select_related("current_load").get(pk=resource_id)
+    resource = Resource.objects.select_related("table_version").get(pk=resource_id)
     fields = resource.fields.values_list("name", "type", "position", "label", "notes", "extra_info")
-    load = resource.current_load
+    version = resource.table_version
+    versions = TableVersion.objects.filter(resource_id=resource_id)
     return {
         "resource": Resource.objects.filter(pk=resource_id).values().get(),
         "fields": list(fields),
         "aliases": sorted(resource.aliases.values_list("name", flat=True)),
-        "load": Load.objects.filter(pk=load.pk).values().get() if load else None,
+        "table_versions": list(versions.values()),
         "loads": Load.objects.count(),
-        "records": api.records(resource_id) if load else None,
-        "tables": storage.stored_loads(connection),
+        "records": api.records(resource_id) if version else None,
+        "tables": storage.list_record_tables(connection),
     }

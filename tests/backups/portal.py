@@ -136,13 +136,13 @@ def go_on() -> list[Any]:
     Alias.objects.create(resource_id=API_ID, name="another alias")
     survey = load_csv(Resource.objects.get(pk=SURVEY_ID), SURVEY + "007,air,,Ozone,1,\n")
     found = ask(client, {"resource_id": SURVEY_ID, "q": "ozone"}).json()["result"]["records"]
-    load = survey.current_load
+    version = survey.table_version
     return [
         tried["result"]["records"],
         done["result"]["records"],
         again.status_code,
         found,
-        load and load.rows,
+        version and version.rows,
         ask(client, {"resource_id": "another alias", "limit": 0}).json()["result"]["total"],
     ]
 

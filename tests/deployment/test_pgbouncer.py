@@ -21,7 +21,7 @@ from datastore_search.loading.jobs import LoadOptions, cancel, clean_up_loads, l
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.row_errors import write_row_error_report
-from datastore_search.models import Load, LoadState, Mode, Resource
+from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, make_user, result_of
@@ -164,8 +164,8 @@ def test_a_load_that_fails_leaves_nothing_behind(
     failed = resource.loads.filter(state=LoadState.FAILED).get()
     report = "".join(write_row_error_report(failed, "en")).splitlines()
     assert len(report) == 1 + 5
-    assert storage.stored_loads(connections["default"]) == set(
-        Load.objects.filter(state=LoadState.READY).values_list("pk", flat=True)
+    assert storage.list_record_tables(connections["default"]) == set(
+        TableVersion.objects.values_list("pk", flat=True)
     )
     assert advisory_locks(server) == 0
     assert left_in_pool(address) == set()
@@ -192,13 +192,13 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
         thread = Thread(target=work)
         thread.start()
         wait(lambda: waits(server, "UPDATE"))
-        assert storage.is_at_work(connections["default"], job.pk)
+        assert storage.is_running(connections["default"], job.pk)
         yield job, failures
         thread.join()
     job.refresh_from_db()
-    assert not storage.is_at_work(connections["default"], job.pk)
-    assert job.pk not in storage.stored_loads(connections["default"])
-    assert Resource.objects.get(pk=resource.pk).current_load_id is None
+    assert not storage.is_running(connections["default"], job.pk)
+    assert not job.table_versions.exists()
+    assert Resource.objects.get(pk=resource.pk).table_version_id is None
 
 
 def test_a_load_is_cancelled_while_the_server_works(
@@ -285,8 +285,8 @@ def test_loads_of_one_resource_run_one_after_the_other(
         thread.join()
 
     resource.refresh_from_db()
-    assert resource.current_load is not None
-    assert resource.current_load.rows == 200
+    assert resource.table_version is not None
+    assert resource.table_version.rows == 200
     assert {load.state for load in resource.loads.all()} == {LoadState.READY}
     assert advisory_locks(server) == 0
 

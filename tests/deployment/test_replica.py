@@ -29,7 +29,7 @@ from datastore_search.loading.jobs import (
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, error_of, make_user, result_of
+from ..builders import act, ask, error_of, make_user, result_of, table_of
 from ..failures import fails_with
 from ..loading.jobs.workers import DATABASE, PROJECT, worker_command
 from ..loading.servers import OwnServer
@@ -90,7 +90,7 @@ def versions(resource: Resource) -> tuple[set[int], int]:
 
 
 def tables() -> set[int]:
-    return storage.stored_loads(connections["default"])
+    return storage.list_record_tables(connections["default"])
 
 
 # Loading ------------------------------------------------------------------------------------------
@@ -107,8 +107,8 @@ def test_a_table_that_was_just_published_stays(
         second = load(resource, csv(2))
         dropped = clean_up_loads()
         call_command("datastore_cleanup", verbosity=0)
-        assert (dropped, tables()) == (0, {second.pk})
-        assert Resource.objects.get().current_load_id == second.pk
+        assert (dropped, tables()) == (0, {table_of(second)})
+        assert Resource.objects.get().table_version_id == table_of(second)
 
     catch_up()
     assert versions(resource) == ({2}, 20)
@@ -180,8 +180,8 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
         load.refresh_from_db()
         resource.refresh_from_db()
         assert (load.state, load.error, load.rows) == (LoadState.READY, "", 20)
-        assert resource.current_load_id == load.pk
-        assert tables() == {load.pk}
+        assert resource.table_version_id == table_of(load)
+        assert tables() == {table_of(load)}
 
 
 # The admin ----------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_a_search_that_the_standby_ends_is_made_again(
     load: Callable[..., Load],
 ) -> None:
     resource = Resource.objects.create(name="in-the-way")
-    table = f"datastore_search_record_{load(resource, csv(1)).pk}"
+    table = f"datastore_search_record_{table_of(load(resource, csv(1)))}"
     with psycopg.connect(servers[0].url) as primary:
         primary.execute(f"ALTER TABLE {table} RENAME TO slow")
         primary.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(2)")

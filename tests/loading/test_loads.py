@@ -15,9 +15,9 @@ from datastore_search import storage
 from datastore_search.exceptions import DatastoreError
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.monitor import JobMonitor
-from datastore_search.models import Field, Load, LoadState, Resource
+from datastore_search.models import Field, Load, LoadState, Resource, TableVersion
 
-from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, result_of
+from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, make_unpublished, result_of
 from ..failures import fails_with
 from ..readers import ReaderThreads
 
@@ -49,11 +49,13 @@ def test_a_load_tells_what_it_did(db: None, path: Path) -> None:
 
     load.refresh_from_db()
     resource.refresh_from_db()
-    assert resource.current_load == load
+    assert resource.table_version is not None
+    assert (resource.table_version.load, resource.table_version.rows) == (load, 2)
+    assert resource.table_version.language == "english"
+    assert resource.table_version.published_at == load.finished_at
     assert (load.state, load.rows, load.source, load.error) == ("ready", 2, "file.csv", "")
     assert load.finished_at is not None
     assert load.finished_at >= load.created_at
-    assert load.language == "english"
 
 
 def test_a_load_passes_through_its_states(
@@ -87,7 +89,7 @@ def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
 
 def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
     before = records_of(resource)
-    tables = storage.stored_loads(connection)
+    tables = storage.list_record_tables(connection)
     path.write_text("")
 
     with fails_with("file.empty"):
@@ -98,7 +100,7 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
     assert load.finished_at is not None
     assert records_of(resource) == before
-    assert storage.stored_loads(connection) == tables
+    assert storage.list_record_tables(connection) == tables
 
 
 def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, path: Path) -> None:
@@ -123,7 +125,7 @@ def test_an_unexpected_failure_is_kept_and_raised(
     def broken(*_args: object, **_options: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(storage, "index_records", broken)
+    monkeypatch.setattr(storage, "create_indexes", broken)
 
     with pytest.raises(RuntimeError, match="secret"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -132,17 +134,18 @@ def test_an_unexpected_failure_is_kept_and_raised(
     assert load is not None
     assert load.state == LoadState.FAILED
     assert "secret" not in load.error
-    assert load.pk not in storage.stored_loads(connection)
+    assert storage.list_record_tables(connection) == {resource.table_version_id}
+    assert TableVersion.objects.get().pk == resource.table_version_id
 
 
 def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -> None:
-    first = resource.current_load_id
+    first = resource.table_version_id
 
     load_csv(resource, "a\n1\n")
 
     assert records_of(resource) == [{"_id": 1, "a": 1}]
-    assert resource.current_load_id != first
-    assert first not in storage.stored_loads(connection)
+    assert resource.table_version_id != first
+    assert first not in storage.list_record_tables(connection)
 
 
 def test_the_dictionary_survives_a_reload(resource: Resource) -> None:
@@ -231,7 +234,7 @@ def test_deleting_a_resource_drops_its_table(
 ) -> None:
     resource_loaded.delete()
 
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
 
 
 def test_deleting_many_resources_drops_their_tables(
@@ -239,7 +242,7 @@ def test_deleting_many_resources_drops_their_tables(
 ) -> None:
     Resource.objects.all().delete()
 
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
 
 
 @pytest.fixture
@@ -251,39 +254,36 @@ def resource_loaded(transactional_db: None) -> Any:
 def test_an_interrupted_load_is_marked_and_its_table_dropped(
     transactional_db: None, resource_loaded: Resource
 ) -> None:
-    load = Load.objects.create(
-        resource=resource_loaded, source="x", language="english", state=LoadState.INDEXING
-    )
-    storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+    load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.INDEXING)
+    make_unpublished(load)
 
     assert clean_up_loads() == 1
 
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert "interrupted" in load.error
-    assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
+    assert storage.list_record_tables(connection) == {resource_loaded.table_version_id}
+    assert TableVersion.objects.get().pk == resource_loaded.table_version_id
     assert clean_up_loads() == 0
 
 
 def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
-    load = Load.objects.create(
-        resource=resource_loaded, source="x", language="english", state=LoadState.COPYING
-    )
-    with storage.load_at_work(connection, load.pk):
-        storage.create_records(connection, load.pk, language="english", batches=[['{"a":1}']])
+    load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.COPYING)
+    with storage.hold_job_lock(connection, load.pk):
+        version = make_unpublished(load)
 
         assert clean_up_loads() == 0
 
         load.refresh_from_db()
         assert load.state == LoadState.COPYING
-        assert load.pk in storage.stored_loads(connection)
+        assert version.pk in storage.list_record_tables(connection)
     clean_up_loads()
 
 
 def test_a_table_in_use_is_dropped_by_a_later_clean_up(
     transactional_db: None, resource_loaded: Resource
 ) -> None:
-    old = resource_loaded.current_load_id
+    old = resource_loaded.table_version_id
     reading, done = threading.Event(), threading.Event()
 
     def read() -> None:
@@ -299,31 +299,31 @@ def test_a_table_in_use_is_dropped_by_a_later_clean_up(
     reader.start()
     reading.wait(30)
     load_csv(resource_loaded, "a\n1\n")
-    assert old in storage.stored_loads(connection)
+    assert old in storage.list_record_tables(connection)
     done.set()
     reader.join()
 
     clean_up_loads()
 
-    assert storage.stored_loads(connection) == {resource_loaded.current_load_id}
+    assert storage.list_record_tables(connection) == {resource_loaded.table_version_id}
 
 
 def test_a_resource_deleted_during_its_load_leaves_nothing(
     transactional_db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     resource = Resource.objects.create(name="gone")
-    index = storage.index_records
+    index = storage.create_indexes
 
     def delete_meanwhile(*args: Any, **options: Any) -> None:
         index(*args, **options)
         Resource.objects.all().delete()
 
-    monkeypatch.setattr(storage, "index_records", delete_meanwhile)
+    monkeypatch.setattr(storage, "create_indexes", delete_meanwhile)
 
     with fails_with("load.resource_deleted"):
         load_file(resource, path)
 
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
 
 
 # Readers meanwhile --------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
 
     assert faults == []
     assert len({record["version"] for record in records_of(resource)}) == 1
-    assert storage.stored_loads(connection) == {resource.current_load_id}
+    assert storage.list_record_tables(connection) == {resource.table_version_id}
     Resource.objects.all().delete()
 
 

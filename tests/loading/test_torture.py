@@ -31,7 +31,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
         with pytest.raises(LoadFailed) as refusal:
             load_file(resource, case.path, options=case.options)
         assert str(refusal.value) == case.refused
-        assert not Resource.objects.get(pk=resource.pk).current_load_id
+        assert not Resource.objects.get(pk=resource.pk).table_version_id
     else:
         load_file(resource, case.path, options=case.options)
         described = result_of(ask(client, {"resource_id": str(resource.pk), "limit": 1000}))

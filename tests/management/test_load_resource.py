@@ -247,8 +247,8 @@ def test_records_are_added_and_updated_by_key(db: None, tmp_path: Path) -> None:
         run("load_resource", path, "--mode", mode, "--key", "code")
 
     resource = Resource.objects.get()
-    assert resource.current_load is not None
-    assert resource.current_load.rows == 4
+    assert resource.table_version is not None
+    assert resource.table_version.rows == 4
     assert resource.primary_key == ["code"]
 
 
@@ -439,7 +439,7 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("load_resource", path)
-    before = Resource.objects.get().current_load_id
+    before = Resource.objects.get().table_version_id
     path.write_text(BODY + "004,01.01.2025,3\n")
 
     def interrupted(*args: object, **options: object) -> None:
@@ -450,7 +450,7 @@ def test_ctrl_c_leaves_the_old_records_and_says_so(
         run("load_resource", path)
 
     assert caught.value.returncode == 130
-    assert Resource.objects.get().current_load_id == before
+    assert Resource.objects.get().table_version_id == before
     assert Load.objects.first().state == LoadState.FAILED  # type: ignore[union-attr]
 
 

@@ -171,7 +171,7 @@ def delete(resource: Resource) -> None:
 
 
 def delete_by_sql(resource: Resource) -> None:
-    run("UPDATE datastore_search_resource SET current_load_id = NULL WHERE id = %s", resource.pk)
+    run("UPDATE datastore_search_resource SET table_version_id = NULL WHERE id = %s", resource.pk)
 
 
 def lose_alias(resource: Resource) -> None:

@@ -30,7 +30,7 @@ _INCOMPLETE = (
 
 
 def table_of(resource: Resource) -> str:
-    return f"datastore_search_record_{resource.current_load_id}"
+    return f"datastore_search_record_{resource.table_version_id}"
 
 
 def by_hand(statement: str, resource: Resource) -> None:
@@ -255,7 +255,7 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
     out = StringIO()
     call_command("load_resource", str(path), "--name", "survey", "--if-changed", stdout=out)
 
-    assert (resource.current_load_id, resource.description) == (before.current_load_id, "Said")
+    assert (resource.table_version_id, resource.description) == (before.table_version_id, "Said")
     message = _MISSING.format(name=resource.pk)
     assert error_of(searched, 404, "Not Found Error") == {"message": message}
     assert (dumped.status_code, json.loads(dumped.content)["error"]["message"]) == (404, message)
@@ -268,12 +268,12 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
 def test_after_a_flush_files_are_loaded_as_in_a_new_database() -> None:
     call_command("flush", interactive=False, verbosity=0)  # from here on numbers begin with 1
     first, second = make_resource(name="first"), make_resource(name="second")
-    left = {first.current_load_id, second.current_load_id}
+    left = {first.table_version_id, second.table_version_id}
 
     call_command("flush", interactive=False, verbosity=0)
     again = [make_resource(name=name) for name in ("first", "second", "third")]
 
-    numbers = {resource.current_load_id for resource in again}
+    numbers = {resource.table_version_id for resource in again}
     assert len(numbers) == 3
     assert not numbers & left
     for resource in again:

@@ -133,7 +133,7 @@ def _fetched(node: Any, resource: Resource) -> int:
 
 
 def _table(resource: Resource) -> str:
-    return f"datastore_search_record_{resource.current_load_id}"
+    return f"datastore_search_record_{resource.table_version_id}"
 
 
 # What it should find ------------------------------------------------------------------------------

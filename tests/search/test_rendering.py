@@ -39,7 +39,7 @@ def test_so_many_fields_are_written_in_every_form(db: None, fields: int) -> None
 
 def test_a_record_that_is_stored_compressed_is_unpacked_once_for_all_its_fields(db: None) -> None:
     resource, record = made(fields=120, words=30)
-    table = f"datastore_search_record_{resource.current_load_id}"
+    table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_column_compression(data) FROM {table}")
         assert cursor.fetchone() != (None,)

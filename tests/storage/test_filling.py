@@ -22,7 +22,7 @@ from ..failures import fails_with
 #: More than are copied before another connection is there.
 ROWS = 12_345
 BATCH = 500
-LOAD = 987_654
+TABLE = storage.NewTable(987_654, 987_655)
 
 
 @pytest.fixture(autouse=True)
@@ -30,10 +30,10 @@ def _nothing_left(transactional_db: None) -> Iterator[None]:
     threads = threading.active_count()
     yield
     Resource.objects.all().delete()
-    storage.drop_records(connection, LOAD)
+    storage.drop_record_table(connection, TABLE.id)
     clean_up_loads()
     assert threading.active_count() == threads
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
     assert others() == 0
 
 
@@ -64,16 +64,16 @@ def batches(*bad: int, stop: BaseException | None = None, rows: int = ROWS) -> I
             raise stop
 
 
-def fill(given: Iterator[list[str]], streams: int = 2) -> int:
+def fill(given: Iterator[list[str]], max_connections: int = 2) -> int:
     return storage.create_records(
-        connection, LOAD, language="english", batches=given, streams=streams
+        connection, TABLE, language="english", batches=given, max_connections=max_connections
     )
 
 
-def rows_of(load_id: int) -> list[tuple[Any, ...]]:
+def rows_of(table_id: int) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT _id, data::text, search::text FROM datastore_search_record_{load_id}"
+            f"SELECT _id, data::text, search::text FROM datastore_search_record_{table_id}"
             " ORDER BY _id"
         )
         return list(cursor.fetchall())
@@ -83,7 +83,7 @@ def rows_of(load_id: int) -> list[tuple[Any, ...]]:
 def test_records_are_numbered_in_their_order_over_any_number_of_connections(streams: int) -> None:
     assert fill(batches(), streams) == ROWS
 
-    rows = rows_of(LOAD)
+    rows = rows_of(TABLE.id)
 
     assert [(number, data) for number, data, _search in rows] == [
         (number, f'{{"n": {number}}}') for number in range(1, ROWS + 1)
@@ -126,8 +126,8 @@ CSV = "n,text\n" + "\n".join(LINES) + "\n"
 def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connections: int) -> None:
     settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
     resource = make_resource(CSV, language="simple")
-    assert resource.current_load_id
-    rows = rows_of(resource.current_load_id)
+    assert resource.table_version_id
+    rows = rows_of(resource.table_version_id)
 
     assert [data for _number, data, _search in rows] == [
         f'{{"n": {line.split(",")[0]}, "text": "{line.split(",")[1]}"}}' for line in LINES
@@ -145,7 +145,7 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
 ) -> None:
     resource = make_resource()
-    before, tables = resource.current_load_id, storage.stored_loads(connection)
+    before, tables = resource.table_version_id, storage.list_record_tables(connection)
     assert before
     path = tmp_path / "new.csv"
     path.write_text(CSV)
@@ -159,12 +159,12 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
         with pytest.raises(failure):
             load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
-    load = Load.objects.exclude(pk=before).get()
+    load = Load.objects.filter(resource=resource).latest("created_at")
     resource.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert ("Line 10000" in load.error) is (failure is UnstorableRecord)
-    assert resource.current_load_id == before
-    assert storage.stored_loads(connection) == tables
+    assert resource.table_version_id == before
+    assert storage.list_record_tables(connection) == tables
     load_csv(resource, CSV)  # and nothing is in the way of the next one
-    assert resource.current_load is not None
-    assert resource.current_load.rows == ROWS
+    assert resource.table_version is not None
+    assert resource.table_version.rows == ROWS

@@ -54,7 +54,7 @@ def indexes_of(resource: Resource) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexdef FROM pg_indexes WHERE tablename = %s",
-            [f"datastore_search_record_{resource.current_load_id}"],
+            [f"datastore_search_record_{resource.table_version_id}"],
         )
         found = [re.sub("^.* USING ", "", text) for (text,) in cursor.fetchall()]
     kinds = {
@@ -97,8 +97,8 @@ def test_a_table_has_the_indexes_that_were_chosen(
     general = [kind for kind in ("filters", "words") if kind in kinds]
     assert ordered(empty) == names
     assert indexes_of(empty) == sorted(["key", *general, *["order"] * len(names)])
-    assert empty.current_load is not None
-    assert empty.current_load.indexes == kinds
+    assert empty.table_version is not None
+    assert empty.table_version.indexes == kinds
 
 
 @pytest.mark.parametrize("kinds", [[], ALL])

@@ -96,7 +96,7 @@ def test_a_reader_of_a_locked_table_is_told_to_come_again(
     address = address.format(id=committed.pk)
     assert client.get(address).status_code == 200
 
-    with held(f"LOCK TABLE datastore_search_record_{committed.current_load_id}"):
+    with held(f"LOCK TABLE datastore_search_record_{committed.table_version_id}"):
         response = client.get(address)
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
@@ -108,7 +108,7 @@ def test_a_reader_of_a_locked_table_is_told_to_come_again(
 
 
 def test_a_reader_waits_longer_than_a_writer_that_waits_for_readers() -> None:
-    assert sessions._LOCK_TIMEOUT > storage.tables.PATIENCE
+    assert sessions._READER_LOCK_TIMEOUT > storage.tables.LOCK_TIMEOUT
 
 
 # Writers ------------------------------------------------------------------------------------------
@@ -276,6 +276,7 @@ def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(committed: Resou
 
         timer.join()
     assert time.monotonic() - began > 1.5
-    assert committed.current_load is not None
-    assert committed.current_load.state == LoadState.READY
-    assert committed.current_load.rows == 1
+    assert committed.table_version is not None
+    assert committed.table_version.load is not None
+    assert committed.table_version.load.state == LoadState.READY
+    assert committed.table_version.rows == 1

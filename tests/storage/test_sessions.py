@@ -103,7 +103,7 @@ def slow(transactional_db: None) -> Iterator[Resource]:
     make_slow(resource)
     yield resource
     with connection.cursor() as cursor:
-        cursor.execute(f"DROP VIEW datastore_search_record_{resource.current_load_id}")
+        cursor.execute(f"DROP VIEW datastore_search_record_{resource.table_version_id}")
         cursor.execute("DROP TABLE slow")
     Resource.objects.all().delete()
 

@@ -166,7 +166,7 @@ def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, setting
         )
         cursor.execute(
             "CREATE TRIGGER slow BEFORE INSERT"
-            f" ON datastore_search_record_{resource.current_load_id}"
+            f" ON datastore_search_record_{resource.table_version_id}"
             " FOR EACH STATEMENT EXECUTE FUNCTION sleep_first()"
         )
     token = make_token(make_user(permissions=("change_resource",)))

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.models import Alias, Field, Load, Resource
+from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
 from ..builders import act, error_of
@@ -92,15 +92,16 @@ class Table:
     def everything(self) -> dict[str, Any]:
         """Read all that the database holds of the resource: what a failed call may not change."""
         mine = {"resource_id": self.id}
-        loads = list(Load.objects.filter(**mine).order_by("pk").values())
+        versions = list(TableVersion.objects.filter(**mine).order_by("pk").values())
         return {
             "resources": list(Resource.objects.order_by("pk").values()),
             "fields": list(Field.objects.filter(**mine).order_by("pk").values()),
             "aliases": list(Alias.objects.filter(**mine).order_by("name").values("name")),
-            "loads": loads,
-            "tables": storage.stored_loads(connection),
-            "rows": [_rows(load["id"]) for load in loads],
-            "indexes": [_indexes(load["id"]) for load in loads],
+            "loads": list(Load.objects.filter(**mine).order_by("pk").values()),
+            "table_versions": versions,
+            "tables": storage.list_record_tables(connection),
+            "rows": [_rows(version["id"]) for version in versions],
+            "indexes": [_indexes(version["id"]) for version in versions],
         }
 
     @property
@@ -111,13 +112,13 @@ class Table:
         return Resource.objects.filter(pk=self.id).exists()
 
     def record_table(self) -> str:
-        return _name(self.resource.current_load_id)
+        return _name(self.resource.table_version_id)
 
     def stored(self) -> tuple[int, int]:
         """Give the number of records that is kept, and the real one."""
-        load = self.resource.current_load
-        assert load is not None
-        return load.rows, len(_rows(load.pk))
+        version = self.resource.table_version
+        assert version is not None
+        return version.rows, len(_rows(version.pk))
 
 
 def token_of(name: str, *verbs: str) -> str:
@@ -149,18 +150,18 @@ def make_stock(table: Table) -> Table:
     return table
 
 
-def _rows(load_id: int) -> list[tuple[Any, ...]]:
-    return _asked(f"SELECT _id, data::text, search::text FROM {_name(load_id)} ORDER BY _id")
+def _rows(table_id: int) -> list[tuple[Any, ...]]:
+    return _asked(f"SELECT _id, data::text, search::text FROM {_name(table_id)} ORDER BY _id")
 
 
-def _indexes(load_id: int) -> list[tuple[Any, ...]]:
+def _indexes(table_id: int) -> list[tuple[Any, ...]]:
     return _asked(
-        f"SELECT indexdef FROM pg_indexes WHERE tablename = '{_name(load_id)}' ORDER BY indexdef"
+        f"SELECT indexdef FROM pg_indexes WHERE tablename = '{_name(table_id)}' ORDER BY indexdef"
     )
 
 
-def _name(load_id: int | None) -> str:
-    return f"datastore_search_record_{load_id}"
+def _name(table_id: int | None) -> str:
+    return f"datastore_search_record_{table_id}"
 
 
 def _asked(statement: str) -> list[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from django.db import connections, transaction
 
 from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, load_file
-from datastore_search.models import Alias, Load, Resource
+from datastore_search.models import Alias, Resource, TableVersion
 
 from ..builders import error_of
 from ..readers import ReaderThreads
@@ -42,7 +42,7 @@ def _no_table_left(db: None, settings: Any) -> Iterator[None]:
     settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
     Resource.objects.all().delete()
     clean_up_loads()
-    assert storage.stored_loads(connections["default"]) == set()
+    assert storage.list_record_tables(connections["default"]) == set()
 
 
 def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
@@ -302,7 +302,7 @@ def test_a_new_id_used_at_once_becomes_one_resource_with_all_records(
 
         assert sorted(new.values("key", resource_id="new")) == list(range(writers * 2))
         assert len(new.fields()) == 1 + writers
-        assert Load.objects.filter(resource_id=new.id).count() == 1
+        assert TableVersion.objects.filter(resource_id=new.id).count() == 1
         check_counts(new)
         new.result("delete")
 
@@ -468,7 +468,7 @@ def test_readers_wait_no_longer_than_the_call_that_replaces_a_key(
 def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage.indexes, "PATIENCE", timedelta(milliseconds=200))
+    monkeypatch.setattr(storage.indexes, "LOCK_TIMEOUT", timedelta(milliseconds=200))
     made(table)
     table.insert({"key": 1})
     before = table.everything()
@@ -588,7 +588,7 @@ def test_a_file_and_a_dropped_table_at_once_leave_the_file_or_nothing(
     assert created == 200
     response = table.call("search", limit=1000)
     if response.status_code == 404:
-        assert table.resource.current_load is None
+        assert table.resource.table_version is None
     else:
         keys = table.values("key")
         assert keys in ([-1], list(range(500)), [*range(500), -1])

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.models import Load, Origin, Resource
+from datastore_search.models import Origin, Resource, TableVersion
 
 from ..builders import act, error_of, load_csv, make_resource
 from .tables import STOCK_FIELDS, STOCK_RECORDS, Table, token_of
@@ -670,7 +670,7 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 def test_what_the_next_file_replaces_is_changed_by_force_alone(
     stock: Table, action: str, sent: dict[str, Any]
 ) -> None:
-    Load.objects.filter(resource_id=stock.id).update(origin=Origin.FILE)
+    TableVersion.objects.filter(resource_id=stock.id).update(origin=Origin.FILE)
     before = stock.everything()
 
     for force in ({}, {"force": None}, {"force": False}, {"force": "no"}):
@@ -700,7 +700,7 @@ def test_forced_changes_keep_records_totals_and_words(token: str) -> None:
     assert table.ids() == [1, 2, 3, 4, 5, 6, 7]
     assert (table.ids(q="otter"), table.ids(q="weir"), table.ids(q="bridge")) == ([7], [1], [])
     assert table.stored() == (7, 7)
-    assert Load.objects.get(resource_id=table.id).origin == Origin.FILE
+    assert TableVersion.objects.get(resource_id=table.id).origin == Origin.FILE
 
 
 def test_a_file_takes_the_place_of_records_and_fields_and_leaves_key_and_aliases(
@@ -742,4 +742,4 @@ def test_a_dropped_table_can_be_made_again_with_other_fields(
     assert stock.fields() == [{"id": "name", "type": "int4"}]
     assert stock.records(resource_id="stock") == [{"_id": 1, "name": 5}]
     assert stock.resource.primary_key == []
-    assert storage.stored_loads(connection) == {stock.resource.current_load_id}
+    assert storage.list_record_tables(connection) == {stock.resource.table_version_id}

@@ -188,7 +188,7 @@ def test_a_misspelt_parameter_does_not_drop_the_table(stock: Table, slip: dict[s
 def test_without_filters_the_table_goes_and_the_resource_stays(
     stock: Table, django_capture_on_commit_callbacks: Any
 ) -> None:
-    load_id = stock.resource.current_load_id
+    load_id = stock.resource.table_version_id
     other = make_resource()
 
     with django_capture_on_commit_callbacks(execute=True):
@@ -196,10 +196,10 @@ def test_without_filters_the_table_goes_and_the_resource_stays(
 
     assert result == {"resource_id": stock.id}
     resource = Resource.objects.get(pk=stock.id)
-    assert (resource.current_load, resource.primary_key) == (None, [])
+    assert (resource.table_version, resource.primary_key) == (None, [])
     assert not Field.objects.filter(resource=resource).exists()
     assert not Alias.objects.exists()
-    assert storage.stored_loads(connection) == {other.current_load_id} != {load_id}
+    assert storage.list_record_tables(connection) == {other.table_version_id} != {load_id}
 
 
 @pytest.mark.parametrize(

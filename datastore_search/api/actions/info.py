@@ -16,7 +16,7 @@ from ... import storage
 from ...clients import Client
 from ...exceptions import RecordsIncomplete
 from ...http_caching import Validators
-from ...models import Field, IndexKind, Profiles, Resource, kept_profiles
+from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read
 from ..fields import describe_fields
 from ..parameters import InfoParameters
@@ -33,7 +33,7 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
         check_may_read(request, resource, name)
         validators = Validators.from_resource(resource, request, sent, vary=VARY)
         validators.raise_if_not_modified(request)
-        profiles = kept_profiles(resource.current_load_id, using=read.connection.alias)
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         schema = resource.schema
         fields = describe_fields(((each.name, each.type) for each in schema), resource.infos)
         if parameters.get("include_fields_schema", True):
@@ -60,9 +60,9 @@ def _describe_storage(
 ) -> dict[str, Any]:
     """Describe the type and index of a field, and its profile if there is one."""
     is_key = field.name in resource.primary_key
-    load = resource.current_load
+    version = resource.table_version
     # One index serves filters by equality on any field.
-    is_filtered = load is None or IndexKind.FILTERS in load.indexes
+    is_filtered = version is None or IndexKind.FILTERS in version.indexes
     schema = {
         "native_type": field.type,
         "notnull": False,
@@ -76,16 +76,16 @@ def _describe_storage(
 
 def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str, Any]:
     resource = read.resource
-    load = resource.current_load
-    if load is None:
+    version = resource.table_version
+    if version is None:
         return {}
-    sizes = storage.record_sizes(read.session, load.pk)
-    if load.rows and not sizes.rows_bytes:
+    sizes = storage.measure_record_table(read.session, version.pk)
+    if version.rows and not sizes.rows_bytes:
         raise RecordsIncomplete
     aliases = resource.aliases.using(read.connection.alias)
     return {
         "id": str(resource.pk),
-        "count": load.rows,
+        "count": version.rows,
         "table_type": "BASE TABLE",
         "size": sizes.records_bytes,
         "idx_size": sizes.indexes_bytes,

@@ -33,9 +33,9 @@ def read_table_metadata(reader: Reader, query: Query, client: Client) -> Page:
     """
     with open_snapshot(client) as session:
         using = session.connection.alias
-        loaded = Resource.objects.using(using).filter(current_load__isnull=False)
+        loaded = Resource.objects.using(using).filter(table_version__isnull=False)
         readable = loaded.readable_by(reader)
-        named = loaded.filter(readable.condition).order_by().values_list("id", "current_load_id")
+        named = loaded.filter(readable.condition).order_by().values_list("id", "table_version_id")
         text, parameters = named.query.get_compiler(using).as_sql()
         page = read_page(ConsistentRead(session, _build_relation(text, parameters)), query)
     return page if readable.is_complete else replace(page, total=None)

@@ -251,7 +251,7 @@ def _find_writable_resource(
     """
     name = ResourceParameters.get_name(given)
     resource = _find_resource(name)
-    if resource is None or resource.current_load_id is None:
+    if resource is None or resource.table_version_id is None:
         raise UnknownResource(resource=make_printable(name))
     check_may_write(request, resource, name, verb)
     return resource

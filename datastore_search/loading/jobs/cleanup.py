@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 
 from django.db import Error, connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q, QuerySet
 
 from ... import storage
 from ...exceptions.loads import LoadFailed
-from ...models import FINISHED, Load, LoadState, Resource
+from ...models import FINISHED, Load, LoadState, Resource, TableVersion
 from ..sources.folders import delete_abandoned_folders
-from .completion import mark_failed
+from .completion import discard_tables, mark_failed
 from .unserved import clear_unserved_marks, select_tables_to_drop
 from .uploads import delete_old_uploads, delete_stray_uploads
 
@@ -30,7 +31,9 @@ def clean_up_loads(resource: Resource | None = None) -> int:
     """
     delete_abandoned_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
-    dropped = mark_interrupted_loads(loads) + _drop_tables(None if resource is None else loads)
+    dropped = (
+        mark_interrupted_loads(loads) + _drop_tables(resource) + _drop_staging_tables(resource)
+    )
     delete_old_uploads(loads)
     if resource is None:
         delete_stray_uploads()
@@ -46,26 +49,49 @@ def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     connection = connections[router.db_for_write(Load)]
     dropped = 0
     for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
-        if not storage.is_at_work(connection, load.pk) and mark_failed(
+        if not storage.is_running(connection, load.pk) and mark_failed(
             load, LoadFailed("load.interrupted")
         ):
             with suppress(Error):  # a clean-up drops it, then
-                is_stored = load.pk in storage.stored_loads(connection)
-                dropped += storage.drop_records(connection, load.pk) and is_stored
+                dropped += discard_tables(connection, load)
     return dropped
 
 
-def _drop_tables(loads: QuerySet[Load] | None) -> int:
-    """Drop the tables that nothing serves or fills, of some loads or of all; return how many."""
+def _drop_tables(resource: Resource | None) -> int:
+    """Drop the tables that nothing serves or fills, of a resource or of all; return how many."""
     connection = connections[router.db_for_write(Load)]
-    served = Resource.objects.exclude(current_load=None).values_list("current_load", flat=True)
-    stored = storage.stored_loads(connection)
-    if loads is not None:
-        stored &= set(loads.values_list("pk", flat=True))
+    served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
+    versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
+    known = set(versions.values_list("pk", flat=True))
+    stored = storage.list_record_tables(connection)
+    if resource is not None:
+        stored &= known
     clear_unserved_marks(connection, stored & set(served))
-    stored -= set(served)
-    left = {load_id for load_id in stored if not storage.is_at_work(connection, load_id)}
-    if left:  # one of them may have been published before it was no longer at work
+    left = (stored | known) - set(served)
+    left -= _tables_being_filled(connection, left)
+    if left:  # one of them may have been published before its load was over
         left -= set(served.all())
-    gone = select_tables_to_drop(connection, left)
-    return sum(storage.drop_records(connection, load_id) for load_id in gone)
+    gone = {each for each in select_tables_to_drop(connection, left & stored)
+            if storage.drop_record_table(connection, each)}  # fmt: skip
+    versions.filter(pk__in=gone | (left - stored)).delete()
+    return len(gone)
+
+
+def _tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
+    """Choose the tables of loads that are running."""
+    found = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
+    return {
+        table_id
+        for table_id, load_id in found.values_list("pk", "load_id")
+        if load_id is not None and storage.is_running(connection, load_id)
+    }
+
+
+def _drop_staging_tables(resource: Resource | None) -> int:
+    """Drop the staging tables of loads that are not running; return how many."""
+    connection = connections[router.db_for_write(Load)]
+    staged = storage.list_staging_tables(connection)
+    if staged and resource is not None:
+        staged &= set(resource.loads.filter(pk__in=staged).values_list("pk", flat=True))
+    left = {load_id for load_id in staged if not storage.is_running(connection, load_id)}
+    return sum(storage.drop_staging_table(connection, load_id) for load_id in left)

@@ -19,14 +19,14 @@ from django.utils import timezone
 
 from ... import storage
 from ...exceptions.loads import LoadCancelled, LoadFailed
-from ...models import FINISHED, Load, LoadState, Resource
+from ...models import FINISHED, Load, LoadState, Resource, TableVersion
 from ...signals import load_failed, resource_loaded
 from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
 
-#: How long a database that is away is waited for, to keep why a load has failed.
-_PATIENCE = timedelta(seconds=60)
+#: How long a failure waits for a database that does not respond.
+_DATABASE_TIMEOUT = timedelta(seconds=60)
 
 
 def complete_load(load: Load) -> None:
@@ -46,7 +46,7 @@ def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFai
     """
     if connection.in_atomic_block and connection.needs_rollback:
         return
-    deadline = time.monotonic() + _PATIENCE.total_seconds()
+    deadline = time.monotonic() + _DATABASE_TIMEOUT.total_seconds()
     while not _is_kept(connection, load, failure):
         if connection.in_atomic_block or time.monotonic() > deadline:
             logger.error("Load %s could not be marked as failed.", load.pk)
@@ -59,7 +59,7 @@ def _is_kept(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -
     """Try to keep why a load has failed; False when the database does not listen."""
     try:
         mark_failed(load, failure)
-        storage.drop_records(connection, load.pk, patience=timedelta(seconds=2))
+        discard_tables(connection, load)
     except (InterfaceError, OperationalError):
         return False
     except Exception:  # the caller must see the failure itself; a clean-up does the rest
@@ -86,3 +86,16 @@ def mark_failed(load: Load, failure: LoadFailed) -> bool:
         tell = partial(load_failed.send_robust, Resource, **told)
         transaction.on_commit(tell, using=router.db_for_write(Load), robust=True)
     return bool(marked)
+
+
+def discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
+    """Drop what a load that has failed was filling, and return how many tables."""
+    versions = TableVersion.objects.filter(load_id=load.pk, published_at=None)
+    dropped = 0
+    for table_id in versions.values_list("pk", flat=True):
+        is_stored = storage.has_table(connection, table_id)
+        if storage.drop_record_table(connection, table_id):
+            versions.filter(pk=table_id).delete()
+            dropped += is_stored
+    is_staged = load.pk in storage.list_staging_tables(connection)
+    return dropped + (storage.drop_staging_table(connection, load.pk) and is_staged)

@@ -86,7 +86,6 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
         if not found.filter(pk=load.pk, state=LoadState.DRAFT).exists():
             raise LoadFailed("load.not_retryable")
         load.mode, load.options = options.mode, options.to_json()
-        load.language, load.indexes = load.resource.language, load.resource.index_kinds
         load.preview = None
         load.save()
         queue.enqueue_load(load)

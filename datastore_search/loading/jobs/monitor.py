@@ -104,7 +104,7 @@ class JobMonitor(_Looker):
         self._progress = progress
         self._part = 0.0
         self._entered: dict[LoadState, float] = {}
-        self._load_lock: storage.LoadLock | None = None
+        self._load_lock: storage.JobLock | None = None
 
     def enter_state(self, state: LoadState) -> None:
         """
@@ -125,7 +125,6 @@ class JobMonitor(_Looker):
             rows_written=self.load.rows_written,
             rows_total=self.load.rows_total,
             progress=self.load.progress,
-            value_counts=self.load.value_counts,
             finished_at=self.load.finished_at,
             heartbeat_at=timezone.now(),
         )
@@ -186,7 +185,7 @@ class JobMonitor(_Looker):
 
     @contextmanager
     def watching_with(
-        self, connection: BaseDatabaseWrapper, lock: storage.LoadLock
+        self, connection: BaseDatabaseWrapper, lock: storage.JobLock
     ) -> Iterator[None]:
         """Look on during this block, also whether the load still has its locks."""
         self._load_lock = lock

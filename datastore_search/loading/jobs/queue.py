@@ -82,8 +82,6 @@ def create_load(resource: Resource, options: LoadOptions, *, source: str, **valu
     return Load.objects.create(
         resource=resource,
         source=source[-MAX_SOURCE_LENGTH:],
-        language=resource.language,
-        indexes=resource.index_kinds,
         mode=options.mode,
         options=options.to_json(),
         **{name: value for name, value in values.items() if value},

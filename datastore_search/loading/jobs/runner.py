@@ -52,7 +52,7 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
     monitor = JobMonitor(load, progress)
     try:
         mark_interrupted_loads(Load.objects.all())  # of a worker that was killed
-        with storage.load_at_work(connection, load.pk) as lock:
+        with storage.hold_job_lock(connection, load.pk) as lock:
             if lock:
                 _run_alone(connection, load, path, monitor, lock)
     except LoadFailed:
@@ -77,7 +77,7 @@ def _run_alone(
     load: Load,
     path: Path | None,
     monitor: JobMonitor,
-    lock: storage.LoadLock,
+    lock: storage.JobLock,
 ) -> None:
     try:
         if not _begin(load):
@@ -151,7 +151,8 @@ def _brought(
 
 def _known(load: Load, options: LoadOptions) -> dict[str, str]:
     """Give what the server said of the file that is served, if to load that again is pointless."""
-    served = load.resource.current_load
+    version = load.resource.table_version
+    served = version.load if version else None
     if not served or not load.url or served.url != load.url:
         return {}
     load.checksum = served.checksum  # as long as nobody knows another one

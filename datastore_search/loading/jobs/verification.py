@@ -28,8 +28,8 @@ class RecordCount:
 def verify_records() -> Iterator[RecordCount]:
     """Count the records of each resource that has been loaded, in the order of their names."""
     alias = router.db_for_write(Load)
-    resources = Resource.objects.using(alias).filter(current_load__isnull=False)
-    for resource in resources.select_related("current_load").order_by("name"):
-        if load := resource.current_load:
-            found = storage.count_records(connections[alias], load.pk)
-            yield RecordCount(resource, load.rows, found)
+    resources = Resource.objects.using(alias).filter(table_version__isnull=False)
+    for resource in resources.select_related("table_version").order_by("name"):
+        if version := resource.table_version:
+            found = storage.count_records(connections[alias], version.pk)
+            yield RecordCount(resource, version.rows, found)

@@ -61,7 +61,7 @@ def compare_fields(
 
     Without ``decisions`` the types are not compared.
     """
-    if resource is None or resource.current_load_id is None:
+    if resource is None or resource.table_version_id is None:
         return FieldChanges()
     before = {field.name: field.type for field in resource.fields.all()}
     now = dict(zip(table.names, decisions or (), strict=bool(decisions)))

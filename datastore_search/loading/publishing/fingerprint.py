@@ -1,8 +1,8 @@
 """
-Telling a file that has been loaded already.
+Recognise a file that has been loaded already.
 
-The load that a resource serves keeps a digest of what its records were made of.  Every other change
-of the records takes it away, so that it can be trusted (``docs/decisions/0018``).
+A table version keeps a digest of what its records were made of.  Every other change of the records
+removes it, so a digest that is there is right (``docs/decisions/0018``).
 """
 
 from __future__ import annotations
@@ -20,26 +20,30 @@ from ..typing.options import LoadOptions, resolve_key
 
 
 def is_unchanged(load: Load, options: LoadOptions) -> bool:
-    """Tell whether loading a file would make the records that the resource serves already."""
+    """Return whether loading a file would make the records that the resource serves already."""
     if options.force or not load.checksum:
         return False
-    resource = Resource.objects.filter(pk=load.resource_id).select_related("current_load").first()
-    if resource is None or resource.current_load is None:
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
+    if resource is None or resource.table_version is None:
         return False
-    served = resource.current_load
-    if fingerprint(load, options, resolve_key(resource, options)) != served.fingerprint:
+    served = resource.table_version
+    key = resolve_key(resource, options)
+    found = compute_fingerprint(load, options, key, resource.language, resource.index_kinds)
+    if found != served.fingerprint:
         return False
-    # Something else may have taken records away: a restore without them, a statement by hand.
+    # Something else may have removed records: a restore without them, a statement by hand.
     connection = connections[router.db_for_write(Load)]
     return storage.count_records(connection, served.pk) == served.rows
 
 
-def fingerprint(load: Load, options: LoadOptions, key: Sequence[str]) -> str:
+def compute_fingerprint(
+    load: Load, options: LoadOptions, key: Sequence[str], language: str, indexes: Sequence[str]
+) -> str:
     """
-    Digest what the records of a load are made of.
+    Compute a digest of everything that the records of a load are made from.
 
-    That is the file, how it is read, and by which version of this package; a load whose file is
-    not known by a checksum is like no other.
+    That is the file, how it is read and indexed, and the version of this package.  A load whose
+    file has no checksum gets a digest of its own.
     """
     if not load.checksum:
         return f"load {load.pk}"
@@ -48,7 +52,7 @@ def fingerprint(load: Load, options: LoadOptions, key: Sequence[str]) -> str:
         "file": load.checksum,
         "options": replace(options.content_options(), key=None).to_json(),
         "key": list(key),
-        "language": load.language,
-        "indexes": load.indexes,
+        "language": language,
+        "indexes": list(indexes),
     }
     return sha256(json.dumps(made_of, sort_keys=True, default=list).encode()).hexdigest()

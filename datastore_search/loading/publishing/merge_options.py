@@ -52,7 +52,7 @@ def resolve_merge_options(
     types = dict(options.types)
     notices: list[Notice] = []
     requested = options.requested_types
-    before = resource.current_load.field_formats if resource.current_load else {}
+    before = resource.table_version.field_formats if resource.table_version else {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
             continue

@@ -18,15 +18,15 @@ from django.utils import timezone
 from ... import storage
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...messages import BadRow, Notice
-from ...models import Field, Load, LoadState, Mode, Resource
+from ...models import Field, LoadState, Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
 from ..typing.options import save_options
-from .fingerprint import fingerprint
+from .fingerprint import compute_fingerprint
 from .keys import build_key_text, format_field_names
 from .plan import LoadPlan
 from .progress import ProgressReporter
-from .replacing import new_field
+from .replacing import build_field
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, measure_longest_values, render_rows
 
@@ -52,7 +52,7 @@ def merge_records(
     progress.enter_state(LoadState.INDEXING)
     _forget_orders(connection, plan)
     is_refused = False
-    with storage.working(connection, plan.load.pk):
+    with storage.load_transaction(connection, plan.load.pk):
         resource = _locked(plan)
         if finds_more(plan):
             _note_taken(connection, plan, resource)
@@ -91,10 +91,10 @@ def _forget_orders(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
     long = [name for name, length in lengths.items() if length > _ORDERED_BYTES]
     if not long:
         return
-    with storage.working(connection, plan.load.pk):
+    with storage.load_transaction(connection, plan.load.pk):
         resource = _locked(plan)
         fields = resource.fields.filter(name__in=long, has_order_index=True)
-        storage.drop_orders(connection, _target(resource), [field.name for field in fields])
+        storage.drop_order_indexes(connection, _target(resource), [field.name for field in fields])
         fields.update(has_order_index=False)
 
 
@@ -110,7 +110,7 @@ def _locked(plan: LoadPlan) -> Resource:
         raise LoadFailed("load.resource_deleted")
     types = {field.name: field.type for field in resource.fields.all()}
     is_same = (
-        resource.current_load_id is not None
+        resource.table_version_id is not None
         and all(types.get(name, kind) == kind for name, kind in plan.types.items())
         and (not resource.primary_key or resource.primary_key == list(plan.key))
     )
@@ -120,16 +120,16 @@ def _locked(plan: LoadPlan) -> Resource:
 
 
 def _target(resource: Resource) -> int:
-    if resource.current_load_id is None:
+    if resource.table_version_id is None:
         raise LoadFailed("load.resource_changed")
-    return resource.current_load_id
+    return resource.table_version_id
 
 
 def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
     """Make faults of the rows to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
-    for lines in storage.taken_lines(connection, plan.load.pk, _target(resource), plan.key):
+    for lines in storage.read_taken_lines(connection, plan.load.pk, _target(resource), plan.key):
         table.execute(
             SQL(
                 "INSERT INTO {} SELECT line, {}, {}, {} FROM {}"
@@ -157,16 +157,16 @@ def _merge(
     rows = plan.table.count_rows()
     added, changed = _write(connection, plan, resource)
     load.rows = rows if plan.options.mode == Mode.UPSERT else added
-    load.field_formats, load.finished_at = plan.field_formats, timezone.now()
+    load.finished_at = timezone.now()
     merged = Notice(
         "notice.records_merged", added=added, changed=changed, same=load.rows - added - changed
     )
     load.notices = [*load.notices, merged.to_json()]
-    load.save(update_fields=["field_formats", "notices"])
-    _count(plan, _target(resource), added)
+    load.save(update_fields=["notices"])
+    _update_table_version(plan, _target(resource), added)
     save_options(resource, plan.options)
     Resource.objects.filter(pk=resource.pk).update(modified_at=timezone.now())
-    storage.drop_records(connection, load.pk)
+    storage.drop_staging_table(connection, load.pk)
     progress.enter_state(LoadState.READY)
 
 
@@ -177,7 +177,7 @@ def _add_fields(resource: Resource, plan: LoadPlan) -> None:
     fields: list[Field] = []
     for name, label in zip(plan.table.names, plan.table.labels, strict=True):
         if name not in known:
-            field = new_field(resource, name, label)
+            field = build_field(resource, name, label)
             field.position, field.type = position + len(fields), plan.types[name]
             field.is_sparse = True
             fields.append(field)
@@ -204,18 +204,19 @@ def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) 
     try:
         if plan.options.mode == Mode.APPEND:
             if plan.key:
-                storage.drop_taken(connection, load_id, target, plan.key)
+                storage.delete_taken_rows(connection, load_id, target, plan.key)
             return storage.add_rows(connection, load_id, target, empty=empty), 0
-        changed = storage.change_records(connection, load_id, target, plan.key)
+        changed = storage.update_records(connection, load_id, target, plan.key)
         added = storage.add_rows(connection, load_id, target, plan.key, empty=empty)
     except IntegrityError as error:  # what is the same only to PostgreSQL
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
     return added, changed
 
 
-def _count(plan: LoadPlan, target: int, added: int) -> None:
-    """Keep the number of records, how files write them, and what they are made of by now."""
-    served = Load.objects.filter(pk=target)
+def _update_table_version(plan: LoadPlan, target: int, added: int) -> None:
+    """Record the number of records, the formats of the file, and the new fingerprint."""
+    resource = plan.load.resource
+    served = TableVersion.objects.filter(pk=target)
     served.update(
         rows=F("rows") + added,
         value_counts={},
@@ -223,5 +224,7 @@ def _count(plan: LoadPlan, target: int, added: int) -> None:
             **served.values_list("field_formats", flat=True).get(),
             **plan.field_formats,
         },
-        fingerprint=fingerprint(plan.load, plan.options, plan.key),
+        fingerprint=compute_fingerprint(
+            plan.load, plan.options, plan.key, resource.language, resource.index_kinds
+        ),
     )

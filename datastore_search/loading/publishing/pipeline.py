@@ -34,9 +34,10 @@ def publish_table(
     Raises: ``LoadFailed``.
     """
     # As it is now: the caller may have read it before the file.
-    resource = Resource.objects.filter(pk=load.resource_id).select_related("current_load").first()
+    resource = Resource.objects.filter(pk=load.resource_id).select_related("table_version").first()
     if resource is None:
         raise LoadFailed("load.resource_deleted")
+    load.resource = resource
     replaces = is_replacing(resource, options)
     plan = build_plan(load, resource, table, options)
     if replaces or not finds_more(plan):

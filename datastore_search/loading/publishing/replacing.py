@@ -1,5 +1,5 @@
 """
-Replacing the records of a resource: a new table takes the place of the old one, at one moment.
+Replace the records of a resource: a new table version takes the place of the old one at one moment.
 
 Until then readers see the old records, and from then on the new ones.
 """
@@ -7,8 +7,9 @@ Until then readers see the old records, and from then on the new ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
-from django.db import IntegrityError
+from django.db import Error, IntegrityError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
@@ -16,84 +17,109 @@ from ... import storage
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import dump_json
-from ...models import Field, LoadState, Resource
+from ...models import Field, LoadState, Resource, TableVersion
 from ..typing.options import save_options
-from .fingerprint import fingerprint
+from .fingerprint import compute_fingerprint
 from .keys import format_field_names
 from .plan import LoadPlan
 from .profiles import build_profiles
 from .progress import ProgressReporter
 from .rows import find_line, measure_longest_values, render_rows
 
-_FIELDS_AT_ONCE = 500
+_FIELDS_PER_STATEMENT = 500
 
-#: So few rows are copied before another connection is there.
-_ROWS_FEW = 10_000
+#: At most so many rows are copied before another connection is open.
+_MAX_ROWS_OF_ONE_CONNECTION = 10_000
 
-#: So few rows are sorted without an index as fast as with one.
-_ROWS_SORTED = 2_000
+#: At most so many rows are sorted without an index as fast as with one.
+_MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
 
-#: Of values that so many records have the number is kept.
-_COMMON = 10_000
+#: The number of records with a value is kept from this number on.
+_MIN_RECORDS_OF_COUNTED_VALUE = 10_000
 
-#: Values of a field whose order is indexed are as long as this at most.
-_SHORT_BYTES = 500
+#: A load indexes the order of a field whose values are not longer than this.
+_MAX_ORDERED_VALUE_BYTES = 500
 
 
 def replace_records(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
     """
-    Make a new table of a file's rows, and let the resource serve it.
+    Make a new table version of a file's rows, and let the resource serve it.
 
     Raises: ``LoadFailed``.
     """
-    load = plan.load
+    load, resource = plan.load, plan.load.resource
     rows = plan.table.count_rows()
-    load.profiles = build_profiles(plan.table, plan.decisions)
-    indexes = _indexes(load.resource, plan, rows)
-    streams = conf.LOAD_CONNECTIONS if rows > _ROWS_FEW else 1
+    profiles = build_profiles(plan.table, plan.decisions)
+    indexes = _choose_indexes(resource, plan, rows)
     progress.enter_state(LoadState.COPYING)
-    load.rows = _copy(connection, plan, rows, streams, progress)
-    progress.enter_state(LoadState.INDEXING)
-    storage.index_records(
-        connection, load.pk, indexes, memory_bytes=conf.LOAD_MEMORY_BYTES, streams=streams
+    version = TableVersion.objects.create(
+        resource=resource,
+        load=load,
+        language=resource.language,
+        indexes=resource.index_kinds,
+        profiles=profiles,
+        field_formats=plan.field_formats,
     )
-    _set_key(connection, plan)
-    load.value_counts = _common(connection, plan, indexes)
-    _publish(connection, plan, indexes, progress)
+    try:
+        load.rows = version.rows = _fill(connection, plan, version, indexes, progress)
+        version.value_counts = _count_values(connection, plan, version, indexes)
+        _publish(connection, plan, version, indexes, progress)
+    except BaseException:
+        # If the database does not respond now, a clean-up drops the table.
+        with suppress(Error):
+            storage.drop_record_table(connection, version.pk)
+        raise
 
 
-def _indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
-    """Say what to index: small tables are sorted in no time, and long texts are not sorted by."""
-    if rows <= _ROWS_SORTED:
-        return resource.wanted_indexes({})
-    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
-    return resource.wanted_indexes(
-        {name: kind for name, kind in plan.types.items() if lengths[name] <= _SHORT_BYTES}
-    )
-
-
-def _copy(
+def _fill(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
-    rows: int,
-    streams: int,
+    version: TableVersion,
+    indexes: storage.Indexes,
     progress: ProgressReporter,
 ) -> int:
+    """Copy the rows into the record table of a table version, and index it."""
+    total, table = plan.table.count_rows(), storage.NewTable(version.pk, plan.load.pk)
+    max_connections = conf.LOAD_CONNECTIONS if total > _MAX_ROWS_OF_ONE_CONNECTION else 1
     try:
-        return storage.create_records(
+        rows = storage.create_records(
             connection,
-            plan.load.pk,
-            language=plan.load.language,
-            batches=_watched(plan, rows, progress),
-            streams=streams,
+            table,
+            language=version.language,
+            batches=_report_batches(plan, total, progress),
+            max_connections=max_connections,
         )
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
+    progress.enter_state(LoadState.INDEXING)
+    storage.create_indexes(
+        connection,
+        table,
+        indexes,
+        memory_bytes=conf.LOAD_MEMORY_BYTES,
+        max_connections=max_connections,
+    )
+    _set_key(connection, plan, version)
+    return rows
 
 
-def _watched(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator[list[str]]:
+def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
+    """Choose the indexes: a small table needs no order index, and a long value gets none."""
+    if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
+        return resource.wanted_indexes({})
+    lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
+    return resource.wanted_indexes(
+        {
+            name: kind
+            for name, kind in plan.types.items()
+            if lengths[name] <= _MAX_ORDERED_VALUE_BYTES
+        }
+    )
+
+
+def _report_batches(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator[list[str]]:
     done = 0
     progress.report_rows(done, total)
     for batch in render_rows(plan.table, plan.decisions):
@@ -102,22 +128,28 @@ def _watched(plan: LoadPlan, total: int, progress: ProgressReporter) -> Iterator
         progress.report_rows(done, total)
 
 
-def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
+def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVersion) -> None:
     if not plan.key:
         return
     try:
-        with storage.working(connection, plan.load.pk):
-            storage.set_key(connection, plan.load.pk, plan.key)
+        with storage.load_transaction(connection, plan.load.pk):
+            storage.set_key(connection, version.pk, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
 
 
-def _common(
-    connection: BaseDatabaseWrapper, plan: LoadPlan, indexes: storage.Indexes
+def _count_values(
+    connection: BaseDatabaseWrapper,
+    plan: LoadPlan,
+    version: TableVersion,
+    indexes: storage.Indexes,
 ) -> dict[str, dict[str, int]]:
-    """Count the values that would take long to count each time they are asked for."""
+    """Count the values that would take long to count in each search."""
     texts = [name for name in indexes.orders if plan.types[name] == "text"]
-    found = storage.count_common(connection, plan.load.pk, texts, least=_COMMON)
+    table = storage.NewTable(version.pk, plan.load.pk)
+    found = storage.count_common_values(
+        connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
+    )
     return {
         name: {dump_json(value): count for value, count in counts.items()}
         for name, counts in found.items()
@@ -127,37 +159,38 @@ def _common(
 def _publish(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
+    version: TableVersion,
     indexes: storage.Indexes,
     progress: ProgressReporter,
 ) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     load = plan.load
-    with storage.working(connection, load.pk):
+    with storage.load_transaction(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")
-        _describe(resource, plan, indexes)
-        resource.current_load = load
+        _save_fields(resource, plan, indexes)
+        version.published_at = load.finished_at = timezone.now()
+        version.fingerprint = compute_fingerprint(
+            load, plan.options, plan.key, version.language, version.indexes
+        )
+        version.profiles["of"] = version.fingerprint
+        version.save()
+        resource.table_version = version
         resource.primary_key = list(plan.key)
-        resource.save(update_fields=["current_load", "primary_key", "modified_at"])
+        resource.save(update_fields=["table_version", "primary_key", "modified_at"])
         save_options(resource, plan.options)
-        load.finished_at = timezone.now()
-        load.field_formats = plan.field_formats
-        load.fingerprint = fingerprint(load, plan.options, plan.key)
-        if load.profiles:
-            load.profiles["of"] = load.fingerprint
-        load.save(update_fields=["field_formats", "fingerprint", "profiles"])
         progress.enter_state(LoadState.READY)
     load.resource = resource
 
 
-def _describe(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
-    """Bring the dictionary up to the new fields; what people wrote about a field stays."""
+def _save_fields(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> None:
+    """Save the fields of the new records; what people wrote about a field stays."""
     known = {field.name: field for field in resource.fields.all()}
     resource.fields.exclude(name__in=plan.table.names).delete()
     fields = []
     for position, (name, label) in enumerate(zip(plan.table.names, plan.table.labels, strict=True)):
-        field = known.get(name) or new_field(resource, name, label)
+        field = known.get(name) or build_field(resource, name, label)
         field.position, field.type, field.is_sparse = position, plan.types[name], False
         field.has_order_index = name in indexes.orders
         fields.append(field)
@@ -166,10 +199,10 @@ def _describe(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -> N
         update_conflicts=True,
         unique_fields=["resource", "name"],
         update_fields=["position", "type", "is_sparse", "has_order_index"],
-        batch_size=_FIELDS_AT_ONCE,
+        batch_size=_FIELDS_PER_STATEMENT,
     )
 
 
-def new_field(resource: Resource, name: str, label: str) -> Field:
-    """Describe a field that a file brings; a label that is the name itself says nothing."""
+def build_field(resource: Resource, name: str, label: str) -> Field:
+    """Build a new field of a file; a label that equals the name is left out."""
     return Field(resource=resource, name=name, label=label if label != name else "")

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.loading.jobs.unserved import list_kept_tables
-from datastore_search.models import Load
+from datastore_search.models import TableVersion
 
 
 class Command(BaseCommand):
@@ -26,11 +26,12 @@ class Command(BaseCommand):
             ngettext("%(count)s table dropped.", "%(count)s tables dropped.", count)
             % {"count": count}
         )
-        for load_id, until in list_kept_tables(connections[router.db_for_write(Load)]).items():
+        connection = connections[router.db_for_write(TableVersion)]
+        for table_id, until in list_kept_tables(connection).items():
             self.stdout.write(
                 _(
-                    "The table of load %(load)s is kept until %(moment)s, for it was served and"
-                    " has lost its resource."
+                    "Table version %(table_version)s is kept until %(moment)s: it was served, and"
+                    " no resource serves it now."
                 )
-                % {"load": load_id, "moment": until.isoformat(timespec="seconds")}
+                % {"table_version": table_id, "moment": until.isoformat(timespec="seconds")}
             )

@@ -70,7 +70,7 @@ class Command(BaseCommand):
                 for name in ("name", "title", "description", "private", "language")
             },
         )
-        if resource.current_load_id:
+        if resource.table_version_id:
             return
         load = load_file(
             resource, _SAMPLES / sample["file"], options=LoadOptions(types=sample.get("types", {}))

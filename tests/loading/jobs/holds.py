@@ -119,7 +119,11 @@ class Hold:
         Whoever waits for a table gets it by turns: the load's last statement over the copied
         records waits for the first reader, and the second reader stands in line behind it.
         """
-        read = f"SELECT FROM datastore_search_record_{self._load_id} LIMIT 1"
+        found = first.execute(
+            "SELECT id FROM datastore_search_tableversion WHERE load_id = %s", [self._load_id]
+        ).fetchone()
+        assert found
+        read = f"SELECT FROM datastore_search_record_{found[0]} LIMIT 1"
         first.execute(read)
         copying.rollback()
         wait_for(lambda: self._waits("RESTART"), "the end of the copying", alive=alive)

@@ -26,7 +26,7 @@ from datastore_search.loading.jobs import (
 )
 from datastore_search.models import Load, LoadState, Mode, Resource
 
-from ...builders import ask
+from ...builders import ask, table_of
 from ...readers import ReaderThreads
 from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
 from .workers import DATABASE, database_url, work_off, working
@@ -100,14 +100,14 @@ def held(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
 
 
 def gone(load: Load) -> bool:
-    return not storage.is_at_work(connection, load.pk)
+    return not storage.is_running(connection, load.pk)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served: Resource, uploads: Path, moment: str
 ) -> None:
-    before = served.current_load_id
+    before = served.table_version_id
     load = queued(served)
 
     with held(load, moment, uploads) as worker:
@@ -119,8 +119,8 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     load.refresh_from_db()
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
-    assert served.current_load_id == before
-    assert storage.stored_loads(connection) == {before}
+    assert served.table_version_id == before
+    assert storage.list_record_tables(connection) == {before}
 
     again = retry(load)
     work_off(database_url(), uploads)
@@ -128,14 +128,14 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     again.refresh_from_db()
     served.refresh_from_db()
     assert (again.state, again.rows) == (LoadState.READY, _ROWS)
-    assert served.current_load_id == again.pk
+    assert served.table_version_id == table_of(again)
     assert not list(uploads.rglob("*.csv"))
 
 
 def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     served: Resource, uploads: Path
 ) -> None:
-    before = served.current_load_id
+    before = served.table_version_id
     load = queued(served)
     with held(load, "copying", uploads) as worker:
         worker.kill()
@@ -148,14 +148,14 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert load.can_be_retried
-    assert storage.stored_loads(connection) == {before, other.pk}
+    assert storage.list_record_tables(connection) == {before, table_of(other)}
 
 
 @pytest.mark.parametrize("moment", ["copying", "indexing", "publishing"])
 def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str
 ) -> None:
-    before = served.current_load_id
+    before = served.table_version_id
     load = queued(served)
 
     with held(load, moment, uploads) as worker:
@@ -170,16 +170,16 @@ def test_a_load_is_cancelled_by_another_process(
 
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
-    assert served.current_load_id == before
+    assert served.table_version_id == before
     clean_up_loads()
-    assert storage.stored_loads(connection) == {before}
+    assert storage.list_record_tables(connection) == {before}
 
 
 @pytest.mark.parametrize("moment", ["merging", "publishing"])
 def test_what_is_added_is_added_wholly_or_not_at_all(
     served: Resource, uploads: Path, moment: str
 ) -> None:
-    before = served.current_load_id
+    before = served.table_version_id
     load = queued(served, Mode.APPEND)
 
     with held(load, moment, uploads) as worker:
@@ -189,7 +189,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     clean_up_loads()
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
-    assert storage.stored_loads(connection) == {before}
+    assert storage.list_record_tables(connection) == {before}
 
     again = retry(load)
     with held(again, moment, uploads) as worker:
@@ -203,8 +203,8 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     last.refresh_from_db()
     served.refresh_from_db()
     assert last.state == LoadState.READY
-    assert served.current_load is not None
-    assert (served.current_load.pk, served.current_load.rows) == (before, 20 + _ROWS)
+    assert served.table_version is not None
+    assert (served.table_version.pk, served.table_version.rows) == (before, 20 + _ROWS)
 
 
 def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
@@ -242,5 +242,5 @@ def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) 
         wait_for(lambda: gone(load), "the end of the load", alive=lambda: worker.poll() is None)
 
     clean_up_loads()
-    assert storage.stored_loads(connection) == {served.current_load_id}
+    assert storage.list_record_tables(connection) == {served.table_version_id}
     assert not upload.exists()

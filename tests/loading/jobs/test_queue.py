@@ -237,8 +237,7 @@ def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, setting
 
 
 def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
-    load = resource.current_load
-    assert load is not None
+    load = Load.objects.get(resource=resource)
 
     assert not cancel(load)
 
@@ -281,7 +280,7 @@ def cancel_apart(load: Load) -> None:
 def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
     resource: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = resource.current_load_id
+    before = resource.table_version_id
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
     enters = JobMonitor.enter_state
@@ -297,8 +296,8 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
 
     resource.refresh_from_db()
-    assert resource.current_load_id == before
-    assert storage.stored_loads(connection) == {before}
+    assert resource.table_version_id == before
+    assert storage.list_record_tables(connection) == {before}
 
 
 # Progress -----------------------------------------------------------------------------------------
@@ -387,10 +386,10 @@ def test_a_database_that_went_away_is_told_from_one_that_refuses(
 def test_a_connection_that_is_ended_fails_the_load_and_no_more(
     committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = committed.current_load_id
+    before = committed.table_version_id
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
-    index = storage.index_records
+    index = storage.create_indexes
 
     def cut_off(*arguments: Any, **options: Any) -> None:
         with connection.cursor() as cursor:
@@ -399,7 +398,7 @@ def test_a_connection_that_is_ended_fails_the_load_and_no_more(
         threading.Thread(target=end_session, args=[pid]).run()
         index(*arguments, **options)
 
-    monkeypatch.setattr(storage, "index_records", cut_off)
+    monkeypatch.setattr(storage, "create_indexes", cut_off)
 
     with fails_with("load.database_lost"):
         load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
@@ -408,8 +407,8 @@ def test_a_connection_that_is_ended_fails_the_load_and_no_more(
     assert load is not None
     committed.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.database_lost")))
-    assert committed.current_load_id == before
-    assert storage.stored_loads(connection) == {before}
+    assert committed.table_version_id == before
+    assert storage.list_record_tables(connection) == {before}
 
 
 def end_session(pid: int) -> None:
@@ -443,7 +442,7 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
     limits: list[str] = []
-    take_statistics = indexes.take_statistics
+    analyze_records = indexes.analyze_records
 
     def ask() -> str:
         with connection.cursor() as cursor:
@@ -453,9 +452,9 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
 
     def noted(*arguments: Any, **options: Any) -> None:
         limits.append(ask())
-        take_statistics(*arguments, **options)
+        analyze_records(*arguments, **options)
 
-    monkeypatch.setattr(indexes, "take_statistics", noted)
+    monkeypatch.setattr(indexes, "analyze_records", noted)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '10min'")
 
@@ -475,14 +474,14 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     order: list[tuple[str, str]] = []
-    index = storage.index_records
+    index = storage.create_indexes
 
     def held(*arguments: Any, **options: Any) -> None:
         begun.set()
         go_on.wait()
         index(*arguments, **options)
 
-    monkeypatch.setattr(storage, "index_records", held)
+    monkeypatch.setattr(storage, "create_indexes", held)
     listening = resource_loaded_into(order)
 
     def load(name: str) -> None:
@@ -507,8 +506,9 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
 
     assert order == [("1", LoadState.READY), ("2", LoadState.READY)]
     committed.refresh_from_db()
-    assert committed.current_load == Load.objects.get(source="2")
-    assert storage.stored_loads(connection) == {committed.current_load_id}
+    assert committed.table_version is not None
+    assert committed.table_version.load == Load.objects.get(source="2")
+    assert storage.list_record_tables(connection) == {committed.table_version_id}
 
 
 class resource_loaded_into:  # noqa: N801 - reads like the function that it could be
@@ -561,7 +561,7 @@ def test_a_portal_is_told_of_a_load_once_it_is_served(
     (values,) = told
     assert load.state == LoadState.READY
     assert (values["sender"], values["resource"], values["load"]) == (Resource, committed, load)
-    assert values["resource"].current_load == load
+    assert values["resource"].table_version == load
 
 
 def test_a_portal_is_told_of_a_failure_and_of_no_cancel(

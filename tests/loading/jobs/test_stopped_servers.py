@@ -52,7 +52,8 @@ clean_up_loads()
 load = Load.objects.select_related("resource").get(pk=int(sys.argv[1]))
 print(json.dumps({
     "state": load.state, "failure": load.failure and load.failure["code"], "rows": load.rows,
-    "serves": load.resource.current_load_id, "tables": sorted(storage.stored_loads(connection)),
+    "serves": load.resource.table_version_id,
+    "tables": sorted(storage.list_record_tables(connection)),
 }))
 """
 

@@ -14,15 +14,15 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads
-from datastore_search.models import Load, Resource
+from datastore_search.models import Load, LoadState, Resource, TableVersion
 
 from ...builders import SURVEY, ask, ids_of, load_csv, make_resource
 
 
 def lose(resource: Resource) -> int:
     """Take a resource's table away as a program of the portal might."""
-    number = resource.current_load_id
-    Resource.objects.filter(pk=resource.pk).update(current_load=None)
+    number = resource.table_version_id
+    Resource.objects.filter(pk=resource.pk).update(table_version=None)
     assert number is not None
     return number
 
@@ -34,13 +34,13 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
 
     out = StringIO()
     call_command("datastore_cleanup", stdout=out)
-    Resource.objects.update(current_load=number)
+    Resource.objects.update(table_version=number)
 
-    assert out.getvalue().startswith("0 tables dropped.\nThe table of load ")
-    assert f"The table of load {number} is kept until 20" in out.getvalue()
+    said = f"0 tables dropped.\nTable version {number} is kept until 20"
+    assert out.getvalue().startswith(said)
     assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
-    assert storage.unserved_since(connection, [number]) == {}  # and counts as served again
+    assert storage.read_unserved_since(connection, [number]) == {}  # and counts as served again
 
 
 def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
@@ -51,20 +51,20 @@ def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
     settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
 
     assert clean_up_loads() == 1
-    assert number not in storage.stored_loads(connection)
+    assert number not in storage.list_record_tables(connection)
 
 
 def test_it_is_kept_from_when_it_was_found_without_a_resource(
     resource: Resource, settings: Any
 ) -> None:
-    Load.objects.update(finished_at="2020-01-01T00:00:00Z")  # however long it was served
+    TableVersion.objects.update(published_at="2020-01-01T00:00:00Z")  # however long it was served
     number = lose(resource)
     clean_up_loads()
-    (since,) = storage.unserved_since(connection, [number]).values()
+    (since,) = storage.read_unserved_since(connection, [number]).values()
 
-    storage.note_unserved(connection, number, since - timedelta(hours=23))
+    storage.mark_unserved(connection, number, since - timedelta(hours=23))
     assert clean_up_loads() == 0
-    storage.note_unserved(connection, number, since - timedelta(hours=25))
+    storage.mark_unserved(connection, number, since - timedelta(hours=25))
     assert clean_up_loads() == 1
 
 
@@ -73,35 +73,36 @@ def test_the_next_load_of_the_resource_says_that_nobody_misses_it(resource: Reso
 
     load_csv(resource, SURVEY)
 
-    assert storage.stored_loads(connection) == {resource.current_load_id} != {number}
+    assert storage.list_record_tables(connection) == {resource.table_version_id} != {number}
 
 
 def test_what_a_load_replaces_goes_at_once(resource: Resource) -> None:
-    before = resource.current_load_id
+    before = resource.table_version_id
 
     load_csv(resource, SURVEY + "007,,,,,\n")
 
-    assert resource.current_load_id != before
-    assert storage.stored_loads(connection) == {resource.current_load_id}
+    assert resource.table_version_id != before
+    assert storage.list_record_tables(connection) == {resource.table_version_id}
 
 
 def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) -> None:
-    number = resource.current_load_id
+    number = resource.table_version_id
     with connection.cursor() as cursor:  # as where only record tables have been restored so far
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
             "TRUNCATE datastore_search_resource, datastore_search_load,"
-            " datastore_search_field, datastore_search_alias, datastore_search_rowerror"
+            " datastore_search_field, datastore_search_alias, datastore_search_rowerror,"
+            " datastore_search_tableversion"
         )
 
     assert clean_up_loads() == 0
-    assert storage.stored_loads(connection) == {number}
+    assert storage.list_record_tables(connection) == {number}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> None:
     resource = make_resource()
-    number = resource.current_load_id
+    number = resource.table_version_id
     reading, done = threading.Event(), threading.Event()
 
     def read() -> None:
@@ -117,9 +118,56 @@ def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> Non
     reader.start()
     assert reading.wait(30)
     resource.delete()
-    assert storage.stored_loads(connection) == {number}
+    assert storage.list_record_tables(connection) == {number}
     done.set()
     reader.join()
 
     assert clean_up_loads() == 1
-    assert storage.stored_loads(connection) == set()
+    assert storage.list_record_tables(connection) == set()
+
+
+def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client) -> None:
+    Load.objects.all().delete()
+
+    assert clean_up_loads() == 0
+    resource.refresh_from_db()
+    assert resource.table_version is not None
+    assert resource.table_version.load is None
+    assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
+
+
+def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
+    resource: Resource, settings: Any
+) -> None:
+    number = resource.table_version_id
+    TableVersion.objects.all().delete()
+
+    assert Resource.objects.get().table_version is None
+    assert clean_up_loads() == 0
+    assert storage.list_record_tables(connection) == {number}
+    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
+    assert clean_up_loads() == 1
+
+
+def test_a_replaced_table_version_goes_with_its_table(resource: Resource) -> None:
+    load_csv(resource, "a\n1\n")
+
+    assert TableVersion.objects.get().pk == resource.table_version_id
+    assert Load.objects.count() == 2
+
+
+def test_a_staging_table_of_an_interrupted_load_is_dropped(resource: Resource) -> None:
+    load = Load.objects.create(resource=resource, source="x", state=LoadState.COPYING)
+    storage.stage_rows(connection, load.pk, [[(2, '{"a":1}')]])
+    assert storage.list_staging_tables(connection) == {load.pk}
+
+    assert clean_up_loads() == 1
+    assert storage.list_staging_tables(connection) == set()
+
+
+def test_a_staging_table_of_a_load_that_is_gone_is_dropped(resource: Resource) -> None:
+    storage.stage_rows(connection, 987_654, [[(2, '{"a":1}')]])
+
+    assert clean_up_loads(resource) == 0
+    assert clean_up_loads() == 1
+    assert storage.list_staging_tables(connection) == set()

@@ -35,15 +35,15 @@ def stock(db: None) -> Resource:
 
 def test_append_adds_the_rows_behind_the_records(db: None) -> None:
     resource = loaded("a,b\n1,x\n2,y\n")
-    served = resource.current_load
+    served = resource.table_version
 
     done = load(resource, "a,b\n3,z\n1,x\n", mode="append")
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
-    assert resource.current_load == served
+    assert resource.table_version == served
     assert (done.state, done.rows) == (LoadState.READY, 2)
     assert done.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
-    assert done.pk not in storage.stored_loads(connection)
+    assert storage.list_staging_tables(connection) == set()
 
 
 def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
@@ -51,9 +51,9 @@ def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
 
     load(resource, "a\n3\n", mode="append")
 
-    assert resource.current_load is not None
-    resource.current_load.refresh_from_db()
-    assert (resource.current_load.rows, resource.current_load.value_counts) == (3, {})
+    assert resource.table_version is not None
+    resource.table_version.refresh_from_db()
+    assert (resource.table_version.rows, resource.table_version.value_counts) == (3, {})
     assert len(records_of(resource)) == 3
 
 
@@ -71,7 +71,8 @@ def test_append_to_nothing_makes_the_table(db: None) -> None:
     done = load(resource, "a\n1\n", mode="append")
 
     assert rows_of(resource) == [[1, 1]]
-    assert resource.current_load == done
+    assert resource.table_version is not None
+    assert resource.table_version.load == done
 
 
 def test_fields_in_another_order_are_found_by_name(db: None) -> None:
@@ -204,8 +205,8 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
 
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
     resource = loaded("a\nshort\n")
-    assert resource.current_load_id is not None
-    storage.add_orders(connection, resource.current_load_id, {"a": "{t}"})
+    assert resource.table_version_id is not None
+    storage.create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
     Field.objects.filter(resource=resource).update(has_order_index=True)
     long = "".join(chr(0x4E00 + number) for number in range(5000))
 
@@ -333,7 +334,7 @@ def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> 
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT _id, ctid::text FROM"
-                f" datastore_search_record_{stock.current_load_id} ORDER BY _id"
+                f" datastore_search_record_{stock.table_version_id} ORDER BY _id"
             )
             return list(cursor.fetchall())
 
@@ -398,7 +399,7 @@ def test_a_field_that_changed_meanwhile_refuses_the_file(
 def test_a_table_that_is_gone_meanwhile_refuses_the_file(
     stock: Resource, meanwhile: Callable[[Callable[[], object]], None]
 ) -> None:
-    meanwhile(lambda: Resource.objects.filter(pk=stock.pk).update(current_load=None))
+    meanwhile(lambda: Resource.objects.filter(pk=stock.pk).update(table_version=None))
 
     with fails_with("load.resource_changed"):
         load(stock, "code,count\na,5\n", mode="append")
@@ -418,7 +419,7 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
 
     assert rows_of(stock) == before
     assert "more" not in types_of(stock)
-    assert storage.stored_loads(connection) >= {stock.current_load_id}
+    assert storage.list_record_tables(connection) >= {stock.table_version_id}
 
 
 # At once ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from datastore_search.loading.publishing import histogram
-from datastore_search.models import Load, Resource, kept_profiles
+from datastore_search.models import Resource, TableVersion, read_profiles
 
 from ...builders import act
 from ...writing.tables import Table, token_of_writer
@@ -253,7 +253,7 @@ def table(db: None) -> Table:
 
 
 def current(table: Table) -> tuple[int, bool]:
-    found = kept_profiles(table.resource.current_load_id, using="default")
+    found = read_profiles(table.resource.table_version_id, using="default")
     assert found is not None
     return found.records, found.is_current
 
@@ -295,12 +295,12 @@ def test_a_table_of_the_api_has_no_profiles(db: None) -> None:
 def test_a_search_does_not_read_profiles(table: Table) -> None:
     described = Resource.objects.described(table.resource.pk)
 
-    assert described.current_load is not None
+    assert described.table_version is not None
     assert {
         "profiles",
         "field_formats",
         "fingerprint",
-    } <= described.current_load.get_deferred_fields()
+    } <= described.table_version.get_deferred_fields()
 
 
 def test_profiles_of_a_private_resource_are_private(table: Table) -> None:
@@ -317,7 +317,7 @@ def test_three_hundred_fields_are_profiled(db: None) -> None:
 
     loaded(",".join(f"f{number}" for number in range(300)) + f"\n{row}\n{row}\n")
 
-    (done,) = Load.objects.all()
+    (done,) = TableVersion.objects.all()
     assert [each["top"] for each in done.profiles["fields"].values()] == [
         [{"value": 1, "count": 2}]
     ] * 300

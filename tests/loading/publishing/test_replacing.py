@@ -285,14 +285,14 @@ def again(table: Table, text: str = "a,b\n1,x\n", **options: Any) -> str:
 
 
 def test_the_same_file_is_not_loaded_again(table: Table) -> None:
-    served = table.resource.current_load_id
+    served = table.resource.table_version_id
 
     done = load(table.resource, "a,b\n1,x\n", name="other.csv")
 
     assert done.state == LoadState.UNCHANGED
     assert done.finished_at is not None
-    assert table.resource.current_load_id == served
-    assert storage.stored_loads(connection) >= {served}
+    assert table.resource.table_version_id == served
+    assert storage.list_record_tables(connection) >= {served}
     assert again(table) == "unchanged"
 
 

@@ -1,0 +1,124 @@
+"""Table versions: the sets of records of a resource, each with a record table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connections, models, router
+from django.db.models.base import ModelBase
+from django.utils.translation import gettext_lazy as _
+
+from .. import storage
+from ..routing import PrimaryManager
+from .loads import Load
+
+
+class Origin(models.TextChoices):
+    """Where the records come from: only those of the API may be written to without ``force``."""
+
+    FILE = "file", _("file")
+    API = "api", _("API")
+
+
+class TableVersion(models.Model):
+    """
+    A set of records of a resource, in the record table of the same number (``storage``).
+
+    A load that replaces the records makes one, and so does the first ``datastore_create``; a load
+    that merges changes the one that is there.
+    """
+
+    resource = models.ForeignKey(
+        "Resource",
+        models.CASCADE,
+        verbose_name=_("resource"),
+        related_name="table_versions",
+        editable=False,
+    )
+    #: The load that made it; null where the API did, or where the load is deleted.
+    load = models.ForeignKey(
+        Load, models.SET_NULL, null=True, related_name="table_versions", editable=False
+    )
+    origin = models.CharField(_("origin"), max_length=10, choices=Origin, default=Origin.FILE)
+    language = models.CharField(_("language of the search"), max_length=63)
+    #: The kinds of indexes that the table has (``IndexKind``).
+    indexes = models.JSONField(default=list, editable=False)
+    rows = models.BigIntegerField(_("records"), default=0)
+    #: How many records have the common values of some fields, by field and value as JSON text.
+    value_counts = models.JSONField(default=dict, editable=False)
+    #: What the values of each field are like, by its name (``loading.publishing.profiles``).
+    profiles = models.JSONField(default=dict, editable=False)
+    #: A digest of what the records were made of; empty once anything else has changed them.
+    fingerprint = models.CharField(max_length=64, blank=True, editable=False)
+    #: The format in which files wrote the values of each field (``loading.typing``), by its name.
+    field_formats = models.JSONField(default=dict, editable=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    #: When a resource began to serve it; null while its table is being filled.
+    published_at = models.DateTimeField(null=True, editable=False)
+
+    objects = PrimaryManager()
+
+    class Meta:
+        base_manager_name = "objects"
+        verbose_name = _("table version")
+        verbose_name_plural = _("table versions")
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"{self.resource}, {self.pk}"
+
+    def save(
+        self,
+        force_insert: bool | tuple[ModelBase, ...] = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """Save the row; a new one gets a number that no record table has."""
+        if self._state.adding and self.pk is None:
+            alias = using or router.db_for_write(TableVersion, instance=self)
+            self.pk = storage.next_table_id(connections[alias], self._meta.db_table)
+            force_insert = force_insert or True
+        super().save(
+            force_insert=force_insert,
+            force_update=force_update,
+            using=using,
+            update_fields=update_fields,
+        )
+
+    save.alters_data = True  # type: ignore[attr-defined] # Django's mark
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """
+    What the values of each field are like, by its name (``loading.publishing.profiles``).
+
+    ``records`` were profiled, at the moment ``made``; not ``is_current`` when any have changed
+    since.
+    """
+
+    fields: Mapping[str, Mapping[str, Any]]
+    records: int
+    made: datetime
+    is_current: bool
+
+
+def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | None:
+    """Read the profiles of a table version, which no search needs, from a database."""
+    if table_version_id is None:
+        return None
+    wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
+    found = wanted.values_list("profiles", "fingerprint", "rows").first()
+    profiles, fingerprint, rows = found or ({}, "", 0)
+    if not profiles:
+        return None
+    return Profiles(
+        profiles["fields"],
+        profiles["records"],
+        datetime.fromisoformat(profiles["made"]),
+        is_current=(profiles["of"], profiles["records"]) == (fingerprint, rows),
+    )
