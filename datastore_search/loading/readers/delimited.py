@@ -23,7 +23,7 @@ from ...messages import BadRow, Notice
 from ...table_limits import MAX_FIELDS
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, rows
-from .encodings import as_utf8
+from .delimited_encoding import as_utf8
 from .headers import unique_names
 from .options import ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, literal
