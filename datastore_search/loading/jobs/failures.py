@@ -11,7 +11,7 @@ from psycopg.errors import DiskFull
 
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load
-from ..readers.shortages import shortage_of_machine
+from ..readers.shortages import find_machine_shortage
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return LoadFailed("load.database_lost")
     if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
         return LoadFailed("load.disk_full")
-    return shortage_of_machine(error) or _translate_unexpected(error, load)
+    return find_machine_shortage(error) or _translate_unexpected(error, load)
 
 
 def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:

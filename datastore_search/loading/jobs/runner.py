@@ -28,7 +28,7 @@ from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
-from ..readers import open_table
+from ..readers.process import open_table
 from ..sources.fetching import NotModified
 from ..sources.files import SourceFile, copy_source
 from ..sources.folders import working_folder

@@ -11,10 +11,10 @@ from typing import Any
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Message, Notice
 from ...models import Load, Resource
-from ..readers import open_table
 from ..readers.duckdb_sql import SQL, identifier, literal
 from ..readers.interrupter import Interrupter
-from ..readers.shortages import shortage_of_machine
+from ..readers.process import open_table
+from ..readers.shortages import find_machine_shortage
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
 from ..typing.inference import collect_type_notices
@@ -133,7 +133,7 @@ def build_preview(
         with open_table(path, resolved, name=name, interrupter=interrupter) as table:
             return _preview_table(resource, table, resolved)
     except Exception as error:
-        shortage = shortage_of_machine(error)
+        shortage = find_machine_shortage(error)
         if shortage is None:
             raise
         raise shortage from error

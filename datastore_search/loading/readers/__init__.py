@@ -1,11 +1,9 @@
 """
-From a file to a ``Table``: what it is packed in, which format it has, what its cells say.
+Read a file into a staged table: detect its format, and find its fields and its rows.
 
-Each format has a module with a function that stages the file; what formats have in common, the
-names of fields among it, is in modules of its own. All of that runs in a process of its own
-(``child``), with limits: see decision 0023.  Nothing here knows models or PostgreSQL.
+``process.open_table`` starts ``child``, a process with limits in which everything else here runs
+(decision 0023).  ``formats`` chooses the reader: ``delimited``, ``json``, ``parquet`` or
+``workbooks``, with the modules that begin with the same word.  Readers write to the staging area
+(``staging``, ``row_writer``, ``duckdb_sql``) and share ``headers`` and ``numeric_columns``.
+Nothing here knows models or PostgreSQL.
 """
-
-from .process import open_table
-
-__all__ = ["open_table"]

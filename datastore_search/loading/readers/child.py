@@ -1,9 +1,9 @@
 """
 The process that reads one file, and ends: ``python -m datastore_search.loading.readers.child``.
 
-Its parent (``process``) writes a JSON object with what is to be read to the standard input, and
-keeps that open for as long as it lives.  The answer is a JSON object, too, on what was the standard
-output.  It imports what reading needs, and neither the portal's apps nor its settings.
+Its parent (``process``) writes a JSON object to the standard input, with the file and the options,
+and keeps that open while it lives.  The answer is a JSON object on what was the standard output.
+The process imports what reading needs, and neither the portal's apps nor its settings.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ from django.conf import settings
 
 from ...exceptions.loads import LoadFailed
 from ..sources.limits import ReadingLimits
-from .files import read_file
+from .formats import read_file
 from .options import ReadOptions
-from .shortages import is_too_large, shortage_of_machine
+from .shortages import find_machine_shortage, is_file_too_large
 from .staging import StagedTable, create_staging_area
 
 _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Read the file that the parent names, and say what became of it."""
+    """Read the file that the parent names, and answer what became of it."""
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries write where they like
-    asked = json.loads(sys.stdin.buffer.readline())
-    _end_with_parent(asked["parent"])
-    settings.configure(**asked["settings"])
-    limits = ReadingLimits.for_file(Path(asked["path"])).enforce()
-    answer = json.dumps(_answer(asked, limits)).encode()
+    request = json.loads(sys.stdin.buffer.readline())
+    _end_with_parent(request["parent"])
+    settings.configure(**request["settings"])
+    limits = ReadingLimits.for_file(Path(request["path"])).enforce()
+    answer = json.dumps(_answer_request(request, limits)).encode()
     with os.fdopen(answers, "wb") as pipe:
         pipe.write(answer)
-    os._exit(0)  # there is nothing to clear up, and the parent waits
+    os._exit(0)  # there is nothing to clean up, and the parent waits
 
 
-def _answer(asked: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
-    options = ReadOptions(**asked["options"] | {"nulls": tuple(asked["options"]["nulls"])})
+def _answer_request(request: dict[str, Any], limits: ReadingLimits) -> dict[str, Any]:
+    options = ReadOptions(**request["options"] | {"nulls": tuple(request["options"]["nulls"])})
     try:
-        with create_staging_area(Path(asked["folder"]), limits) as place:
-            table = read_file(Path(asked["path"]), options, place, name=asked["name"])
-        return {"table": _described(table)}
+        with create_staging_area(Path(request["folder"]), limits) as staging_area:
+            table = read_file(Path(request["path"]), options, staging_area, name=request["name"])
+        return {"table": _table_to_json(table)}
     except LoadFailed as failure:
         return {"failure": failure.to_json()}
-    except BaseException as error:  # noqa: BLE001 - the parent is to know, whatever it is
-        shortage = limits.unpacked_failure if is_too_large(error) else shortage_of_machine(error)
-        if shortage:
-            return {"failure": shortage.to_json()}
-        return {"error": traceback.format_exc()}
+    except BaseException as error:  # noqa: BLE001 - the parent gets it, whatever it is
+        shortage = find_machine_shortage(error)
+        if is_file_too_large(error):
+            shortage = limits.unpacked_failure
+        return {"failure": shortage.to_json()} if shortage else {"error": traceback.format_exc()}
 
 
-def _described(table: StagedTable) -> dict[str, Any]:
+def _table_to_json(table: StagedTable) -> dict[str, Any]:
     return {
         "names": table.names,
         "labels": table.labels,
@@ -69,15 +69,15 @@ def _described(table: StagedTable) -> dict[str, Any]:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End when the parent does: the kernel sees to it on Linux, elsewhere a thread."""
-    Thread(target=_wait_for_end, daemon=True).start()
+    """End when the parent ends: the kernel does that on Linux, a thread elsewhere."""
+    Thread(target=_wait_for_end_of_input, daemon=True).start()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # gone before it was asked
+        if os.getppid() != parent:  # it ended before the kernel was asked
             os._exit(1)
 
 
-def _wait_for_end() -> None:
+def _wait_for_end_of_input() -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)

@@ -1,11 +1,11 @@
 """
-Reading a file of delimited cells.
+Read a file of delimited cells.
 
-DuckDB reads it, and the lines are counted: when each line of the file is in one of the rows,
-nothing was passed over, and each row's line is the sum of those before it.  When that does not add
-up, or DuckDB refuses, the file has blank lines, rows of other widths, quotation marks gone astray
-or line ends of several kinds.  Then its rows are found one by one, what is wrong with some of them
-is noted, and DuckDB reads the others from a copy that has each row's line.
+DuckDB reads it, and the lines are counted: when each line of the file is in one of the rows, DuckDB
+has skipped nothing, and each row's line is the sum of those before it.  When the counts differ, or
+DuckDB refuses the file, it has blank lines, rows of other widths, misplaced quotation marks or line
+ends of several kinds.  Then the rows are found one by one, the errors of bad rows are noted, and
+DuckDB reads the good rows from a copy that has each row's line.
 """
 
 from __future__ import annotations
@@ -21,132 +21,141 @@ import duckdb
 from ...exceptions.loads import LoadFailed, UnknownDialect
 from ...messages import BadRow, Notice
 from ...table_limits import MAX_FIELDS
+from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
-from .delimited_rows import Row, rows
-from .delimited_encoding import as_utf8
-from .headers import unique_names
+from .delimited_rows import Row, scan_rows
+from .duckdb_sql import SQL, Composed, literal
+from .headers import make_unique_names
 from .options import ReadOptions
-from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, literal
+from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column
 
 _BLOCK_BYTES = 2**20
 #: DuckDB's own default, sixteen times the longest row, is more than its memory may be.
-_ROW_BYTES_USUAL = 4 * 2**20
-#: What DuckDB says of rows that it cannot read, or only one thread can.
+_USUAL_ROW_BYTES = 4 * 2**20
+#: What DuckDB raises for rows that it cannot read, or only one thread can.
 _IRREGULAR = (duckdb.InvalidInputException, duckdb.NotImplementedException)
-#: Terms of a sum in DuckDB's SQL, which goes only so deep.
-_TERMS_MOST = 50
-#: Numbers of cells whose fault is kept as it is written.
-_WIDTHS_KEPT = 1_000
-#: So many rows may be faulty, and any number as long as more are good.
-_FAULTY_MOST = 1_000_000
+#: The terms of one sum: DuckDB limits the depth of expressions.
+_MAX_TERMS = 50
+#: The errors of rows with too many or too few cells are written once for each number of cells.
+_MAX_CACHED_WIDTHS = 1_000
+#: More rows may be bad only while more are good.
+_MAX_BAD_ROWS = 1_000_000
+
+_NO_BREAKS = SQL("0")
+_FEED, _RETURN = SQL("chr(10)"), SQL("chr(13)")
 
 
-def read_delimited(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
+def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
     Stage a file of delimited cells.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    text = as_utf8(path, options, place)
+    text = convert_to_utf8(path, options, staging_area.folder)
     layout = find_layout(text.path, options)
     width = len(layout.header)
     if width > MAX_FIELDS:
         raise LoadFailed("file.too_many_fields", count=width, most=MAX_FIELDS)
-    place.prepare_width(width)
+    staging_area.prepare_width(width)
     # DuckDB would take “*” or “[” in a file's name for a pattern, and “.gz” at its end for a gzip.
-    source = place.folder / "source"
+    source = staging_area.folder / "source"
     source.symlink_to(text.path.resolve())
     try:
-        if not _stage_as_it_is(source, layout, place):
-            _stage_row_by_row(source, layout, place)
-        width = _without_empty_columns(layout.header, place)
+        if not _stage_regular(source, layout, staging_area):
+            _stage_row_by_row(source, layout, staging_area)
+        width = _drop_empty_columns(layout.header, staging_area)
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("load.out_of_memory") from error
     header = tuple(cell.strip() for cell in layout.header[:width])
     return StagedTable(
-        staging_area=place,
-        names=unique_names(header),
+        staging_area=staging_area,
+        names=make_unique_names(header),
         labels=header,
         declared_types=(None,) * width,
-        notices=(*text.notices, *_notices(layout, width)),
+        notices=(*text.notices, *_describe_layout(layout, width)),
     )
 
 
-def _notices(layout: Layout, width: int) -> Iterator[Notice]:
-    if layout.titled:
+def _describe_layout(layout: Layout, width: int) -> Iterator[Notice]:
+    if layout.has_titles:
         yield Notice("notice.lines_above_header", line=layout.line)
     if width < len(layout.header):
         yield Notice("notice.empty_columns", count=len(layout.header) - width)
 
 
-# As it is -----------------------------------------------------------------------------------------
+# A regular file -----------------------------------------------------------------------------------
 
 
-def _stage_as_it_is(path: Path, layout: Layout, place: StagingArea) -> bool:
-    """Let DuckDB read the file, and tell whether each of its lines is in one of the rows."""
-    lines = _Lines.of(path, layout.dialect.quote.encode())
+def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> bool:
+    """Let DuckDB read the file, and return whether each of its lines is in one of the rows."""
+    lines = _Lines.count_in(path, layout.dialect.quote.encode())
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):
         return False
-    columns = [f"f{position}" for position in range(width)]
-    breaks = _breaks(columns, lines.ending) if lines.have_quotes else "0"
+    columns = [get_column(position) for position in range(width)]
+    breaks = _count_breaks(columns, lines.ending) if lines.have_quotes else _NO_BREAKS
     try:
-        place.connection.execute(
-            f"CREATE TABLE {STAGED_ROWS} AS SELECT {_line(layout.below, breaks)} AS line, *"
-            f" FROM {_relation(path, layout, columns)}"
+        staging_area.execute(
+            SQL("CREATE TABLE {} AS SELECT {} AS line, * FROM {}").format(
+                STAGED_ROWS, _compute_line(layout.below, breaks), _build_relation(path, layout)
+            )
         )
     except _IRREGULAR:
         return False
-    last = place.connection.execute(
-        f"SELECT line + 1 + {breaks} FROM {STAGED_ROWS} ORDER BY rowid DESC LIMIT 1"
+    last = staging_area.execute(
+        SQL("SELECT line + 1 + {} FROM {} ORDER BY rowid DESC LIMIT 1").format(breaks, STAGED_ROWS)
     ).fetchone()
     if (last[0] if last else layout.below) == lines.count + 1:
         return True
-    place.connection.execute(f"DROP TABLE {STAGED_ROWS}")
+    staging_area.execute(SQL("DROP TABLE {}").format(STAGED_ROWS))
     return False
 
 
-def _line(first: int, breaks: str) -> str:
-    """Say in DuckDB's SQL on which line a row begins: it is streamed, row by row."""
-    if breaks == "0":
-        return f"{first - 1} + row_number() OVER ()"
-    so_far = f"sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING)"
-    return f"CAST({first} + {so_far} - 1 - {breaks} AS BIGINT)"
+def _compute_line(first: int, breaks: Composed) -> Composed:
+    """Build the expression of the line on which a row begins, which DuckDB streams."""
+    if breaks == _NO_BREAKS:
+        return SQL("{} + row_number() OVER ()").format(literal(first - 1))
+    return SQL(
+        "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks} AS BIGINT)"
+    ).format(first=literal(first), breaks=breaks)
 
 
-def _breaks(columns: Sequence[str], ending: str) -> str:
-    """Count the line breaks within the cells of a row."""
-    terms = [
-        f"coalesce(strlen({column}) - strlen(replace({column}, {ending}, '')), 0)"
-        for column in columns
-    ]
+def _count_breaks(columns: Sequence[Composed], ending: Composed) -> Composed:
+    """Build the expression of the number of line breaks within the cells of a row."""
+    count = SQL("coalesce(strlen({0}) - strlen(replace({0}, {1}, '')), 0)")
+    terms = [count.format(column, ending) for column in columns]
     sums = [
-        f"({' + '.join(terms[start : start + _TERMS_MOST])})"
-        for start in range(0, len(terms), _TERMS_MOST)
+        SQL("({})").format(SQL(" + ").join(terms[start : start + _MAX_TERMS]))
+        for start in range(0, len(terms), _MAX_TERMS)
     ]
-    return f"({' + '.join(sums)})"
+    return SQL("({})").format(SQL(" + ").join(sums))
 
 
-def _relation(path: Path, layout: Layout, columns: Sequence[str]) -> str:
-    typed = ", ".join(f"'{column}': 'VARCHAR'" for column in columns)
-    return (
-        f"read_csv({literal(str(path))}, skip = {layout.skipped}, columns = {{{typed}}},"
-        f" new_line = {_ENDINGS[layout.ending]}, {_options(layout, _ROW_BYTES_USUAL)})"
+def _build_relation(path: Path, layout: Layout) -> Composed:
+    return SQL(
+        "read_csv({path}, skip = {skip}, columns = {columns}, new_line = {new_line}, {options})"
+    ).format(
+        path=literal(str(path)),
+        skip=literal(layout.skipped),
+        columns=literal({f"f{position}": "VARCHAR" for position in range(len(layout.header))}),
+        new_line=literal(layout.ending.replace("\r", r"\r").replace("\n", r"\n")),
+        options=_build_options(layout, _USUAL_ROW_BYTES),
     )
 
 
-def _options(layout: Layout, row_bytes: int) -> str:
-    dialect = layout.dialect
-    return (
-        "auto_detect = false, header = false, allow_quoted_nulls = false,"
-        f" delim = {literal(dialect.delimiter)}, quote = {literal(dialect.quote)},"
-        f" escape = {literal(dialect.escape)},"
-        f" max_line_size = {row_bytes}, buffer_size = {2 * row_bytes},"
-        f" parallel = {row_bytes <= _ROW_BYTES_USUAL}"
+def _build_options(layout: Layout, row_bytes: int) -> Composed:
+    return SQL(
+        "auto_detect = false, header = false, allow_quoted_nulls = false, delim = {delimiter},"
+        " quote = {quote}, escape = {escape}, max_line_size = {row_bytes},"
+        " buffer_size = {buffer_bytes}, parallel = {is_parallel}"
+    ).format(
+        delimiter=literal(layout.dialect.delimiter),
+        quote=literal(layout.dialect.quote),
+        escape=literal(layout.dialect.escape),
+        row_bytes=literal(row_bytes),
+        buffer_bytes=literal(2 * row_bytes),
+        is_parallel=literal(row_bytes <= _USUAL_ROW_BYTES),
     )
-
-
-_ENDINGS = {"\n": r"'\n'", "\r": r"'\r'", "\r\n": r"'\r\n'"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,18 +163,18 @@ class _Lines:
     """
     The lines of a file, counted as an editor does, without blank ones at its end.
 
-    ``ending`` is the character that ends each, in DuckDB's SQL; if they ``are_mixed`` there is not
-    one such character.
+    ``ending`` is the expression of the character that ends each line, unless they ``are_mixed``.
     """
 
     count: int
-    ending: str
+    ending: Composed
     are_mixed: bool
     are_blank_at_end: bool
     have_quotes: bool
 
     @classmethod
-    def of(cls, path: Path, quote: bytes) -> _Lines:
+    def count_in(cls, path: Path, quote: bytes) -> _Lines:
+        """Count the lines of a file."""
         feeds = returns = both = blank = 0
         have_quotes = False
         with path.open("rb") as file:
@@ -177,143 +186,153 @@ class _Lines:
                 both += block.count(b"\r\n")
                 have_quotes = have_quotes or quote in block
                 content = block.rstrip(b"\r\n")
-                ends = _line_ends(block[len(content) :])
+                ends = _count_line_ends(block[len(content) :])
                 blank = ends if content else blank + ends
         return cls(
             count=feeds + returns - both - blank + 1,
-            ending="chr(10)" if feeds else "chr(13)",
+            ending=_FEED if feeds else _RETURN,
             are_mixed=bool(feeds) and returns > both,
             are_blank_at_end=blank > 1,
             have_quotes=have_quotes,
         )
 
 
-def _line_ends(text: bytes) -> int:
+def _count_line_ends(text: bytes) -> int:
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 # Row by row ---------------------------------------------------------------------------------------
 
 
-def _stage_row_by_row(path: Path, layout: Layout, place: StagingArea) -> None:
+def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> None:
     """
-    Find the rows, note what is wrong with some, and let DuckDB read the others.
+    Find the rows, note the errors of bad ones, and let DuckDB read the good ones.
 
     Raises: ``UnknownDialect``.
     """
-    copy = _Copy(place.folder, layout)
+    copy = _Copy(staging_area.folder, layout)
     # In a file of one field a blank line is a record without a value.
     with_blank = len(layout.header) == 1
-    with path.open("rb") as file, copy.opened():
-        for row in rows(file, layout.dialect, layout.start, with_blank=with_blank):
+    with path.open("rb") as file, copy.open_files():
+        for row in scan_rows(file, layout.dialect, layout.start, with_blank=with_blank):
             if row.line > layout.line:
-                copy.take(row)
-    columns = ["'line': 'BIGINT'", *(f"'f{at}': 'VARCHAR'" for at in range(len(layout.header)))]
+                copy.add_row(row)
+    columns = {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
     try:
-        place.connection.execute(
-            f"CREATE TABLE {STAGED_ROWS} AS FROM read_csv({literal(str(copy.rows))},"
-            rf" columns = {{{', '.join(columns)}}}, new_line = '\n',"
-            f" {_options(layout, max(_ROW_BYTES_USUAL, copy.longest))})"
+        staging_area.execute(
+            SQL(
+                "CREATE TABLE {rows} AS FROM read_csv({path}, columns = {columns},"
+                r" new_line = '\n', {options})"
+            ).format(
+                rows=STAGED_ROWS,
+                path=literal(str(copy.rows_path)),
+                columns=literal({"line": "BIGINT"} | columns),
+                options=_build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes)),
+            )
         )
     except _IRREGULAR as error:
         raise UnknownDialect from error
-    found = place.connection.execute(f"SELECT count(*) FROM {STAGED_ROWS}").fetchone()
+    found = staging_area.execute(SQL("SELECT count(*) FROM {}").format(STAGED_ROWS)).fetchone()
     if found != (copy.count,):
         raise UnknownDialect
-    place.connection.execute(
-        f"INSERT INTO {ROW_ERRORS} SELECT line, '', '', kept FROM read_csv("
-        f"{literal(str(copy.faults))}, auto_detect = false, header = false, delim = ',',"
-        r""" quote = '"', escape = '"', new_line = '\n',"""
-        " columns = {'line': 'BIGINT', 'kept': 'VARCHAR'})"
+    staging_area.execute(
+        SQL(
+            "INSERT INTO {errors} SELECT line, '', '', error FROM read_csv({path},"
+            " auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"',"
+            r" new_line = '\n', columns = {columns})"
+        ).format(
+            errors=ROW_ERRORS,
+            path=literal(str(copy.errors_path)),
+            columns=literal({"line": "BIGINT", "error": "VARCHAR"}),
+        )
     )
-    copy.rows.unlink()
+    copy.rows_path.unlink()
 
 
-def _written(fault: BadRow) -> bytes:
-    """Write what is wrong with a row as a cell of CSV."""
-    return b'"%b"' % json.dumps(fault.to_json(), ensure_ascii=False).replace('"', '""').encode()
+def _format_error(error: BadRow) -> bytes:
+    """Write an error as a cell of CSV."""
+    return b'"%b"' % json.dumps(error.to_json(), ensure_ascii=False).replace('"', '""').encode()
 
 
 class _Copy:
-    """The good rows of a file, each behind its line, and what is wrong with the others."""
+    """The good rows of a file, each behind its line, and the errors of the others."""
 
     def __init__(self, folder: Path, layout: Layout) -> None:
-        self.rows = folder / "rows"
-        self.faults = folder / "faults"
+        self.rows_path = folder / "rows"
+        self.errors_path = folder / "errors"
         self.count = 0
-        self.longest = 0
+        self.longest_bytes = 0
         self._width = len(layout.header)
         self._delimiter = layout.dialect.delimiter.encode()
-        self._blanks = 0
-        self._faulty = 0
-        self._ragged: dict[int, bytes] = {}
+        self._blank_rows = 0
+        self._bad_rows = 0
+        self._width_errors: dict[int, bytes] = {}
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
+    def open_files(self) -> Iterator[None]:
         """Open the files to write to."""
-        with self.rows.open("wb") as self._rows, self.faults.open("wb") as self._faults:
+        with self.rows_path.open("wb") as self._rows, self.errors_path.open("wb") as self._errors:
             yield
 
-    def take(self, row: Row) -> None:
-        """Keep a row, or what is wrong with it; a blank line is a row where rows have one cell."""
-        if self._width == 1 and not row.text and not row.fault:
-            self._blanks += 1
+    def add_row(self, row: Row) -> None:
+        """Write a row, or its error; a blank line is a row where rows have one cell."""
+        if self._width == 1 and not row.text and not row.error:
+            self._blank_rows += 1
             return
-        for line in range(row.line - self._blanks, row.line):
-            self._write(line, b"")
-        self._blanks = 0
-        if row.fault:
-            self._note(row, row.fault)
+        for line in range(row.line - self._blank_rows, row.line):
+            self._write_row(line, b"")
+        self._blank_rows = 0
+        if row.error:
+            self._write_error(row.line, _format_error(row.error))
         elif row.cells == self._width:
-            self._write(row.line, row.text)
+            self._write_row(row.line, row.text)
         elif not row.is_blank:
-            self._take_ragged(row)
+            self._add_ragged_row(row)
 
-    def _take_ragged(self, row: Row) -> None:
-        """Keep a row that only has more delimiters at its end."""
+    def _add_ragged_row(self, row: Row) -> None:
+        """Write a row that only has more delimiters at its end, or its error."""
         rest = self._delimiter * (row.cells - self._width)
         if rest and row.text.endswith(rest):
-            self._write(row.line, row.text.removesuffix(rest))
-        else:
-            self._note_ragged(row)
+            self._write_row(row.line, row.text.removesuffix(rest))
+            return
+        error = self._width_errors.get(row.cells)
+        if error is None:  # there may be millions of such rows
+            error = _format_error(BadRow("row.cell_count", cells=row.cells, header=self._width))
+            if len(self._width_errors) < _MAX_CACHED_WIDTHS:
+                self._width_errors[row.cells] = error
+        self._write_error(row.line, error)
 
-    def _note(self, row: Row, fault: BadRow) -> None:
-        self._note_written(row, _written(fault))
-
-    def _note_ragged(self, row: Row) -> None:
-        """Note that a row has too many cells or too few; there may be millions of such rows."""
-        written = self._ragged.get(row.cells)
-        if written is None:
-            written = _written(BadRow("row.cell_count", cells=row.cells, header=self._width))
-            if len(self._ragged) < _WIDTHS_KEPT:
-                self._ragged[row.cells] = written
-        self._note_written(row, written)
-
-    def _note_written(self, row: Row, written: bytes) -> None:
-        self._faults.write(b"%d,%b\n" % (row.line, written))
-        self._faulty += 1
-        if self._faulty > _FAULTY_MOST and self._faulty > self.count:
+    def _write_error(self, line: int, error: bytes) -> None:
+        self._errors.write(b"%d,%b\n" % (line, error))
+        self._bad_rows += 1
+        if self._bad_rows > _MAX_BAD_ROWS and self._bad_rows > self.count:
             raise UnknownDialect
 
-    def _write(self, line: int, text: bytes) -> None:
+    def _write_row(self, line: int, text: bytes) -> None:
         written = b"%d%b%b\n" % (line, self._delimiter, text)
         self._rows.write(written)
-        self.longest = max(self.longest, len(written))
+        self.longest_bytes = max(self.longest_bytes, len(written))
         self.count += 1
 
 
 # Columns ------------------------------------------------------------------------------------------
 
 
-def _without_empty_columns(header: Sequence[str], place: StagingArea) -> int:
-    """Drop columns at the end that have neither name nor value, and tell how many are left."""
+def _drop_empty_columns(header: Sequence[str], staging_area: StagingArea) -> int:
+    """Drop columns at the end that have neither name nor value, and return the new width."""
     width = len(header)
     named = max((at for at, name in enumerate(header, start=1) if name.strip()), default=1)
     if named == width:
         return width
-    counts = ", ".join(f"count(nullif(f{at}, ''))" for at in range(named, width))
-    found = place.connection.execute(f"SELECT {counts} FROM {STAGED_ROWS}").fetchone() or ()
+    counts = SQL(", ").join(
+        SQL("count(nullif({}, ''))").format(get_column(position))
+        for position in range(named, width)
+    )
+    query = SQL("SELECT {} FROM {}").format(counts, STAGED_ROWS)
+    found = staging_area.execute(query).fetchone() or ()
     while width > named and not found[width - 1 - named]:
         width -= 1
-        place.connection.execute(f"ALTER TABLE {STAGED_ROWS} DROP COLUMN f{width}")
+        staging_area.execute(
+            SQL("ALTER TABLE {} DROP COLUMN {}").format(STAGED_ROWS, get_column(width))
+        )
     return width

@@ -1,9 +1,9 @@
 """
-The characters of a text file: which encoding it is in, and a copy in UTF-8 where it is in another.
+Detect the encoding of a text file, and convert it to UTF-8.
 
-Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  What is
-left is chardet's guess among the encodings that such files are written in; of a few words in
-Vietnamese it is not sure, but they have rules.
+Byte order marks come first, then UTF-16 without a mark, then UTF-8 over the whole file.  Otherwise
+chardet guesses among the encodings that such files are written in.  A few words in Vietnamese are
+not enough for it; they are recognised by rules.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from pathlib import Path
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from .options import ReadOptions
-from .staging import StagingArea
 
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
 _UTF8 = "utf-8"
-#: Of so many lines one may be damaged for the others to count.
-_MOSTLY = 8
+#: A file is UTF-8 with damage if fewer than one of so many lines is damaged.
+_LINES_PER_DAMAGE = 8
 _MARK = "\ufeff"
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, _UTF8),
@@ -36,7 +35,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 _VIETNAMESE = "cp1258"
-#: What files that are no Unicode are written in; a guess among all errs on short files.
+#: The encodings of files that are not Unicode; a guess among all of Python's errs on short files.
 _LEGACY = (
     *(f"Windows-{page}" for page in range(1250, 1259)),
     *("cp932", "gb18030", "big5", "cp949", "koi8_r", "cp874"),
@@ -44,23 +43,23 @@ _LEGACY = (
 
 _LINE_END = re.compile(rb"[\r\n]")
 
-#: Characters that texts do not have.
+#: Control characters that texts do not have.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f]")
-#: Python's own codecs that write no text file.
-_NO_FILES = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
+#: Python's codecs that are not encodings of files.
+_OTHER_CODECS = frozenset(("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"))
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text file in UTF-8 without a mark, and what is to be said of it."""
+    """A text file in UTF-8 without a mark, and the notices of its encoding."""
 
     path: Path
     notices: tuple[Notice, ...] = ()
 
 
-def as_utf8(path: Path, options: ReadOptions, place: StagingArea) -> Text:
+def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
     """
-    Give a file in UTF-8: itself, or a copy in the stage's folder.
+    Return a file in UTF-8: itself, or a copy in a folder.
 
     Raises: ``LoadFailed`` with ``file.empty``, ``file.binary``, ``file.damaged_utf8``,
     ``file.unknown_encoding``; where the encoding is chosen, ``option.unknown_encoding`` and
@@ -71,25 +70,25 @@ def as_utf8(path: Path, options: ReadOptions, place: StagingArea) -> Text:
     if not start.strip():
         raise LoadFailed("file.empty")
     if options.encoding:
-        chosen = _codec(options.encoding)
+        chosen = _find_codec(options.encoding)
         return Text(
-            _decoded(
-                path, chosen, place, LoadFailed("file.wrong_encoding", encoding=options.encoding)
+            _decode_file(
+                path, chosen, folder, LoadFailed("file.wrong_encoding", encoding=options.encoding)
             )
         )
-    if told := _told(start):
-        return Text(_decoded(path, told, place, LoadFailed("file.unknown_encoding")))
-    line = _line_not_utf8(path)
+    if found := _detect_unicode(start):
+        return Text(_decode_file(path, found, folder, LoadFailed("file.unknown_encoding")))
+    line = _find_line_not_utf8(path)
     if line is None:
         return Text(path)
-    guess = _guessed(_sample(path), line)
-    copy = _decoded(path, guess, place, LoadFailed("file.unknown_encoding"))
-    return Text(copy, (Notice("notice.encoding_guessed", encoding=_windows_name(guess)),))
+    guess = _guess_encoding(_read_sample(path), line)
+    copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
+    return Text(copy, (Notice("notice.encoding_guessed", encoding=_get_shown_name(guess)),))
 
 
-def _codec(name: str) -> str:
+def _find_codec(name: str) -> str:
     """
-    Look an encoding up by its name.
+    Find Python's name of an encoding.
 
     Raises: ``LoadFailed`` with ``option.unknown_encoding``.
     """
@@ -98,17 +97,17 @@ def _codec(name: str) -> str:
         "".encode(found)  # codecs that make bytes of bytes are refused here
     except (LookupError, ValueError) as error:
         raise LoadFailed("option.unknown_encoding", encoding=name) from error
-    if found in _NO_FILES:
+    if found in _OTHER_CODECS:
         raise LoadFailed("option.unknown_encoding", encoding=name)
     return found
 
 
-# Finding out --------------------------------------------------------------------------------------
+# Detection ----------------------------------------------------------------------------------------
 
 
-def _told(start: bytes) -> str | None:
+def _detect_unicode(start: bytes) -> str | None:
     """
-    Name the encoding that the start of a file gives away, or None.
+    Return the encoding of a file that begins like UTF-8 with a mark, UTF-16 or UTF-32; or None.
 
     Raises: ``LoadFailed`` with ``file.binary``.
     """
@@ -124,7 +123,7 @@ def _told(start: bytes) -> str | None:
 
 
 def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
-    """Tell whether all is text, and only the upper bytes of characters are ever zero."""
+    """Return whether all is text, and only the upper bytes of characters are ever zero."""
     whole = start[: len(start) // 2 * 2]
     if 0 not in whole[first::2] or 0 in whole[1 - first :: 2]:
         return False
@@ -132,14 +131,14 @@ def _is_utf16(start: bytes, encoding: str, first: int) -> bool:
     return "�" not in text and not _CONTROLS.search(text) and ("\n" in text or "\r" in text)
 
 
-def _line_not_utf8(path: Path) -> int | None:
+def _find_line_not_utf8(path: Path) -> int | None:
     """
-    Read a whole file to see whether it is UTF-8, and give the first line that is not.
+    Read a whole file, and return the first line that is not UTF-8, None if all of them are.
 
     Raises: ``LoadFailed`` with ``file.binary`` when there is a NUL in it.
     """
     decoder, line, found = codecs.getincrementaldecoder(_UTF8)(), 1, None
-    for block in chain(_blocks(path), [b""]):
+    for block in chain(_read_blocks(path), [b""]):
         if b"\0" in block:
             raise LoadFailed("file.binary")
         if found is None:
@@ -151,10 +150,10 @@ def _line_not_utf8(path: Path) -> int | None:
     return found
 
 
-def _sample(path: Path) -> bytes:
-    """Gather the lines that have more than ASCII: they alone tell encodings apart."""
+def _read_sample(path: Path) -> bytes:
+    """Read the lines with more than ASCII, in which encodings differ."""
     found = bytearray()
-    for block in _blocks(path):
+    for block in _read_blocks(path):
         if len(found) < _SAMPLE_BYTES:
             for line in _LINE_END.split(block):
                 if not line.isascii():
@@ -162,7 +161,7 @@ def _sample(path: Path) -> bytes:
     return bytes(found[:_SAMPLE_BYTES])
 
 
-def _guessed(sample: bytes, line: int) -> str:
+def _guess_encoding(sample: bytes, line: int) -> str:
     """
     Guess the encoding of what is not UTF-8, from the given line on.
 
@@ -183,10 +182,10 @@ def _guessed(sample: bytes, line: int) -> str:
 
 
 def _is_mostly_utf8(sample: bytes) -> bool:
-    """Tell a few damaged characters from another encoding, whose lines are hardly ever UTF-8."""
+    """Return whether few lines are damaged: in another encoding, hardly any line is UTF-8."""
     lines = sample.splitlines()
     damaged = sum("�" in line.decode(errors="replace") for line in lines)
-    return damaged * _MOSTLY < len(lines)
+    return damaged * _LINES_PER_DAMAGE < len(lines)
 
 
 # Vietnamese ---------------------------------------------------------------------------------------
@@ -202,7 +201,7 @@ _SURELY_VIETNAMESE = re.compile(f"[ăâêôơư][{_TONES}]|[đơư]", re.IGNOREC
 
 def _is_vietnamese(sample: bytes) -> bool:
     """
-    Tell whether bytes are Vietnamese in Windows-1258, which writes a tone after its vowel.
+    Return whether bytes are Vietnamese in Windows-1258, which writes a tone after its vowel.
 
     The bytes of the tones are ``ò``, ``ì``, ``Ì``, ``Þ`` and ``Ò`` elsewhere, those of đ, ơ and ư
     ``ð``, ``õ`` and ``ý``.
@@ -219,24 +218,24 @@ def _is_vietnamese(sample: bytes) -> bool:
     )
 
 
-def _windows_name(encoding: str) -> str:
+def _get_shown_name(encoding: str) -> str:
     return f"Windows-{encoding[2:]}" if re.fullmatch(r"cp12\d\d", encoding) else encoding
 
 
-# Copying ------------------------------------------------------------------------------------------
+# Conversion ---------------------------------------------------------------------------------------
 
 
-def _decoded(path: Path, encoding: str, place: StagingArea, failure: Exception) -> Path:
+def _decode_file(path: Path, encoding: str, folder: Path, failure: Exception) -> Path:
     """
     Write a copy in UTF-8, without marks at its start.
 
     Raises: ``LoadFailed`` with ``file.binary``, and the failure given where the file is not in the
     encoding.
     """
-    copy = place.folder / "text"
+    copy = folder / "text"
     try:
         with copy.open("w", encoding=_UTF8, newline="") as target:
-            for text in _texts(path, encoding):
+            for text in _decode_blocks(path, encoding):
                 if "\0" in text:
                     raise LoadFailed("file.binary")
                 target.write(text)
@@ -247,7 +246,7 @@ def _decoded(path: Path, encoding: str, place: StagingArea, failure: Exception) 
     return copy
 
 
-def _texts(path: Path, encoding: str) -> Iterator[str]:
+def _decode_blocks(path: Path, encoding: str) -> Iterator[str]:
     """Decode a file block by block; Vietnamese letters and their tones become one character."""
     composes, rest, begun = encoding == _VIETNAMESE, "", False
     with path.open(encoding=encoding, newline="") as file:
@@ -257,19 +256,19 @@ def _texts(path: Path, encoding: str) -> Iterator[str]:
                 text = text.lstrip(_MARK)
                 begun = bool(text)
             if composes:
-                text, rest = _before_last_letter(text)
+                text, rest = _split_last_letter(text)
                 text = unicodedata.normalize("NFC", text)
             yield text
     yield unicodedata.normalize("NFC", rest)
 
 
-def _before_last_letter(text: str) -> tuple[str, str]:
+def _split_last_letter(text: str) -> tuple[str, str]:
     """Cut off the last letter and its tone, if any: a tone may follow in the next block."""
     end = max(0, len(text) - 1 - (text[-1:] in _TONES))
     return text[:end], text[end:]
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def _read_blocks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while block := file.read(_BLOCK_BYTES):
             yield block

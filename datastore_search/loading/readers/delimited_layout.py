@@ -1,10 +1,10 @@
 """
-How a file separates its cells, and where its header is, found from its first lines.
+Detect the dialect of a file and the line of its header, from its first lines.
 
-Of each way to read these lines that is possible it is asked how well they make a table: whether the
-rows have the cells that the header has, whether all lines belong to it, whether the cells look like
-values.  DuckDB's own sniffer errs where it matters here: it passes over lines until it likes what
-follows, or takes a title for the header (decision 0015).
+Each possible dialect is scored by the table that it makes of these lines: whether the rows have the
+cells of the header, whether all lines belong to the table, whether the cells look like values.
+DuckDB's own sniffer skips lines until the rest fits, or takes a title for the header (decision
+0015).
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from itertools import islice
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed, UnknownDialect
-from .delimited_rows import Dialect, Place, Row, below, rows
+from .delimited_rows import Dialect, LineStart, Row, find_line_below, scan_rows
 from .options import ReadOptions
 
 _SAMPLE_BYTES = 2**20
 _SAMPLE_ROWS = 500
 _SAMPLE_CELLS = 20_000
-_TITLES_MOST = 50
-#: Of the rows of a table so many have the header's cells, or else some other number above one.
-_FIT_LEAST = 0.3
+_MAX_TITLES = 50
+#: The share of rows that have the header's cells; with less, rows of one cell mean no delimiter.
+_MIN_FIT = 0.3
 
 _DELIMITERS = (",", ";", "\t", "|")
 _WORDS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-#: DuckDB's.
-_DELIMITER_BYTES_MOST = 4
-#: Hardly in any file: for those of one field.
+#: A limit of DuckDB.
+_MAX_DELIMITER_BYTES = 4
+#: In hardly any file: for those of one field.
 _NO_DELIMITER = "\x1f"
 
-#: Excel's own way to say what separates the cells.
+#: How Excel declares the delimiter.
 _SEPARATOR_LINE = re.compile(rb'"?sep=(?P<mark>[^"\r\n])"?[\r\n]', re.IGNORECASE)
 _SEPARATOR_BYTES = 16
 
 _SINGLE_QUOTES = re.compile(rb"(?:^|[,;\t|])'", re.MULTILINE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _NUMBER = re.compile(r"[-+]?[\d.,\s]*\d%?\Z")
-#: Cells that hold one value: nothing that could be a delimiter, but in numbers and quotes.
+#: A cell with one value: no character that could be a delimiter.
 _VALUE = re.compile(r"[^,;\t|]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """
-    How a file is laid out.
+    The layout of a file.
 
-    ``header`` has the names as they stand there, ``line`` is the header's, ``below`` the one after
-    it, and ``skipped`` counts the rows down to it, blank ones and itself included.  Rows are to be
-    looked for from ``start``.  ``ending`` is how lines end; ``titled`` says that something stands
-    above the header that nobody has asked to skip.
+    ``header`` are the names as the file has them, ``line`` is the header's line, ``below`` the one
+    after it, and ``skipped`` the number of rows down to it, blank ones and itself included.  Rows
+    are scanned from ``start``.  ``ending`` is the end of a line; ``has_titles`` says that there are
+    lines above the header which no option skips.
     """
 
     dialect: Dialect
@@ -62,27 +62,31 @@ class Layout:
     line: int
     below: int
     skipped: int
-    start: Place
+    start: LineStart
     ending: str
-    titled: bool = False
+    has_titles: bool = False
 
 
 def find_layout(path: Path, options: ReadOptions) -> Layout:
     """
-    Find out how a file in UTF-8 is laid out, as far as the options leave it open.
+    Detect the layout of a file in UTF-8, as far as the options leave it open.
 
     Raises: ``LoadFailed`` with ``file.empty``, ``UnknownDialect``, ``option.invalid_delimiter``,
     ``file.nothing_below_skipped``.
     """
-    sample = _Sample.of(path, options)
-    readings = [
-        reading for dialect in _dialects(sample, options) if (reading := _read(sample, dialect))
+    sample = _Sample.read(path, options)
+    candidates = [
+        candidate
+        for dialect in _list_dialects(sample, options)
+        if (candidate := _read_candidate(sample, dialect))
     ]
-    if readings:
-        return max(readings, key=lambda reading: reading.merit).layout()
+    if candidates:
+        return max(candidates, key=lambda candidate: candidate.compute_score()).build_layout()
     if not sample.start.offset:
         raise (
-            LoadFailed("file.empty") if sample.whole and not sample.text.strip() else UnknownDialect
+            LoadFailed("file.empty")
+            if sample.is_complete and not sample.text.strip()
+            else UnknownDialect
         )
     raise LoadFailed("file.nothing_below_skipped", count=options.skip or 1)
 
@@ -90,36 +94,38 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
 @dataclass(frozen=True, slots=True)
 class _Sample:
     """
-    The first lines of a file, without those to be skipped.
+    The first lines of a file, without those that the options skip.
 
-    ``told`` is the delimiter that Excel's first line names; ``looks`` says that there may be titles
-    above the header.
+    ``declared_delimiter`` is that of Excel's first line, if there is one; ``may_have_titles`` says
+    that the header may be below other lines.
     """
 
     text: bytes
-    start: Place
-    whole: bool
-    told: str
-    looks: bool
+    start: LineStart
+    is_complete: bool
+    declared_delimiter: str
+    may_have_titles: bool
 
     @classmethod
-    def of(cls, path: Path, options: ReadOptions) -> _Sample:
+    def read(cls, path: Path, options: ReadOptions) -> _Sample:
+        """Read the first lines of a file."""
         with path.open("rb") as file:
-            told = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))
-            start = below(file, options.skip or (1 if told else 0))
+            declared = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))
+            start = find_line_below(file, options.skip or (1 if declared else 0))
             file.seek(start.offset)
             text = file.read(_SAMPLE_BYTES + 1)
-        whole = len(text) <= _SAMPLE_BYTES
-        if not whole:
+        is_complete = len(text) <= _SAMPLE_BYTES
+        if not is_complete:
             text = text[: max(text.rfind(b"\n"), text.rfind(b"\r")) + 1]
-        return cls(text, start, whole, told["mark"].decode() if told else "", options.skip is None)
+        delimiter = declared["mark"].decode() if declared else ""
+        return cls(text, start, is_complete, delimiter, may_have_titles=options.skip is None)
 
 
-def _dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
-    """List the ways to read a file that are possible, the likely ones first."""
+def _list_dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
+    """List the possible dialects, the likely ones first."""
     delimiters: tuple[str, ...] = (*_DELIMITERS, _NO_DELIMITER)
-    if options.delimiter or sample.told:
-        delimiters = (_usable(options.delimiter or sample.told),)
+    if options.delimiter or sample.declared_delimiter:
+        delimiters = (_parse_delimiter(options.delimiter or sample.declared_delimiter),)
     yield from (Dialect(delimiter) for delimiter in delimiters)
     if b'\\"' in sample.text:
         yield from (Dialect(delimiter, escape="\\") for delimiter in delimiters)
@@ -127,27 +133,27 @@ def _dialects(sample: _Sample, options: ReadOptions) -> Iterator[Dialect]:
         yield from (Dialect(delimiter, "'", "'") for delimiter in delimiters)
 
 
-def _usable(delimiter: str) -> str:
+def _parse_delimiter(delimiter: str) -> str:
     """
-    Read a chosen delimiter: itself, or the word for it.
+    Parse a delimiter that is chosen: itself, or a word for it.
 
     Raises: ``LoadFailed`` with ``option.invalid_delimiter``.
     """
     found = _WORDS.get(delimiter.strip().lower(), delimiter)
-    if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _DELIMITER_BYTES_MOST:
+    if re.search("[\"'\\\\\r\n\0]", found) or len(found.encode()) > _MAX_DELIMITER_BYTES:
         raise LoadFailed("option.invalid_delimiter", delimiter=delimiter)
     return found
 
 
-# One way to read the first lines ------------------------------------------------------------------
+# A dialect and its table --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A row that is not blank: where it is among all rows from 1, and its cells, if it is good."""
+    """A row that is not blank, its position among all rows from 1, and its cells if it is good."""
 
     row: Row
-    place: int
+    position: int
     cells: tuple[str, ...]
 
     @property
@@ -156,7 +162,7 @@ class _Line:
 
     @property
     def is_prose(self) -> bool:
-        """Tell whether each delimiter has a blank behind it, as a comma in a sentence has."""
+        """Whether each delimiter has a blank behind it, as a comma in a sentence has."""
         return all(cell[:1] == " " for cell in self.cells[1:])
 
     @property
@@ -169,36 +175,36 @@ class _Line:
 
     @property
     def is_header(self) -> bool:
-        """Tell whether the cells could be names: each is something, and no two are the same."""
+        """Whether the cells could be names: none is empty, and no two are the same."""
         names = {cell.strip() for cell in self.cells}
         return len(names) == len(self.cells) and "" not in names and not _is_number(self.cells[0])
 
 
-def _read(sample: _Sample, dialect: Dialect) -> _Reading | None:
-    """Read the first lines in one way; None when there is no header then."""
+def _read_candidate(sample: _Sample, dialect: Dialect) -> _Candidate | None:
+    """Read the first lines in a dialect; None when there is no header then."""
     lines, cells = [], 0
-    found = enumerate(rows(BytesIO(sample.text), dialect, whole=sample.whole), start=1)
+    rows = scan_rows(BytesIO(sample.text), dialect, is_complete=sample.is_complete)
     try:
-        for place, row in islice(found, _SAMPLE_ROWS):
+        for position, row in islice(enumerate(rows, start=1), _SAMPLE_ROWS):
             if not row.is_blank:
-                parts = () if row.fault else tuple(dialect.cells(row.text))
-                lines.append(_Line(row, place, parts))
+                parts = () if row.error else tuple(dialect.split_cells(row.text))
+                lines.append(_Line(row, position, parts))
                 cells += len(parts)
             if cells > _SAMPLE_CELLS:
                 break
     except UnknownDialect:
         return None
-    header = _header(lines) if sample.looks and lines else 0
+    header = _find_header(lines) if sample.may_have_titles and lines else 0
     if len(lines) <= header or not lines[header].cells:
         return None
-    return _Reading(
+    return _Candidate(
         sample, dialect, lines[header], tuple(lines[:header]), tuple(lines[header + 1 :])
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """The first rows of a file, read in one way."""
+class _Candidate:
+    """A dialect, and the first rows of a file read in it."""
 
     sample: _Sample
     dialect: Dialect
@@ -206,11 +212,10 @@ class _Reading:
     titles: tuple[_Line, ...]
     body: tuple[_Line, ...]
 
-    @property
-    def merit(self) -> tuple[object, ...]:
-        """Say how good a table this is, to be compared with those of other ways."""
-        fit = self._share(self._fits(line) for line in self.body)
-        values = self._share(_is_value(cell) for line in self.body for cell in line.cells)
+    def compute_score(self) -> tuple[object, ...]:
+        """Compute how good a table this is, to be compared with those of other dialects."""
+        fit = _compute_share(self._has_header_cells(line) for line in self.body)
+        values = _compute_share(_is_value(cell) for line in self.body for cell in line.cells)
         return (
             self._has_fields(fit),
             fit,
@@ -220,8 +225,8 @@ class _Reading:
             self.dialect.delimiter == _NO_DELIMITER,
         )
 
-    def layout(self) -> Layout:
-        """Give what was found out, for the whole file."""
+    def build_layout(self) -> Layout:
+        """Build the layout of the whole file."""
         start, text = self.sample.start, self.header.row.text
         ending = _LINE_END.search(self.sample.text, self.sample.text.find(text) + len(text))
         return Layout(
@@ -229,40 +234,40 @@ class _Reading:
             header=self.header.cells,
             line=start.line - 1 + self.header.row.line,
             below=start.line - 1 + self.header.row.line + len(text.splitlines()),
-            skipped=start.line - 1 + self.header.place,
+            skipped=start.line - 1 + self.header.position,
             start=start,
             ending=ending[0].decode() if ending else "\n",
-            titled=bool(self.titles),
+            has_titles=bool(self.titles),
         )
 
     def _has_fields(self, fit: float) -> bool:
-        """Tell whether the delimiter is one, and no part of texts."""
+        """Return whether the delimiter is one, not a part of texts."""
         if len(self.header.cells) == 1:
             return False
-        if fit < _FIT_LEAST and _usual_width(self.body) == 1:
+        if fit < _MIN_FIT and _find_usual_width(self.body) == 1:
             return False
         return fit == 1 or not all(line.is_prose for line in (self.header, *self.body))
 
-    def _fits(self, line: _Line) -> bool:
+    def _has_header_cells(self, line: _Line) -> bool:
         width = len(self.header.cells)
         return len(line.cells) >= width and not any(line.cells[width:])
 
-    @staticmethod
-    def _share(answers: Iterable[bool]) -> float:
-        found = list(answers)
-        return sum(found) / len(found) if found else 1.0
+
+def _compute_share(answers: Iterable[bool]) -> float:
+    found = list(answers)
+    return sum(found) / len(found) if found else 1.0
 
 
 # The header ---------------------------------------------------------------------------------------
 
 
-def _header(lines: list[_Line]) -> int:
-    """Find the header: the first row, unless there are surely titles above another."""
-    width = _usual_width(lines)
+def _find_header(lines: list[_Line]) -> int:
+    """Find the header: the first row, unless another one clearly has titles above it."""
+    width = _find_usual_width(lines)
     comments = next((at for at, line in enumerate(lines) if not line.is_comment), 0)
     if comments and len(lines[comments].cells) == width and lines[comments].is_header:
         return comments
-    for at, line in enumerate(lines[: _TITLES_MOST + 1]):
+    for at, line in enumerate(lines[: _MAX_TITLES + 1]):
         if len(line.cells) == width > 1 and not line.is_title and line.is_header:
             return at if at and _are_titles(lines, at) else 0
         if not line.is_title:
@@ -272,9 +277,9 @@ def _header(lines: list[_Line]) -> int:
 
 def _are_titles(lines: list[_Line], header: int) -> bool:
     """
-    Tell whether what stands above a likely header is surely not the header itself.
+    Return whether the lines above a likely header are clearly not the header.
 
-    It is so when nothing stands between them, or when there are numbers below names.
+    That is so when an empty line is between them, or when numbers are below the names.
     """
     above, line = lines[header - 1], lines[header]
     has_gap = line.row.line - above.row.line > 1 or any(
@@ -287,7 +292,7 @@ def _are_titles(lines: list[_Line], header: int) -> bool:
     )
 
 
-def _usual_width(lines: Sequence[_Line]) -> int:
+def _find_usual_width(lines: Sequence[_Line]) -> int:
     counts = Counter(len(line.cells) for line in lines)
     return max(counts, key=lambda width: (counts[width], width))
 

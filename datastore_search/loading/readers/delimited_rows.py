@@ -1,9 +1,9 @@
 """
-Rows of delimited cells, found one by one.
+Scan the rows of delimited cells one by one.
 
-This is for what DuckDB cannot tell: the header and how cells are separated, from the first lines;
-and where a file is not regular, on which line each row begins and what is wrong with it.  It works
-on bytes of UTF-8, of which it keeps one row.
+This finds what DuckDB does not: the header and the dialect, from the first lines; and where a file
+is not regular, on which line each row begins and what is wrong with it.  It works on bytes of
+UTF-8, and holds one row.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ _BLOCK_BYTES = 2**20
 _LINE_ENDS = b"\r\n"
 _BLANK_LINES = frozenset((b"\n", b"\r\n", b"\r"))
 
-#: Quotation marks may be left open so often: each takes another look at what follows.
-_OPEN_MOST = 20
+#: After each quotation mark that is left open, the rows below it are scanned again.
+_MAX_OPEN_QUOTES = 20
 
 
 class Row(NamedTuple):
     """
-    A row: the line on which it begins, its bytes without the line's end, and its cells.
+    A row: the line on which it begins, its bytes without the line's end, and its number of cells.
 
-    Where something is wrong with it, ``fault`` says so, and ``cells`` counts nothing.
+    Of a row with an ``error``, text and number are empty.
     """
 
     line: int
     text: bytes
     cells: int
-    fault: BadRow | None = None
+    error: BadRow | None = None
 
     @property
     def is_blank(self) -> bool:
-        """Tell whether there is nothing to see."""
-        return not self.fault and not self.text.strip()
+        """Whether it has neither an error nor a visible character."""
+        return not self.error and not self.text.strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How cells are written: what separates them, what quotes them, what escapes a quote."""
+    """How cells are written: their delimiter, their quotation mark, and what escapes that mark."""
 
     delimiter: str
     quote: str = '"'
     escape: str = '"'
 
-    def cells(self, text: bytes) -> list[str]:
-        """Split the text of a row with which nothing is wrong."""
-        pattern, found, at = _patterns(self).cell, [], 0
-        while match := pattern.match(text, at):
-            found.append(self._value(match))
+    def split_cells(self, text: bytes) -> list[str]:
+        """Split the text of a row without error."""
+        pattern, found, position = _compile_patterns(self).cell, [], 0
+        while match := pattern.match(text, position):
+            found.append(self._unquote(match))
             if match["end"] is None:
                 break
-            at = match.end()
+            position = match.end()
         return found
 
-    def _value(self, match: re.Match[bytes]) -> str:
+    def _unquote(self, match: re.Match[bytes]) -> str:
         if match["quoted"] is None:
             return match["plain"].decode()
         text = match["quoted"].decode()
@@ -74,11 +74,11 @@ class Dialect:
 @dataclass(frozen=True, slots=True)
 class _Patterns:
     """
-    What cells look like.
+    The patterns of cells.
 
-    ``cell`` is a whole one with the delimiter behind it, if any; ``opened`` one whose quote the
-    line leaves open, ``closed`` the rest of it on a later line, and ``behind`` what may follow
-    that.
+    ``cell`` matches a complete cell with the delimiter behind it, if any; ``opened`` one whose
+    quotation mark stays open on the line, ``closed`` the rest of it on a later line, and ``behind``
+    what may follow that.
     """
 
     cell: re.Pattern[bytes]
@@ -88,7 +88,7 @@ class _Patterns:
 
 
 @lru_cache(maxsize=16)
-def _patterns(dialect: Dialect) -> _Patterns:
+def _compile_patterns(dialect: Dialect) -> _Patterns:
     delimiter, quote, escape = map(re.escape, (dialect.delimiter, dialect.quote, dialect.escape))
     blanks = "" if dialect.delimiter == " " else " *+"
     inside = f"(?:[^{quote}]|{quote}{quote})*+"
@@ -113,78 +113,78 @@ def _patterns(dialect: Dialect) -> _Patterns:
 # Rows ---------------------------------------------------------------------------------------------
 
 
-class Place(NamedTuple):
-    """A line and the byte at which it begins."""
+class LineStart(NamedTuple):
+    """A line and the byte offset at which it begins."""
 
     line: int
     offset: int
 
 
-TOP = Place(1, 0)
+FIRST_LINE = LineStart(1, 0)
 
 
-def below(file: BinaryIO, lines: int) -> Place:
-    """Find the place below so many lines, or the end of the file."""
-    place = TOP
-    for line, (_text, end) in enumerate(islice(_lines(file, 0, b""), lines), start=2):
-        place = Place(line, end)
-    return place
+def find_line_below(file: BinaryIO, lines: int) -> LineStart:
+    """Find the line below the first ``lines``, or the end of the file."""
+    start = FIRST_LINE
+    for line, (_text, end) in enumerate(islice(_read_lines(file, 0, b""), lines), start=2):
+        start = LineStart(line, end)
+    return start
 
 
-def rows(
+def scan_rows(
     file: BinaryIO,
     dialect: Dialect,
-    place: Place = TOP,
+    start: LineStart = FIRST_LINE,
     *,
-    whole: bool = True,
+    is_complete: bool = True,
     with_blank: bool = True,
 ) -> Iterator[Row]:
     """
-    Find the rows of a file from a place on, and what is wrong with them.
+    Scan the rows of a file from a line on, and what is wrong with them.
 
-    Lines with nothing on them are rows, too, unless they are not wanted.
+    Empty lines are rows, too, if ``with_blank``.
 
-    A row whose quotation mark stays open until the end of the file is one with a fault, and the
-    next row begins on the next line.  If the file is not ``whole`` it is left out, with what
-    follows.
+    A row whose quotation mark stays open until the end of the file has an error, and the next row
+    begins on the next line.  If the file is not complete, that row and the following ones are left
+    out.
 
     Raises: ``UnknownDialect`` when that happens too often.
     """
-    for _ in range(_OPEN_MOST):
-        opened = yield from _rows(file, dialect, place, with_blank=with_blank)
-        if opened is None or not whole:
+    for _ in range(_MAX_OPEN_QUOTES):
+        opened = yield from _scan_until_open_quote(file, dialect, start, with_blank=with_blank)
+        if opened is None or not is_complete:
             return
         yield Row(opened.line - 1, b"", 0, BadRow("row.open_quote"))
-        place = opened
+        start = opened
     raise UnknownDialect
 
 
-def _rows(
-    file: BinaryIO, dialect: Dialect, place: Place, *, with_blank: bool
-) -> Generator[Row, None, Place | None]:
-    """Find rows from a place on; tell where to go on when a quote is left open."""
+def _scan_until_open_quote(
+    file: BinaryIO, dialect: Dialect, start: LineStart, *, with_blank: bool
+) -> Generator[Row, None, LineStart | None]:
+    """Scan rows; return the line to continue at when a quotation mark is left open."""
     quote, delimiter = dialect.quote.encode(), dialect.delimiter.encode()
-    patterns = _patterns(dialect)
+    patterns = _compile_patterns(dialect)
     row: _QuotedRow | None = None
-    for line, (text, end) in enumerate(_lines(file, place.offset, quote), start=place.line):
+    for line, (text, end) in enumerate(_read_lines(file, start.offset, quote), start=start.line):
         if row is None:
             if not with_blank and text in _BLANK_LINES:
                 continue
             if quote not in text and len(text) < MAX_ROW_BYTES:
                 yield Row(line, text.rstrip(_LINE_ENDS), text.count(delimiter) + 1)
                 continue
-            row = _QuotedRow(patterns, Place(line, end))
+            row = _QuotedRow(patterns, line, end)
         elif quote not in text:
-            row.take_inside(text)
+            row.add_quoted_line(text)
             continue
-        if row.take(text):
-            yield row.found()
+        if row.add_line(text):
+            yield row.build()
             row = None
-    return row.after_first if row else None
+    return row.second_line if row else None
 
 
 class _State(Enum):
-    """How far a row is read."""
+    """The state of a row after a line: in quotation marks, complete, or with a stray mark."""
 
     OPEN = auto()
     ENDED = auto()
@@ -194,39 +194,39 @@ class _State(Enum):
 class _QuotedRow:
     """A row with quotation marks, while its lines are read."""
 
-    def __init__(self, patterns: _Patterns, first: Place) -> None:
+    def __init__(self, patterns: _Patterns, line: int, end: int) -> None:
         self._patterns = patterns
-        self._line = first.line
-        self.after_first = Place(first.line + 1, first.offset)
+        self._line = line
+        self.second_line = LineStart(line + 1, end)
         self._text = bytearray()
         self._bytes = 0
         self._cells = 0
         self._state = _State.ENDED
 
-    def take(self, text: bytes) -> bool:
-        """Take a line, and tell whether the row ends with it."""
-        self.take_inside(text)
-        self._read(text.rstrip(_LINE_ENDS))
+    def add_line(self, text: bytes) -> bool:
+        """Add a line, and return whether the row ends with it."""
+        self.add_quoted_line(text)
+        self._read_line(text.rstrip(_LINE_ENDS))
         return self._state is not _State.OPEN
 
-    def take_inside(self, text: bytes) -> None:
-        """Take a line within a quotation mark that is left open: it has no quotation mark."""
+    def add_quoted_line(self, text: bytes) -> None:
+        """Add a line without a quotation mark, which is within quotation marks."""
         self._bytes += len(text)
         if self._bytes < MAX_ROW_BYTES:
             self._text += text
         else:
             self._text.clear()
 
-    def found(self) -> Row:
-        """Give the row, once it has ended."""
+    def build(self) -> Row:
+        """Build the row, once it has ended."""
         if self._bytes >= MAX_ROW_BYTES:
             return Row(self._line, b"", 0, BadRow("row.too_long", most=MAX_ROW_BYTES // 2**20))
         if self._state is _State.STRAY:
             return Row(self._line, b"", 0, BadRow("row.stray_quote"))
         return Row(self._line, bytes(self._text).rstrip(_LINE_ENDS), self._cells)
 
-    def _read(self, text: bytes) -> None:
-        at = 0
+    def _read_line(self, text: bytes) -> None:
+        position = 0
         if self._state is _State.OPEN:
             closed = self._patterns.closed.match(text)
             if closed is None:
@@ -235,27 +235,27 @@ class _QuotedRow:
             self._state = _State.ENDED if behind else _State.STRAY
             if not behind or behind["end"] is None:
                 return
-            at = behind.end()
-        self._read_cells(text, at)
+            position = behind.end()
+        self._read_cells(text, position)
 
-    def _read_cells(self, text: bytes, at: int) -> None:
-        while match := self._patterns.cell.match(text, at):
+    def _read_cells(self, text: bytes, position: int) -> None:
+        while match := self._patterns.cell.match(text, position):
             self._cells += 1
             if match["end"] is None:
                 self._state = _State.ENDED
                 return
-            at = match.end()
-        opened = self._patterns.opened.match(text, at)
+            position = match.end()
+        opened = self._patterns.opened.match(text, position)
         self._cells += 1
         self._state = _State.OPEN if opened else _State.STRAY
 
 
-def _lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:
+def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[bytes, int]]:
     """
-    Read lines, however they end, each with the place of the next.
+    Read lines with any ends, each with the offset of the next.
 
-    Of a line that is longer than a row may be, as much is kept as shows that, and whether it leaves
-    a quote open.
+    A line that is longer than a row may be is cut, so that it still is too long, and leaves a
+    quotation mark open or not as before.
     """
     file.seek(offset)
     rest, dropped = b"", 0

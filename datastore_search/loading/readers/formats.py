@@ -1,34 +1,40 @@
-"""Which format a file has, by its content first and by its name second, and what reads it."""
+"""Detect the format of a file, by its content first and by its name second, and read it."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from dataclasses import replace
+from enum import Enum, auto
 from pathlib import Path
 
 from ...exceptions.loads import LoadFailed
-from ..sources.archives import is_workbook
-from .delimited import read_delimited
-from .json import read_geojson, read_json, read_ndjson
+from ..sources.archives import is_workbook, unpack
+from .headers import clean_labels, describe_name_changes
 from .options import ReadOptions
-from .parquet import read_parquet
 from .staging import StagedTable, StagingArea
-from .workbooks import read_workbook
 
-#: Stages a file of one format; raises a ``LoadFailed`` that says what is wrong with it.
-Reader = Callable[[Path, ReadOptions, StagingArea], StagedTable]
+
+class Format(Enum):
+    """The formats that are read."""
+
+    DELIMITED = auto()
+    JSON = auto()
+    NDJSON = auto()
+    PARQUET = auto()
+    WORKBOOK = auto()
+
 
 _START_BYTES = 2**12
 
-#: How files begin that are told by their first bytes.
-_READERS: tuple[tuple[bytes, Reader], ...] = (
-    (b"PAR1", read_parquet),
-    (b"PARE", read_parquet),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", read_workbook),
+#: The formats that are recognised by their first bytes.
+_SIGNATURES = (
+    (b"PAR1", Format.PARQUET),
+    (b"PARE", Format.PARQUET),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Format.WORKBOOK),
 )
-#: Formats that people send instead, and what a person calls them.
-_OTHERS = (
+#: The names of formats that are not read.
+_OTHER_SIGNATURES = (
     (b"%PDF-", "PDF"),
     (b"\x89PNG", "PNG"),
     (b"\xff\xd8\xff", "JPEG"),
@@ -41,55 +47,89 @@ _OTHERS = (
     (b"\x28\xb5\x2f\xfd", "zstd"),
     (b"{\\rtf", "RTF"),
 )
-_PAGE = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
-_MARKUP = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
-_OBJECTS = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
+_HTML = re.compile(r"<(!doctype html|html|head|body)\b", re.IGNORECASE)
+_XML = re.compile(r"<(\?xml|!doctype)\b", re.IGNORECASE)
+_JSON = re.compile(r'\{\s*("|\}|$)|\[\s*(\{|\]|$)')
 _MAYBE_JSON = re.compile(r"[\[{]")
-_JSON_NAMES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
-_LINES_NAMES = (".ndjson", ".jsonl", ".jsonlines")
+_JSON_SUFFIXES = (".json", ".geojson", ".ndjson", ".jsonl", ".jsonlines")
+_NDJSON_SUFFIXES = (".ndjson", ".jsonl", ".jsonlines")
 
 
-def get_reader(path: Path, name: str) -> Reader:
+def read_file(
+    path: Path, options: ReadOptions, staging_area: StagingArea, *, name: str = ""
+) -> StagedTable:
     """
-    Find the function that reads a file; ``name`` is what the file is called.
+    Stage a file of any known format, packed or not.
 
-    What is nothing else is taken for delimited cells.
+    ``name`` is the file's own name, if ``path`` has another one: its suffix is a hint at the
+    format.
 
-    Raises: ``LoadFailed`` with ``file.unsupported_format``; ``LoadFailed`` where the file is a zip
-    that cannot be read.
+    Raises: ``LoadFailed``, with what is wrong with the file.
+    """
+    file = unpack(
+        path,
+        name or path.name,
+        staging_area.folder,
+        staging_area.limits,
+        member=options.member,
+    )
+    # Imports take most of the time of a small file: only the reader that is needed is imported.
+    match detect_format(file.path, file.name):
+        case Format.PARQUET:
+            from .parquet import read_parquet as read
+        case Format.WORKBOOK:
+            from .workbooks import read_workbook as read
+        case Format.JSON:
+            from .json import read_json as read
+        case Format.NDJSON:
+            from .json import read_ndjson as read
+        case Format.DELIMITED:
+            from .delimited import read_delimited as read
+    table = read(file.path, options, staging_area)
+    return replace(
+        table,
+        labels=clean_labels(table.labels),
+        notices=(*table.notices, *describe_name_changes(table.labels, table.names)),
+    )
+
+
+def detect_format(path: Path, name: str) -> Format:
+    """
+    Detect the format of a file with a name; a file of no other format is delimited.
+
+    Raises: ``LoadFailed`` with ``file.unsupported_format``; for a zip that cannot be read, with
+    what is wrong with it.
     """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
-    for mark, reader in _READERS:
-        if start.startswith(mark):
-            return reader
-    for mark, called in _OTHERS:
-        if start.startswith(mark):
-            raise LoadFailed("file.unsupported_format", format=called)
+    for signature, found in _SIGNATURES:
+        if start.startswith(signature):
+            return found
+    for signature, other in _OTHER_SIGNATURES:
+        if start.startswith(signature):
+            raise LoadFailed("file.unsupported_format", format=other)
     if is_workbook(path):
-        return read_workbook
-    return _reader_of_text(_text(start), name.lower())
+        return Format.WORKBOOK
+    return _detect_text_format(_decode_start(start), name.lower())
 
 
-def _reader_of_text(text: str, name: str) -> Reader:
+def _detect_text_format(text: str, name: str) -> Format:
     """
-    Find the function that reads a text.
+    Detect the format of a text.
 
     Raises: ``LoadFailed`` with ``file.unsupported_format``.
     """
-    if _PAGE.match(text):
+    if _HTML.match(text):
         raise LoadFailed("file.unsupported_format", format="HTML")
-    if _MARKUP.match(text):
+    if _XML.match(text):
         raise LoadFailed("file.unsupported_format", format="XML")
-    if not (_OBJECTS.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_NAMES))):
-        return read_delimited
-    if name.endswith(_LINES_NAMES):
-        return read_ndjson
-    return read_geojson if name.endswith(".geojson") else read_json
+    if not (_JSON.match(text) or (_MAYBE_JSON.match(text) and name.endswith(_JSON_SUFFIXES))):
+        return Format.DELIMITED
+    return Format.NDJSON if name.endswith(_NDJSON_SUFFIXES) else Format.JSON
 
 
-def _text(start: bytes) -> str:
-    """Decode the start of a file as far as its format goes, without blanks before it."""
+def _decode_start(start: bytes) -> str:
+    """Decode the start of a file as far as its format needs it, without blanks before it."""
     encoding = "utf-8"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"

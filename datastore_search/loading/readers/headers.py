@@ -1,4 +1,4 @@
-"""The names of fields, made from a header's own words, and what is to be said of them."""
+"""Make the names and labels of fields from a header, and describe what was changed."""
 
 from __future__ import annotations
 
@@ -8,60 +8,17 @@ from collections.abc import Sequence
 
 from ...messages import Notice
 
-#: Characters of a name at most.
-NAME_LETTERS_MOST = 200
+MAX_NAME_LENGTH = 200
 
-#: Characters of a label at most, as ``Field`` keeps it.
-_LABEL_LETTERS_MOST = 500
+#: The length of ``Field.label``.
+_MAX_LABEL_LENGTH = 500
 
 #: The number of a record.
-_TAKEN = "_id"
-#: Blanks of all kinds, what controls a terminal, and what nobody sees.
+_RESERVED_NAME = "_id"
+#: Blanks of all kinds, characters that control a terminal, and invisible ones.
 _BLANKS = re.compile("[\x00-\x1f\x7f-\x9f\\s\u200b\u2060\ufeff]+")
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
-_SHOWN = 20
-
-
-def unique_names(header: Sequence[str]) -> tuple[str, ...]:
-    """
-    Make the names of the fields from a header: composed, without control characters, unique.
-
-    An empty one is named after its place, a repeated one gets a number, and ``_id`` is taken.
-    Names that only differ in case are different, as in CKAN.
-    """
-    taken = {_TAKEN}
-    numbers: dict[str, int] = {}
-    names = []
-    for place, label in enumerate(header, start=1):
-        wanted = _shortened(_tidied(label)) or f"field_{place}"
-        name = wanted
-        while name in taken:
-            numbers[wanted] = numbers.get(wanted, 1) + 1
-            name = _with_number(wanted, numbers[wanted])
-        taken.add(name)
-        names.append(name)
-    return tuple(names)
-
-
-def labels_of(header: Sequence[str]) -> tuple[str, ...]:
-    """Give a header's own words as they can be kept: cut where they are a whole text."""
-    return tuple(_UNKEPT.sub("�", label)[:_LABEL_LETTERS_MOST] for label in header)
-
-
-def notices_on(header: Sequence[str], names: Sequence[str]) -> tuple[Notice, ...]:
-    """Say what was changed to make names of a header: one notice of each kind."""
-    found: dict[str, list[str]] = {}
-    for label, name in zip(header, names, strict=True):
-        for code in _changes(label, name):
-            found.setdefault(code, []).append(name)
-    return tuple(
-        Notice(code, fields=_listed(found[code]), most=NAME_LETTERS_MOST)
-        if code == "notice.names_shortened"
-        else Notice(code, fields=_listed(found[code]))
-        for code in _CODES
-        if code in found
-    )
-
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+_MAX_LISTED_NAMES = 20
 
 _CODES = (
     "notice.names_missing",
@@ -72,37 +29,76 @@ _CODES = (
 )
 
 
-def _changes(label: str, name: str) -> list[str]:
-    tidied = _tidied(label)
+def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
+    """
+    Make the names of the fields from a header: composed, without control characters, unique.
+
+    An empty name becomes that of its position, a repeated one gets a number, and ``_id`` is
+    reserved.  Names that differ only in case are different.
+
+    Source: CKAN ``datastore_create``, whose field ids differ by case.
+    """
+    taken = {_RESERVED_NAME}
+    numbers: dict[str, int] = {}
+    names = []
+    for position, label in enumerate(header, start=1):
+        wanted = _shorten(_tidy(label)) or f"field_{position}"
+        name = wanted
+        while name in taken:
+            numbers[wanted] = numbers.get(wanted, 1) + 1
+            suffix = f"_{numbers[wanted]}"
+            name = wanted[: MAX_NAME_LENGTH - len(suffix)] + suffix
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def clean_labels(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the texts of a header as they can be stored: without what cannot, and shortened."""
+    return tuple(_UNSTORABLE.sub("�", label)[:_MAX_LABEL_LENGTH] for label in header)
+
+
+def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> tuple[Notice, ...]:
+    """Describe how the names differ from the header, with one notice for each kind of change."""
+    changed: dict[str, list[str]] = {}
+    for label, name in zip(header, names, strict=True):
+        for code in _find_changes(label, name):
+            changed.setdefault(code, []).append(name)
+    return tuple(
+        Notice(code, fields=_list_names(changed[code]), most=MAX_NAME_LENGTH)
+        if code == "notice.names_shortened"
+        else Notice(code, fields=_list_names(changed[code]))
+        for code in _CODES
+        if code in changed
+    )
+
+
+def _find_changes(label: str, name: str) -> list[str]:
+    tidied = _tidy(label)
     if not tidied:
         return ["notice.names_missing"]
-    shortened = _shortened(tidied)
-    changes: list[str] = []
+    shortened = _shorten(tidied)
+    codes: list[str] = []
     if tidied != unicodedata.normalize("NFC", label).strip(" "):
-        changes.append("notice.names_tidied")
+        codes.append("notice.names_tidied")
     if shortened != tidied:
-        changes.append("notice.names_shortened")
+        codes.append("notice.names_shortened")
     if name != shortened:
-        changes.append("notice.names_reserved" if shortened == _TAKEN else "notice.names_repeated")
-    return changes
+        is_reserved = shortened == _RESERVED_NAME
+        codes.append("notice.names_reserved" if is_reserved else "notice.names_repeated")
+    return codes
 
 
-def _tidied(label: str) -> str:
-    """Compose letters and their accents, and make all blanks ordinary ones."""
-    composed = unicodedata.normalize("NFC", _UNKEPT.sub("�", label))
+def _tidy(label: str) -> str:
+    """Compose letters with their accents, and make all blanks single spaces."""
+    composed = unicodedata.normalize("NFC", _UNSTORABLE.sub("�", label))
     return _BLANKS.sub(" ", composed).strip()
 
 
-def _shortened(name: str) -> str:
-    return name[:NAME_LETTERS_MOST].strip()
+def _shorten(name: str) -> str:
+    return name[:MAX_NAME_LENGTH].strip()
 
 
-def _with_number(name: str, number: int) -> str:
-    ending = f"_{number}"
-    return name[: NAME_LETTERS_MOST - len(ending)] + ending
-
-
-def _listed(names: Sequence[str]) -> str:
-    """List names for a person: a few hundred would not be read."""
-    shown = ", ".join(names[:_SHOWN])
-    return f"{shown}, …" if len(names) > _SHOWN else shown
+def _list_names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MAX_LISTED_NAMES])
+    return f"{shown}, …" if len(names) > _MAX_LISTED_NAMES else shown

@@ -1,8 +1,8 @@
 """
-Reading JSON: lists of objects or of rows, also within an object, NDJSON and GeoJSON.
+Read JSON: lists of objects or of rows, also within an object, NDJSON and GeoJSON.
 
-The members of all objects make the fields, in the order in which they appear.  What is a text in
-the file stays one, numbers keep their digits, and what is nested stays JSON.
+The members of all objects are the fields, in the order in which they appear.  A text stays a text,
+numbers keep their digits, and what is nested stays JSON.
 """
 
 from __future__ import annotations
@@ -14,68 +14,64 @@ from typing import Any, TextIO
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
-from .json_parser import DEPTH_MOST, VALUE_LETTERS_MOST, Document, Parser
-from .json_records import BadElement, Filling
+from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
+from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
-#: Names that programs give the list of records within an object.
+#: The names of members of an object, from the outermost to that of the list of records.
+_Path = tuple[str, ...]
+
+#: Names that programs give to the list of records in an object.
 _LIST_NAMES = frozenset(
     ("records", "features", "data", "results", "items", "rows", "value", "entries", "elements")
 )
 _FEATURES = ("features",)
-#: Objects within each other that are searched for the list.
-_DEPTH_SEARCHED = 4
+#: The list is looked for in objects within each other, up to this number.
+_MAX_PATH_LENGTH = 4
 _START_BYTES = 2**16
 
 
-def read_json(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
+def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
-    Stage a JSON file: a list of objects or of rows, or an object with such a list within.
+    Stage a JSON file: a list of objects or of rows, or an object with such a list in it.
 
-    A file with an object on each line is read as NDJSON, and features as GeoJSON has them.
+    A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
+    of the features, and the geometry as JSON.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    encoding = _encoding(path, options)
+    encoding = _detect_encoding(path, options)
     parser = Parser()
-    if _is_of_lines(path, encoding, parser):
-        return read_ndjson(path, options, place)
-    way = _way_to_list(path, encoding, parser)
-    notices = [Notice("notice.nested_list", path=".".join(way))] if way and way != _FEATURES else []
-    with Document(path, encoding, parser) as document, RowWriter(place) as rows:
-        filling = Filling(place, rows, options.nulls)
-        return _table(filling, parser, enumerate(_within(document, way), start=1), notices)
+    if _is_ndjson(path, encoding, parser):
+        return read_ndjson(path, options, staging_area)
+    list_path = _find_list(path, encoding, parser)
+    notices = []
+    if list_path and list_path != _FEATURES:
+        notices.append(Notice("notice.nested_list", path=".".join(list_path)))
+    with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
+        builder = RecordTableBuilder(staging_area, writer, options.nulls)
+        elements = enumerate(_read_list(document, list_path), start=1)
+        return _build_table(builder, parser, elements, notices)
 
 
-def read_geojson(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
-    """
-    Stage a GeoJSON file: the properties of its features, and their geometry as JSON.
-
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
-    """
-    return read_json(path, options, place)
-
-
-def read_ndjson(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
+def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
     Stage a file with a JSON object on each line.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
     parser = Parser()
-    with RowWriter(place) as rows:
-        filling = Filling(place, rows, options.nulls)
-        return _table(filling, parser, _lines(path, _encoding(path, options), parser))
+    encoding = _detect_encoding(path, options)
+    with RowWriter(staging_area) as writer:
+        builder = RecordTableBuilder(staging_area, writer, options.nulls)
+        return _build_table(builder, parser, _read_lines(path, encoding, parser))
 
 
-# Which list ---------------------------------------------------------------------------------------
-
-
-def _encoding(path: Path, options: ReadOptions) -> str:
+def _detect_encoding(path: Path, options: ReadOptions) -> str:
     """
-    Find the encoding: a choice, a mark, or where the NULs are (JSON begins with ASCII).
+    Detect the encoding: a byte order mark, where NULs are (JSON begins with ASCII), or the option.
 
     Raises: ``LoadFailed`` with ``file.empty``.
     """
@@ -87,140 +83,152 @@ def _encoding(path: Path, options: ReadOptions) -> str:
     return options.encoding if found == "utf-8" and options.encoding else found
 
 
-def _is_of_lines(path: Path, encoding: str, parser: Parser) -> bool:
-    """Tell whether the first line is an object of its own, and another line begins like one."""
+# Which list ---------------------------------------------------------------------------------------
+
+
+def _is_ndjson(path: Path, encoding: str, parser: Parser) -> bool:
+    """
+    Return whether the first line is an object of its own, and another line begins like one.
+
+    Raises: ``LoadFailed`` with ``file.unknown_encoding``.
+    """
     try:
-        with path.open(encoding=encoding, errors=_errors(encoding), newline="\n") as file:
+        with path.open(encoding=encoding, errors=_get_errors(encoding), newline="\n") as file:
             if file.read(_START_BYTES).lstrip()[:1] != "{":
                 return False
             file.seek(0)
-            is_object = isinstance(parser.value_of(_line(file)), dict)
-            return is_object and _line(file).startswith("{")
+            is_object = isinstance(parser.parse_value(_read_line(file)), dict)
+            return is_object and _read_line(file).startswith("{")
     except (json.JSONDecodeError, NestedTooDeep):
         return False
     except UnicodeError as error:
         raise LoadFailed("file.unknown_encoding") from error
     finally:
-        parser.take_repeated()
+        parser.pop_repeated_member()
 
 
-def _line(file: Any) -> str:
-    """Read the next line that is not empty; one that is too long is cut."""
-    while line := file.readline(VALUE_LETTERS_MOST):
+def _read_line(file: TextIO) -> str:
+    """Read the next line that is not blank; one that is too long is cut."""
+    while line := file.readline(MAX_VALUE_LENGTH):
         if line.strip():
-            return str(line.strip())
+            return line.strip()
     return ""
 
 
-def _way_to_list(path: Path, encoding: str, parser: Parser) -> tuple[str, ...]:
+def _find_list(path: Path, encoding: str, parser: Parser) -> _Path:
     """
-    Find the list of records within objects: the one of a usual name, or the only one.
+    Find the list of records in a file: the file itself, a list of a usual name, or the only one.
 
     Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
     raises.
     """
     with Document(path, encoding, parser) as document:
-        if document.next() == "[":
+        if document.peek() == "[":
             return ()
-        if document.next() != "{":
-            document.value()
-            document.end()
+        if document.peek() != "{":
+            document.read_value()
+            document.check_end()
             raise LoadFailed("json.no_list")
-        ways = []
-        for way in _ways(document, ()):
-            if way[-1] in _LIST_NAMES:
-                return way
-            ways.append(way)
-        document.end()
-    if len(ways) > 1:
-        raise LoadFailed("json.several_lists", paths=", ".join(".".join(way) for way in ways))
-    if not ways:
+        paths = []
+        for found in _find_lists(document, ()):
+            if found[-1] in _LIST_NAMES:
+                return found
+            paths.append(found)
+        document.check_end()
+    if len(paths) > 1:
+        raise LoadFailed("json.several_lists", paths=", ".join(".".join(each) for each in paths))
+    if not paths:
         raise LoadFailed("json.no_list")
-    return ways[0]
+    return paths[0]
 
 
-def _ways(document: Document, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Give the ways to lists of objects or lists, each before it has been read."""
-    for name in document.members():
-        way = (*above, name)
-        if document.next() == "{" and len(way) < _DEPTH_SEARCHED:
-            yield from _ways(document, way)
-        elif document.next() == "[":
-            for place, element in enumerate(document.elements()):
-                if place == 0 and isinstance(element, dict | list):
-                    yield way
+def _find_lists(document: Document, above: _Path) -> Iterator[_Path]:
+    """Find the lists of objects or lists, each before it has been read."""
+    for name in document.read_members():
+        path = (*above, name)
+        if document.peek() == "{" and len(path) < _MAX_PATH_LENGTH:
+            yield from _find_lists(document, path)
+        elif document.peek() == "[":
+            for position, element in enumerate(document.read_elements()):
+                if position == 0 and isinstance(element, dict | list):
+                    yield path
         else:
-            document.skip()
+            document.skip_value()
 
 
-def _within(document: Document, way: tuple[str, ...]) -> Iterator[Any]:
-    """Give the elements of the list, and read the file to its end."""
-    yield from _elements(document, way)
-    document.end()
+# Elements -----------------------------------------------------------------------------------------
 
 
-def _elements(document: Document, way: tuple[str, ...]) -> Iterator[Any]:
-    if not way:
-        yield from document.elements()
+def _read_list(document: Document, list_path: _Path) -> Iterator[Any]:
+    """Read the elements of the list, and the file to its end."""
+    yield from _read_elements(document, list_path)
+    document.check_end()
+
+
+def _read_elements(document: Document, list_path: _Path) -> Iterator[Any]:
+    if not list_path:
+        yield from document.read_elements()
         return
-    start = "[" if len(way) == 1 else "{"
-    for name in document.members():
-        if name == way[0] and document.next() == start:
-            yield from _elements(document, way[1:])
+    start = "[" if len(list_path) == 1 else "{"
+    for name in document.read_members():
+        if name == list_path[0] and document.peek() == start:
+            yield from _read_elements(document, list_path[1:])
         else:
-            document.skip()
+            document.skip_value()
 
 
-def _lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
-    with path.open(encoding=encoding, errors=_errors(encoding), newline="\n") as file:
+def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:
+    with path.open(encoding=encoding, errors=_get_errors(encoding), newline="\n") as file:
         number = 0
-        while line := file.readline(VALUE_LETTERS_MOST):
+        while line := file.readline(MAX_VALUE_LENGTH):
             number += 1
-            if not line.endswith("\n") and _passes_over_line(file):
-                yield number, BadElement(BadRow("row.too_long", most=VALUE_LETTERS_MOST // 2**20))
+            if not line.endswith("\n") and _skip_rest_of_line(file):
+                too_long = BadRow("row.too_long", most=MAX_VALUE_LENGTH // 2**20)
+                yield number, BadElement(too_long)
             elif line := line.strip():
-                yield number, _value(line, parser)
+                yield number, _parse_line(line, parser)
 
 
-def _errors(encoding: str) -> str:
-    """Let a byte that is no UTF-8 be the fault of its line alone."""
+def _get_errors(encoding: str) -> str:
+    """Let a byte that is not UTF-8 be an error of its line alone."""
     return "surrogateescape" if encoding.startswith("utf-8") else "strict"
 
 
-def _passes_over_line(file: TextIO) -> bool:
-    """Read the rest of a line that is too long, and tell whether there was any."""
-    rest = False
-    while piece := file.readline(VALUE_LETTERS_MOST):
-        rest = True
+def _skip_rest_of_line(file: TextIO) -> bool:
+    """Read the rest of a line that is too long, and return whether there was any."""
+    has_rest = False
+    while piece := file.readline(MAX_VALUE_LENGTH):
+        has_rest = True
         if piece.endswith("\n"):
             break
-    return rest
+    return has_rest
 
 
-def _value(line: str, parser: Parser) -> Any:
+def _parse_line(line: str, parser: Parser) -> Any:
     try:
-        return parser.value_of(line)
+        return parser.parse_value(line)
     except json.JSONDecodeError:
         return BadElement(BadRow("row.not_json"), line)
     except NestedTooDeep:
-        return BadElement(BadRow("row.too_deep", most=DEPTH_MOST), line)
+        return BadElement(BadRow("row.too_deep", most=MAX_DEPTH), line)
 
 
-def _table(
-    filling: Filling,
+def _build_table(
+    builder: RecordTableBuilder,
     parser: Parser,
     elements: Iterable[tuple[int, Any]],
     notices: Sequence[Notice] = (),
 ) -> StagedTable:
     try:
         for line, element in elements:
-            repeated = parser.take_repeated()
+            repeated = parser.pop_repeated_member()
             if isinstance(element, BadElement):
-                filling.refuse(line, element)
+                builder.add_bad_element(line, element)
             elif repeated is not None:
-                filling.refuse(line, BadElement(BadRow("row.repeated_member", member=repeated)))
+                error = BadRow("row.repeated_member", member=repeated)
+                builder.add_bad_element(line, BadElement(error))
             else:
-                filling.add(line, element)
+                builder.add_element(line, element)
     except UnicodeError as error:
         raise LoadFailed("file.unknown_encoding") from error
-    return filling.table(notices)
+    return builder.build(notices)

@@ -1,7 +1,7 @@
 """
-JSON that is read piece by piece: memory holds one value of a list, and numbers keep their digits.
+Parse JSON piece by piece: memory holds one value of a list, and numbers keep their digits.
 
-Python's own parser reads each value; this module finds where in the file they begin.
+Python's own parser parses each value; this module finds where in the file the values begin.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from typing import Any, Self
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...field_types import dump_json
 
-_BLOCK_LETTERS = 2**20
-#: Of one value of a list, or one line.
-VALUE_LETTERS_MOST = 16 * 2**20
+_BLOCK_LENGTH = 2**20
+#: Of a value in a list, and of a line.
+MAX_VALUE_LENGTH = 16 * 2**20
 #: Lists and objects within each other.
-DEPTH_MOST = 100
-_SPACE = re.compile(r"[ \t\n\r]*")
-#: A piece of a literal or of an escape that the end of a block may cut.
-_CUT_LETTERS = 16
+MAX_DEPTH = 100
+_BLANKS = " \t\n\r"
+_BLANK = re.compile(rf"[{_BLANKS}]*")
+#: The longest literal or escape that the end of a block may cut.
+_MAX_CUT_LENGTH = 16
 
 
 class Number(str):
-    """A number as the file writes it; NaN and the infinities, which JSON has not, among them."""
+    """A number as the file writes it, or NaN or an infinity, which JSON does not have."""
 
     __slots__ = ()
 
     @property
     def is_finite(self) -> bool:
-        """Tell it from NaN and the infinities."""
+        """Whether it is neither NaN nor an infinity."""
         return self[-1] not in "Ny"
 
 
@@ -46,12 +47,12 @@ class Parser:
             parse_float=Number,
             parse_int=Number,
             parse_constant=Number,
-            object_pairs_hook=self._object,
-            strict=False,  # a tab within a text harms nobody
+            object_pairs_hook=self._build_object,
+            strict=False,  # a tab within a text does no harm
         )
         self._repeated: str | None = None
 
-    def _object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
+    def _build_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(members)
         if len(found) < len(members):
             seen: set[str] = set()
@@ -62,30 +63,30 @@ class Parser:
                 seen.add(name)
         return found
 
-    def take_repeated(self) -> str | None:
-        """Name a member that an object had twice, among all since this was last asked."""
+    def pop_repeated_member(self) -> str | None:
+        """Return a member that an object has had twice since the last call."""
         found, self._repeated = self._repeated, None
         return found
 
-    def value_at(self, text: str, start: int) -> tuple[Any, int]:
+    def parse_value_at(self, text: str, start: int) -> tuple[Any, int]:
         """
-        Read the value that begins at a place; give where it ends, too.
+        Parse the value that begins at a position, and return it with its end.
 
         Raises: ``json.JSONDecodeError``, ``NestedTooDeep``.
         """
         try:
             return self._decoder.raw_decode(text, start)
         except RecursionError:
-            raise NestedTooDeep(most=DEPTH_MOST) from None
+            raise NestedTooDeep(most=MAX_DEPTH) from None
 
-    def value_of(self, text: str) -> Any:
+    def parse_value(self, text: str) -> Any:
         """
-        Read a text that is one value.
+        Parse a text that is one value.
 
         Raises: ``json.JSONDecodeError``, ``NestedTooDeep``.
         """
-        text = text.strip(" \t\n\r")
-        value, end = self.value_at(text, 0)
+        text = text.strip(_BLANKS)
+        value, end = self.parse_value_at(text, 0)
         if end < len(text):
             message = "Extra data"
             raise json.JSONDecodeError(message, text, end)
@@ -94,11 +95,11 @@ class Parser:
 
 class Document:
     """
-    A JSON file and how far it has been read.
+    A JSON file, read from its start to its end.
 
     Every method raises ``NestedTooDeep``, or ``LoadFailed`` with ``json.invalid``,
-    ``json.truncated``, ``json.long_value`` or ``file.unknown_encoding``, when what follows cannot
-    be read.
+    ``json.truncated``, ``json.long_value`` or ``file.unknown_encoding`` when what follows
+    cannot be read.
     """
 
     def __init__(self, path: Path, encoding: str, parser: Parser) -> None:
@@ -106,9 +107,9 @@ class Document:
         self._file = path.open(encoding=encoding, newline="")
         self._parser = parser
         self._text = ""
-        self._at = 0
-        self._ended = False
-        self._line, self._letter = 1, 1
+        self._position = 0
+        self._has_ended = False
+        self._line, self._column = 1, 1
 
     def __enter__(self) -> Self:
         return self
@@ -121,133 +122,131 @@ class Document:
     ) -> None:
         self._file.close()
 
-    def next(self) -> str:
-        """Look at the next letter that is no space; empty at the end."""
+    def peek(self) -> str:
+        """Return the next character that is not blank, without reading it; empty at the end."""
         while True:
-            self._at = self._after_space(self._at)
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if self._ended:
+            blank = _BLANK.match(self._text, self._position)
+            self._position = blank.end() if blank else self._position
+            if self._position < len(self._text):
+                return self._text[self._position]
+            if self._has_ended:
                 return ""
-            self._fill()
+            self._read_block()
 
-    def take(self, letters: str) -> str:
-        """Take the next letter, which is to be one of some."""
-        found = self.next()
-        if not found or found not in letters:
-            raise self._broken(self._at)
-        self._at += 1
+    def read_character(self, characters: str) -> str:
+        """Read the next character, which must be one of ``characters``."""
+        found = self.peek()
+        if not found or found not in characters:
+            raise self._describe_error(self._position)
+        self._position += 1
         return found
 
-    def value(self) -> Any:
-        """Take a value."""
-        self.next()
+    def read_value(self) -> Any:
+        """Read a value."""
+        self.peek()
         while True:
             try:
-                value, end = self._parser.value_at(self._text, self._at)
+                value, end = self._parser.parse_value_at(self._text, self._position)
             except json.JSONDecodeError as error:
-                if self._ended or self._is_wrong(error):
-                    raise self._broken(error.pos, error) from error
+                if self._has_ended or not self._may_be_cut(error):
+                    raise self._describe_error(error.pos, error) from error
             else:
-                # A number may go on in the next block.
-                if end < len(self._text) or self._ended:
-                    self._at = end
+                # A number may continue in the next block.
+                if end < len(self._text) or self._has_ended:
+                    self._position = end
                     return value
-            if len(self._text) - self._at > VALUE_LETTERS_MOST:
-                raise LoadFailed(
-                    "json.long_value", most=VALUE_LETTERS_MOST // 2**20, line=self._line
-                )
-            self._fill()
+            if len(self._text) - self._position > MAX_VALUE_LENGTH:
+                raise LoadFailed("json.long_value", most=MAX_VALUE_LENGTH // 2**20, line=self._line)
+            self._read_block()
 
-    def skip(self) -> None:
-        """Take a value that nobody needs."""
-        self.value()
-        self._parser.take_repeated()
+    def skip_value(self) -> None:
+        """Read a value that is not needed."""
+        self.read_value()
+        self._parser.pop_repeated_member()
 
-    def elements(self) -> Iterator[Any]:
-        """Take a list, element by element."""
-        self.take("[")
-        if self.next() == "]":
-            self.take("]")
+    def read_elements(self) -> Iterator[Any]:
+        """Read a list, element by element."""
+        self.read_character("[")
+        if self.peek() == "]":
+            self.read_character("]")
             return
         while True:
-            yield self.value()
-            if self.take(",]") == "]":
+            yield self.read_value()
+            if self.read_character(",]") == "]":
                 return
 
-    def members(self) -> Iterator[str]:
-        """Take an object: give the name of each member, whose value is to be taken then."""
-        self.take("{")
-        if self.next() == "}":
-            self.take("}")
+    def read_members(self) -> Iterator[str]:
+        """Read an object: give each member's name; the caller then reads or skips the value."""
+        self.read_character("{")
+        if self.peek() == "}":
+            self.read_character("}")
             return
         while True:
-            if self.next() != '"':
-                raise self._broken(self._at)
-            name = self.value()
-            self.take(":")
+            if self.peek() != '"':
+                raise self._describe_error(self._position)
+            name = self.read_value()
+            self.read_character(":")
             yield name
-            if self.take(",}") == "}":
+            if self.read_character(",}") == "}":
                 return
 
-    def end(self) -> None:
-        """Make sure that nothing follows."""
-        if self.next():
-            raise self._broken(self._at)
+    def check_end(self) -> None:
+        """Check that nothing follows."""
+        if self.peek():
+            raise self._describe_error(self._position)
 
-    def _after_space(self, start: int) -> int:
-        found = _SPACE.match(self._text, start)
-        return found.end() if found else start
-
-    def _fill(self) -> None:
-        self._pass_over(self._at)
-        rest = self._text[self._at :]
+    def _read_block(self) -> None:
+        self._count_lines(self._position)
+        rest = self._text[self._position :]
         try:
-            block = self._file.read(max(_BLOCK_LETTERS, len(rest)))
+            block = self._file.read(max(_BLOCK_LENGTH, len(rest)))
         except UnicodeError as error:
             raise LoadFailed("file.unknown_encoding") from error
-        self._ended = not block
-        self._text, self._at = rest + block, 0
+        self._has_ended = not block
+        self._text, self._position = rest + block, 0
 
-    def _pass_over(self, end: int) -> None:
-        """Count lines and letters, for messages."""
+    def _count_lines(self, end: int) -> None:
+        """Count lines and columns up to a position, for messages."""
         lines = self._text.count("\n", 0, end)
         if lines:
             self._line += lines
-            self._letter = end - self._text.rindex("\n", 0, end)
+            self._column = end - self._text.rindex("\n", 0, end)
         else:
-            self._letter += end
+            self._column += end
 
-    def _is_wrong(self, error: json.JSONDecodeError) -> bool:
-        """Tell what is wrong from what the end of the block has cut."""
-        cut = error.msg.startswith("Unterminated") or error.pos > len(self._text) - _CUT_LETTERS
-        return not cut
+    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
+        """Return whether the cause of an error may be the end of the block."""
+        near_end = error.pos > len(self._text) - _MAX_CUT_LENGTH
+        return near_end or error.msg.startswith("Unterminated")
 
-    def _broken(self, where: int, error: json.JSONDecodeError | None = None) -> LoadFailed:
-        if where >= len(self._text) or (error and error.msg.startswith("Unterminated")):
+    def _describe_error(
+        self, position: int, error: json.JSONDecodeError | None = None
+    ) -> LoadFailed:
+        is_unterminated = error is not None and error.msg.startswith("Unterminated")
+        if position >= len(self._text) or is_unterminated:
             return LoadFailed("json.truncated")
-        self._pass_over(where)
-        return LoadFailed("json.invalid", line=self._line, letter=self._letter)
+        self._count_lines(position)
+        return LoadFailed("json.invalid", line=self._line, letter=self._column)
 
 
-def written(value: Any, depth: int = 1) -> str:
+def format_json(value: Any, depth: int = 1) -> str:
     """
-    Write a value as JSON text, its numbers as they were.
+    Write a value as JSON text, with its numbers as they were.
 
     Raises: ``NestedTooDeep``.
     """
-    if depth > DEPTH_MOST:
-        raise NestedTooDeep(most=DEPTH_MOST)
+    if depth > MAX_DEPTH:
+        raise NestedTooDeep(most=MAX_DEPTH)
     if isinstance(value, Number):
         return value if value.is_finite else f'"{value}"'
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, Mapping):
         members = (
-            f"{json.dumps(name, ensure_ascii=False)}:{written(each, depth + 1)}"
+            f"{json.dumps(name, ensure_ascii=False)}:{format_json(each, depth + 1)}"
             for name, each in value.items()
         )
         return "{" + ",".join(members) + "}"
     if isinstance(value, Sequence):
-        return "[" + ",".join([written(each, depth + 1) for each in value]) + "]"
+        return "[" + ",".join([format_json(each, depth + 1) for each in value]) + "]"
     return dump_json(value)

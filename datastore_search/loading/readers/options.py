@@ -1,4 +1,4 @@
-"""What a person may choose of how a file is read."""
+"""The options of reading a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
     """
-    The choices that decide how the cells of a file are found; what is empty is found out from it.
+    The options that decide how the cells of a file are found; an empty one is detected.
 
-    ``nulls`` are texts that mean nothing, such as ``NA``; ``skip`` counts lines or rows above the
-    header; ``sheet`` is a sheet's name or number from 1, ``member`` a file's name within an
+    ``nulls`` are texts that mean nothing, such as ``NA``; ``skip`` counts the lines or rows above
+    the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name in an
     archive.
     """
 

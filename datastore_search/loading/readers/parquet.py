@@ -1,13 +1,13 @@
 """
-Reading Parquet: the file names its fields and their types, and DuckDB reads them.
+Read Parquet: the file declares its fields and their types, and DuckDB reads them.
 
-Each value becomes the text that its type is written as; lists, structs and maps become JSON, of
+Each value becomes the text that its type is written as; lists, structs and maps become JSON, in
 which each number keeps its digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +18,17 @@ from ...exceptions.loads import LoadFailed
 from ...field_types import dump_json
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
-from ..sources.limits import ReadingLimits
-from .headers import unique_names
+from .duckdb_sql import SQL, Composed, identifier, literal
+from .headers import make_unique_names
 from .options import ReadOptions
-from .shortages import is_of_machine
-from .staging import STAGED_ROWS, StagedTable, StagingArea, literal
+from .shortages import is_write_refused
+from .staging import STAGED_ROWS, StagedTable, StagingArea, get_column
 
 #: A type as DuckDB's client describes it: ``id``, and ``children`` where it is made of others.
-_Type = Any
+_DuckDBType = Any
 
-#: What Parquet's types are called here; what is missing is text.
-_TOLD: Mapping[str, str] = {
+#: The names of field types for DuckDB's; what is missing is text.
+_FIELD_TYPES: Mapping[str, str] = {
     "boolean": "bool",
     **dict.fromkeys(("tinyint", "smallint", "integer", "utinyint", "usmallint"), "int4"),
     **dict.fromkeys(("bigint", "uinteger"), "int8"),
@@ -40,38 +40,42 @@ _TOLD: Mapping[str, str] = {
     **dict.fromkeys(("time", "time_ns"), "time"),
     **dict.fromkeys(("struct", "map", "array", "list"), "json"),
 }
-_TOLD_LISTS = {"text": "_text", "int4": "_int4", "int8": "_int8", "float8": "_float8"} | {
-    "bool": "_bool"
+_LIST_FIELD_TYPES = {
+    "text": "_text",
+    "int4": "_int4",
+    "int8": "_int8",
+    "float8": "_float8",
+    "bool": "_bool",
 }
-_NUMBERS = frozenset(
-    kind for kind, told in _TOLD.items() if told in {"int4", "int8", "numeric", "bool"}
+_JSON_LITERALS = frozenset(
+    kind for kind, name in _FIELD_TYPES.items() if name in {"int4", "int8", "numeric", "bool"}
 )
 _ENCRYPTED = b"PARE"
 
 
-def read_parquet(path: Path, options: ReadOptions, place: StagingArea) -> StagedTable:
+def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
     Stage a Parquet file.
 
-    Raises: ``LoadFailed``, of the kind that says what is wrong with the file.
+    Raises: ``LoadFailed``, with what is wrong with the file.
     """
-    _look_at_ends(path)
+    _check_start(path)
     # DuckDB would take “*” or “[” in the file's own name for a pattern of names.
-    source = place.folder / "file.parquet"
+    source = staging_area.folder / "file.parquet"
     source.symlink_to(path.resolve())
     try:
-        return _read(source, place)
+        return _stage_file(literal(str(source)), staging_area)
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("parquet.out_of_memory") from error
     except duckdb.Error as error:
-        if is_of_machine(error):
+        if is_write_refused(error):
             raise
         raise LoadFailed("parquet.damaged") from error
 
 
-def _look_at_ends(path: Path) -> None:
+def _check_start(path: Path) -> None:
     """
-    Tell a file that cannot be read from one that is empty.
+    Check what DuckDB reports as damage.
 
     Raises: ``LoadFailed`` with ``file.empty``, ``parquet.encrypted``.
     """
@@ -85,100 +89,72 @@ def _look_at_ends(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A column of the file: its name, what its type is called here, its values as texts."""
+    """A column of the file: its name, its type, and the expression of its values."""
 
     name: str
-    kind: _Type
-    source: str
-
-    @property
-    def told(self) -> str:
-        return _told(self.kind)
+    type: _DuckDBType
+    source: Composed
 
     @property
     def may_be_long(self) -> bool:
-        return self.kind.id in {"varchar", "blob"} or self.kind.id in _NESTED
-
-    def written(self) -> str:
-        return _text(self.kind, self.source)
+        return self.type.id in {"varchar", "blob"} or self.type.id in _NESTED
 
 
-def _read(source: Path, place: StagingArea) -> StagedTable:
-    connection = place.connection
-    columns = _columns(connection, source)
-    _check_size(connection, source, len(columns), place.limits)
+def _stage_file(source: Composed, staging_area: StagingArea) -> StagedTable:
+    columns = _read_columns(source, staging_area)
+    _check_size(source, len(columns), staging_area)
     labels = tuple(column.name for column in columns)
-    names = unique_names(labels)
+    names = make_unique_names(labels)
     notices: list[Notice] = []
-    texts = [column.written() for column in columns]
+    texts = [_build_text(column.type, column.source) for column in columns]
     for position, (name, column) in enumerate(zip(names, columns, strict=True)):
-        if column.kind.id == "blob" and _is_binary(connection, source, column):
-            texts[position] = rf"'\x' || lower(hex({column.source}))"
+        if column.type.id == "blob" and _is_binary(source, column, columns, staging_area):
+            texts[position] = SQL(r"'\x' || lower(hex({}))").format(column.source)
             notices.append(Notice("notice.binary_values", field=name))
-    chosen = ", ".join(f"{text} AS f{position}" for position, text in enumerate(texts))
-    connection.execute(
-        f"CREATE TABLE {STAGED_ROWS} AS SELECT row_number() OVER () AS line, {chosen}"
-        f" FROM {_relation(source, len(columns))}"
+    staging_area.execute(
+        SQL("CREATE TABLE {} AS SELECT row_number() OVER () AS line, {} FROM {}").format(
+            STAGED_ROWS,
+            SQL(", ").join(
+                SQL("{} AS {}").format(text, get_column(position))
+                for position, text in enumerate(texts)
+            ),
+            _build_relation(source, columns),
+        )
     )
-    _check_texts(place, [at for at, column in enumerate(columns) if column.may_be_long])
+    long = [position for position, column in enumerate(columns) if column.may_be_long]
+    _check_texts(long, staging_area)
     return StagedTable(
-        staging_area=place,
+        staging_area=staging_area,
         names=names,
         labels=labels,
-        declared_types=tuple(column.told for column in columns),
+        declared_types=tuple(_find_field_type(column.type) for column in columns),
         notices=tuple(notices),
     )
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, source: Path) -> list[_Column]:
+def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     """
     Read which columns there are.
 
     Raises: ``LoadFailed`` with ``file.too_many_fields``, ``file.empty``.
     """
-    relation = connection.sql(f"SELECT * FROM read_parquet({literal(str(source))})")
-    named = list(zip(_own_names(connection, source), relation.types, strict=True))
-    if len(named) > MAX_FIELDS:
-        raise LoadFailed("file.too_many_fields", count=len(named), most=MAX_FIELDS)
-    if not named:
+    query = SQL("SELECT * FROM read_parquet({})").format(source)
+    types = staging_area.connection.sql(query.text).types
+    names = _read_names(source, staging_area)
+    if len(names) > MAX_FIELDS:
+        raise LoadFailed("file.too_many_fields", count=len(names), most=MAX_FIELDS)
+    if not names:
         raise LoadFailed("file.empty")
-    return [_Column(name, kind, f"c{place}") for place, (name, kind) in enumerate(named)]
+    return [
+        _Column(name, kind, identifier(f"c{position}"))
+        for position, (name, kind) in enumerate(zip(names, types, strict=True))
+    ]
 
 
-def _check_size(
-    connection: duckdb.DuckDBPyConnection, source: Path, width: int, limits: ReadingLimits
-) -> None:
-    """
-    Make sure that the file may be staged, by what it says of itself: a value may be repeated.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
-    """
-    name = literal(str(source))
-    rows, size = connection.execute(
-        f"SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({name})),"
-        " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
-        f" FROM parquet_metadata({name}))"
-    ).fetchone() or (0, 0)
-    limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
-    limits.extend_cpu_time(int(size or 0))
-
-
-def _check_texts(place: StagingArea, columns: Sequence[int]) -> None:
-    """
-    Make sure of the texts that were staged: the file may have one of them for many rows.
-
-    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
-    """
-    if columns:
-        sizes = " + ".join(f"coalesce(sum(strlen(f{column})), 0)" for column in columns)
-        found = place.connection.execute(f"SELECT {sizes} FROM {STAGED_ROWS}").fetchone()
-        place.limits.check_unpacked_bytes(int(found[0]) if found else 0)
-
-
-def _own_names(connection: duckdb.DuckDBPyConnection, source: Path) -> list[str]:
-    """Read the names that the file has: DuckDB would change one that differs in case alone."""
-    tree = connection.execute(
-        f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({literal(str(source))})"
+def _read_names(source: Composed, staging_area: StagingArea) -> list[str]:
+    """Read the names of the columns; DuckDB's own differ where only the case is another."""
+    tree = staging_area.execute(
+        SQL("SELECT name, coalesce(num_children, 0) FROM parquet_schema({})").format(source)
     ).fetchall()
     names, below = [], 0
     for name, children in tree[1:]:
@@ -189,128 +165,163 @@ def _own_names(connection: duckdb.DuckDBPyConnection, source: Path) -> list[str]
     return names
 
 
-def _relation(source: Path, width: int) -> str:
-    """Name the columns c0, c1, …, whatever they are called in the file."""
-    names = ", ".join(f"c{place}" for place in range(width))
-    return f"read_parquet({literal(str(source))}) AS file({names})"
+def _check_size(source: Composed, width: int, staging_area: StagingArea) -> None:
+    """
+    Check the size that the file states: a value may be repeated for many rows.
+
+    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
+    """
+    rows, size = staging_area.execute(
+        SQL(
+            "SELECT (SELECT sum(num_rows) FROM parquet_file_metadata({source})),"
+            " (SELECT greatest(sum(total_uncompressed_size), sum(num_values))"
+            " FROM parquet_metadata({source}))"
+        ).format(source=source)
+    ).fetchone() or (0, 0)
+    staging_area.limits.check_unpacked_bytes(max((rows or 0) * width, size or 0))
+    staging_area.limits.extend_cpu_time(int(size or 0))
 
 
-def _is_binary(connection: duckdb.DuckDBPyConnection, source: Path, column: _Column) -> bool:
-    """Tell bytes from texts: older programs write texts as bytes."""
-    width = int(column.source[1:]) + 1
-    found = connection.execute(
-        f"SELECT count(*) FROM {_relation(source, width)} WHERE {column.source} IS NOT NULL"
-        f" AND (TRY(decode({column.source})) IS NULL OR contains(hex({column.source}), '00'))"
-    ).fetchone()
+def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
+    """
+    Check the size of the staged texts: the file may store one text for many rows.
+
+    Raises: ``LoadFailed`` with ``archive.too_large``, ``archive.suspicious``.
+    """
+    sizes = [
+        SQL("coalesce(sum(strlen({})), 0)").format(get_column(position)) for position in positions
+    ]
+    if sizes:
+        query = SQL("SELECT {} FROM {}").format(SQL(" + ").join(sizes), STAGED_ROWS)
+        found = staging_area.execute(query).fetchone()
+        staging_area.limits.check_unpacked_bytes(int(found[0]) if found else 0)
+
+
+def _build_relation(source: Composed, columns: Iterable[_Column]) -> Composed:
+    """Name the columns c0, c1, …, whatever their names in the file."""
+    names = SQL(", ").join(column.source for column in columns)
+    return SQL("read_parquet({}) AS file({})").format(source, names)
+
+
+def _is_binary(
+    source: Composed, column: _Column, columns: Iterable[_Column], staging_area: StagingArea
+) -> bool:
+    """Return whether bytes are not texts: older programs write texts as bytes."""
+    query = SQL(
+        "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
+        " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
+    ).format(relation=_build_relation(source, columns), column=column.source)
+    found = staging_area.execute(query).fetchone()
     return bool(found and found[0])
 
 
-# Types ------------------------------------------------------------------------------------------
+# Types --------------------------------------------------------------------------------------------
 
 
-def _told(kind: _Type) -> str:
+def _find_field_type(kind: _DuckDBType) -> str:
     if _is_json(kind):
         return "json"
     if kind.id == "list":
-        return _TOLD_LISTS.get(_told(_parts(kind)["child"]), "json")
-    return _TOLD.get(kind.id, "text")
+        return _LIST_FIELD_TYPES.get(_find_field_type(_get_parts(kind)["child"]), "json")
+    return _FIELD_TYPES.get(kind.id, "text")
 
 
-def _is_json(kind: _Type) -> bool:
+def _is_json(kind: _DuckDBType) -> bool:
     return str(kind) == "JSON"
 
 
-def _parts(kind: _Type) -> Mapping[str, _Type]:
+def _get_parts(kind: _DuckDBType) -> Mapping[str, _DuckDBType]:
     return dict(kind.children)
 
 
-def _text(kind: _Type, value: str) -> str:
-    """Write a DuckDB expression that gives a value of a type as text."""
+def _build_text(kind: _DuckDBType, value: Composed) -> Composed:
+    """Build the expression that writes a value of a type as text."""
     if kind.id in _NESTED:
         return _NESTED[kind.id](kind, value, 0)
     if kind.id in {"float", "double"}:
-        return _number_or_name(value)
+        return _build_float(value)
     if kind.id == "timestamp with time zone":
-        return f"CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'"
+        return SQL("CAST({} AT TIME ZONE 'UTC' AS VARCHAR) || '+00:00'").format(value)
     if kind.id == "blob":
-        return f"decode({value})"
-    return f"CAST({value} AS VARCHAR)"
+        return SQL("decode({})").format(value)
+    return SQL("CAST({} AS VARCHAR)").format(value)
 
 
-def _number_or_name(value: str) -> str:
-    """Name what is no number as PostgreSQL does."""
-    return (
-        f"CASE WHEN isnan({value}) THEN 'NaN' WHEN isinf({value}) THEN"
-        f" CASE WHEN {value} > 0 THEN 'Infinity' ELSE '-Infinity' END"
-        f" ELSE CAST({value} AS VARCHAR) END"
-    )
+def _build_float(value: Composed) -> Composed:
+    """Build the expression that writes NaN and the infinities as PostgreSQL does."""
+    return SQL(
+        "CASE WHEN isnan({0}) THEN 'NaN' WHEN isinf({0}) THEN"
+        " CASE WHEN {0} > 0 THEN 'Infinity' ELSE '-Infinity' END ELSE CAST({0} AS VARCHAR) END"
+    ).format(value)
 
 
-def _json(kind: _Type, value: str, depth: int) -> str:
-    """Write a DuckDB expression that gives a part of a nested value as JSON text."""
+def _build_json(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    """Build the expression that writes a part of a nested value as JSON text."""
     if kind.id in _NESTED:
         text = _NESTED[kind.id](kind, value, depth)
-    elif _is_json(kind) or kind.id in _NUMBERS:
-        text = f"CAST({value} AS VARCHAR)"
+    elif _is_json(kind) or kind.id in _JSON_LITERALS:
+        text = SQL("CAST({} AS VARCHAR)").format(value)
     elif kind.id in {"float", "double"}:
-        text = (
-            f"CASE WHEN isfinite({value}) THEN CAST({value} AS VARCHAR)"
-            f" ELSE '\"' || {_number_or_name(value)} || '\"' END"
-        )
+        text = SQL(
+            "CASE WHEN isfinite({0}) THEN CAST({0} AS VARCHAR) ELSE '\"' || {1} || '\"' END"
+        ).format(value, _build_float(value))
     elif kind.id == "blob":
-        text = f"'\"\\\\x' || lower(hex({value})) || '\"'"
+        text = SQL("'\"\\\\x' || lower(hex({})) || '\"'").format(value)
     else:
-        text = _quoted(_text(kind, value))
-    return f"CASE WHEN {value} IS NULL THEN 'null' ELSE {text} END"
+        text = _build_json_text(_build_text(kind, value))
+    return SQL("CASE WHEN {} IS NULL THEN 'null' ELSE {} END").format(value, text)
 
 
-def _quoted(text: str) -> str:
-    return f"CAST(to_json({text}) AS VARCHAR)"
+def _build_json_text(text: Composed) -> Composed:
+    return SQL("CAST(to_json({}) AS VARCHAR)").format(text)
 
 
-def _list(kind: _Type, value: str, depth: int) -> str:
-    element = f"e{depth}"
-    written = _json(_parts(kind)["child"], element, depth + 1)
-    return (
-        f"CASE WHEN {value} IS NOT NULL THEN"
-        f" '[' || {_joined(f'{written} FOR {element} IN {value}')} || ']' END"
+def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    element = identifier(f"e{depth}")
+    elements = SQL("{} FOR {} IN {}").format(
+        _build_json(_get_parts(kind)["child"], element, depth + 1), element, value
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '[' || {} || ']' END").format(
+        value, _join_texts(elements)
     )
 
 
-def _joined(comprehension: str) -> str:
-    """Join the texts of a list; older versions of DuckDB have none for an empty one."""
-    return f"coalesce(array_to_string([{comprehension}], ','), '')"
+def _join_texts(comprehension: Composed) -> Composed:
+    """Join the texts of a list; older versions of DuckDB give null for an empty one."""
+    return SQL("coalesce(array_to_string([{}], ','), '')").format(comprehension)
 
 
-def _struct(kind: _Type, value: str, depth: int) -> str:
-    members = [
-        f"{literal(_member(name))} || {_json(part, f'{value}[{literal(name)}]', depth)}"
+def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    members = SQL(", ").join(
+        SQL("{} || {}").format(
+            literal(dump_json(name) + ":"),
+            _build_json(part, SQL("{}[{}]").format(value, literal(name)), depth),
+        )
         for name, part in kind.children
-    ]
-    return (
-        f"CASE WHEN {value} IS NOT NULL THEN '{{' || concat_ws(',', {', '.join(members)})"
-        " || '}' END"
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || concat_ws(',', {}) || '}}' END").format(
+        value, members
     )
 
 
-def _member(name: str) -> str:
-    return dump_json(name) + ":"
-
-
-def _map(kind: _Type, value: str, depth: int) -> str:
-    """Write a map as an object: its keys as texts."""
-    entry, parts = f"e{depth}", _parts(kind)
-    key = _quoted(_text(parts["key"], f"{entry}.key"))
-    written = f"{key} || ':' || {_json(parts['value'], f'{entry}.value', depth + 1)}"
-    return (
-        f"CASE WHEN {value} IS NOT NULL THEN"
-        f" '{{' || {_joined(f'{written} FOR {entry} IN map_entries({value})')} || '}}' END"
+def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
+    """Build the expression that writes a map as an object, with its keys as texts."""
+    entry, parts = identifier(f"e{depth}"), _get_parts(kind)
+    key = _build_text(parts["key"], SQL("{}.key").format(entry))
+    entries = SQL("{} || ':' || {} FOR {} IN map_entries({})").format(
+        _build_json_text(key),
+        _build_json(parts["value"], SQL("{}.value").format(entry), depth + 1),
+        entry,
+        value,
+    )
+    return SQL("CASE WHEN {} IS NOT NULL THEN '{{' || {} || '}}' END").format(
+        value, _join_texts(entries)
     )
 
 
-_NESTED: Mapping[str, Callable[[_Type, str, int], str]] = {
-    "list": _list,
-    "array": _list,
-    "struct": _struct,
-    "map": _map,
+_NESTED: Mapping[str, Callable[[_DuckDBType, Composed, int], Composed]] = {
+    "list": _build_list,
+    "array": _build_list,
+    "struct": _build_struct,
+    "map": _build_map,
 }

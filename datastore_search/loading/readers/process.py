@@ -1,8 +1,8 @@
 """
-Reading a file in a process of its own, which is limited, and can be ended at any moment.
+Read a file in a process of its own, which has limits and can be killed at any moment.
 
-A file that somebody else has made may keep a parser busy for ever, make it take all memory, or make
-it break down; the process that loads or shows a preview is not to suffer from it (decision 0023).
+A hostile file may keep a parser busy for ever, make it take all memory, or crash it.  The process
+that loads the file or shows a preview must not suffer from that (decision 0023).
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ logger = logging.getLogger(__name__)
 
 _CHILD = "datastore_search.loading.readers.child"
 
-#: Seconds between two looks whether the file is still wanted.
-_LOOK_AGAIN = 0.1
+_CHECK_SECONDS = 0.1
 
-#: What the process may need of the environment; secrets are none of its business.
+#: What the child may need of the environment, which also holds secrets.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME")
-_LIBRARIES = ("LD_", "DYLD_")
+_ENVIRONMENT_PREFIXES = ("LD_", "DYLD_")
 
-#: Memory that is free again goes back to the system, for the limit counts what is mapped: jemalloc,
-#: which DuckDB has, keeps all that it ever had, and glibc what lies below the last piece in use.
+#: Freed memory returns to the system, as the limit counts what is mapped: jemalloc, which DuckDB
+#: has, keeps all that it ever had, and glibc keeps what is below the last piece in use.
 _ALLOCATORS = {
     "DUCKDB_JE_MALLOC_CONF": "retain:false",
     "MALLOC_MMAP_THRESHOLD_": str(128 * 2**10),
@@ -57,20 +56,20 @@ _SETTINGS = (
     "UNPACKED_RATIO_MAX",
 )
 
-#: Names and labels of all fields are less.
-_ANSWER_BYTES_MOST = 64 * 2**20
-_SAID_BYTES_MOST = 10_000
+#: The names and labels of all fields are less.
+_MAX_ANSWER_BYTES = 64 * 2**20
+_MAX_LOG_BYTES = 10_000
 _BLOCK_BYTES = 2**16
 
-#: How long a process may take to end when it has said everything.
-_END_SECONDS_MOST = 10
+#: The time that the child may take to end after its answer.
+_END_TIMEOUT_SECONDS = 10
 
-#: What a process says that Rust or C++ has ended for want of memory.
+#: What is in the log of a process that Rust, C++ or Python has ended for want of memory.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
 
 class UnexpectedReadingError(Exception):
-    """The process that reads has failed for a reason that nobody has foreseen."""
+    """The child failed for a reason that no code describes."""
 
 
 @contextmanager
@@ -91,26 +90,26 @@ def open_table(
     """
     interrupter = interrupter or Interrupter()
     with working_folder() as folder:
-        found = _read(path.resolve(), options, name or path.name, folder, interrupter)
-        with open_staging_area(folder, len(found["names"]), interrupter) as staging_area:
+        table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
+        with open_staging_area(folder, len(table["names"]), interrupter) as staging_area:
             yield StagedTable(
                 staging_area=staging_area,
-                names=tuple(found["names"]),
-                labels=tuple(found["labels"]),
-                declared_types=tuple(found["declared_types"]),
-                notices=tuple(cast(Notice, Notice.from_json(kept)) for kept in found["notices"]),
+                names=tuple(table["names"]),
+                labels=tuple(table["labels"]),
+                declared_types=tuple(table["declared_types"]),
+                notices=tuple(cast(Notice, Notice.from_json(each)) for each in table["notices"]),
             )
 
 
-def _read(
+def _run_child(
     path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
 ) -> dict[str, Any]:
     """
-    Let another process stage a file in a folder; give what it says of the table.
+    Let the child stage a file in a folder, and return what it answers of the table.
 
-    Raises: ``LoadFailed``.
+    Raises: ``LoadFailed``, ``UnexpectedReadingError``.
     """
-    asked = {
+    request = {
         "parent": os.getpid(),
         "path": str(path),
         "name": name,
@@ -118,41 +117,41 @@ def _read(
         "options": {each.name: getattr(options, each.name) for each in fields(ReadOptions)},
         "settings": {f"DATASTORE_SEARCH_{each}": getattr(conf, each) for each in _SETTINGS},
     }
-    log = folder / "said"
-    with log.open("wb") as said, _started(said) as process:
-        answer = _answer_of(process, json.dumps(asked).encode() + b"\n", interrupter)
-        with suppress(subprocess.TimeoutExpired):  # what does not end is killed
-            process.wait(_END_SECONDS_MOST)
-    if process.returncode or not answer:
-        raise _reason(process.returncode, log)
-    found: dict[str, Any] = json.loads(answer)
-    if "failure" in found:
-        raise LoadFailed.from_json(found["failure"])
-    if "error" in found:
-        raise UnexpectedReadingError(found["error"])
-    return dict(found["table"])
+    log_path = folder / "log"
+    with log_path.open("wb") as log, _start_child(log) as child:
+        text = _exchange(child, json.dumps(request).encode() + b"\n", interrupter)
+        with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
+            child.wait(_END_TIMEOUT_SECONDS)
+    if child.returncode or not text:
+        raise _explain_end(child.returncode, log_path)
+    answer: dict[str, Any] = json.loads(text)
+    if "failure" in answer:
+        raise LoadFailed.from_json(answer["failure"])
+    if "error" in answer:
+        raise UnexpectedReadingError(answer["error"])
+    return dict(answer["table"])
 
 
 @contextmanager
-def _started(said: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the process, which is gone at the end of the block."""
-    process = subprocess.Popen(  # noqa: S603 - our own program
-        [_python(), "-P", "-m", _CHILD],
+def _start_child(log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """Start the child, which is killed at the end of the block."""
+    child = subprocess.Popen(  # noqa: S603 - our own program
+        [_find_python(), "-P", "-m", _CHILD],
         bufsize=0,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=said,
-        env=_environment(),
-        process_group=0,  # who presses Ctrl-C means the parent, which ends the child
+        stderr=log,
+        env=_build_environment(),
+        process_group=0,  # Ctrl-C is for the parent, which ends the child
     )
-    with process:
+    with child:
         try:
-            yield process
+            yield child
         finally:
-            process.kill()
+            child.kill()
 
 
-def _python() -> str:
+def _find_python() -> str:
     """Find the interpreter: a server that embeds Python may name itself instead."""
     executable = Path(sys.executable or "")
     if executable.name.startswith(("python", "pypy")):
@@ -160,25 +159,26 @@ def _python() -> str:
     return str(Path(sys.exec_prefix, "bin", "python3"))
 
 
-def _environment() -> dict[str, str]:
-    kept = {
+def _build_environment() -> dict[str, str]:
+    inherited = {
         name: value
         for name, value in os.environ.items()
-        if name in _ENVIRONMENT or name.startswith(_LIBRARIES)
+        if name in _ENVIRONMENT or name.startswith(_ENVIRONMENT_PREFIXES)
     }
     paths = os.pathsep.join(part or str(Path.cwd()) for part in sys.path)
-    return kept | _ALLOCATORS | {"PYTHONPATH": paths}
+    return inherited | _ALLOCATORS | {"PYTHONPATH": paths}
 
 
-def _answer_of(process: subprocess.Popen[bytes], asked: bytes, interrupter: Interrupter) -> bytes:
+def _exchange(child: subprocess.Popen[bytes], request: bytes, interrupter: Interrupter) -> bytes:
     """
-    Ask, and wait for the answer, which is empty where the process broke down.
+    Send the request, and wait for the answer, which is empty if the child crashes.
 
-    Raises: ``LoadFailed``, also when the file is no longer wanted.
+    Raises: ``LoadFailed``: that of the interrupter, ``load.reader_timeout`` or
+    ``load.reader_crashed``.
     """
-    stdin, stdout = cast(IO[bytes], process.stdin), cast(IO[bytes], process.stdout)
+    stdin, stdout = cast(IO[bytes], child.stdin), cast(IO[bytes], child.stdout)
     with suppress(BrokenPipeError):
-        stdin.write(asked)
+        stdin.write(request)
     deadline = monotonic() + conf.READ_TIMEOUT.total_seconds()
     answer = bytearray()
     with DefaultSelector() as selector:
@@ -187,25 +187,26 @@ def _answer_of(process: subprocess.Popen[bytes], asked: bytes, interrupter: Inte
             interrupter.raise_if_cancelled()
             if monotonic() > deadline:
                 raise LoadFailed("load.reader_timeout")
-            if selector.select(_LOOK_AGAIN):
+            if selector.select(_CHECK_SECONDS):
                 block = os.read(stdout.fileno(), _BLOCK_BYTES)
                 answer += block
-                if len(answer) > _ANSWER_BYTES_MOST:
+                if len(answer) > _MAX_ANSWER_BYTES:
                     raise LoadFailed("load.reader_crashed")
                 if not block:
                     return bytes(answer)
 
 
-def _reason(code: int, log: Path) -> Exception:
-    """Say why a process has ended without an answer."""
+def _explain_end(code: int, log_path: Path) -> Exception:
+    """Explain why a child has ended without an answer."""
     if code == -signal.SIGXCPU:
         return LoadFailed("load.reader_timeout")
-    with log.open("rb") as opened:
-        opened.seek(max(0, log.stat().st_size - _SAID_BYTES_MOST))
-        said = opened.read()
-    if code == -signal.SIGKILL or any(words in said for words in _OUT_OF_MEMORY):
-        return LoadFailed("load.out_of_memory")  # the system ends those that take the most
-    text = said.decode(errors="replace")
+    with log_path.open("rb") as file:
+        file.seek(max(0, log_path.stat().st_size - _MAX_LOG_BYTES))
+        log = file.read()
+    # When memory is short, the system kills the processes that take the most.
+    if code == -signal.SIGKILL or any(words in log for words in _OUT_OF_MEMORY):
+        return LoadFailed("load.out_of_memory")
+    text = log.decode(errors="replace")
     if code >= 0:
         return UnexpectedReadingError(text)
     logger.error("The process that read a file was ended by signal %s. %s", -code, text)

@@ -1,4 +1,4 @@
-"""What this machine has too little of, from what the system, Python or DuckDB raised."""
+"""Recognise a shortage of memory or disk in what the system, Python or DuckDB raises."""
 
 from __future__ import annotations
 
@@ -9,38 +9,37 @@ import duckdb
 
 from ...exceptions.loads import LoadFailed
 
-#: The disk is full, or what one user may have of it.
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+#: The disk is full, or the quota of a user.
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
-_TOO_LARGE = frozenset({errno.EFBIG})
+_FILE_TOO_LARGE = frozenset({errno.EFBIG})
 
-#: What DuckDB says of memory that the system refuses, in whatever it was doing.
-_NO_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
+#: What DuckDB says when the system refuses memory, whatever it was doing.
+_OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
 
 
-def shortage_of_machine(error: BaseException) -> LoadFailed | None:
-    """Say what there is too little of on this machine, if that is what is wrong."""
+def find_machine_shortage(error: BaseException) -> LoadFailed | None:
+    """Return the failure for an error that is a shortage of this machine; None for any other."""
     if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
         return LoadFailed("load.out_of_memory")
-    if isinstance(error, duckdb.Error) and any(words in str(error) for words in _NO_MEMORY):
+    if isinstance(error, duckdb.Error) and any(words in str(error) for words in _OUT_OF_MEMORY):
         return LoadFailed("load.out_of_memory")
-    if _is_of_system(error, _FULL):
+    if _has_errno(error, _DISK_FULL):
         return LoadFailed("load.disk_full")
     return None
 
 
-def is_too_large(error: BaseException) -> bool:
-    """Tell whether a file has become larger than this process may write."""
-    return _is_of_system(error, _TOO_LARGE)
+def is_file_too_large(error: BaseException) -> bool:
+    """Return whether a file became larger than this process may write."""
+    return _has_errno(error, _FILE_TOO_LARGE)
 
 
-def is_of_machine(error: BaseException) -> bool:
-    """Tell whether it is this machine that is to blame, and no file."""
-    return _is_of_system(error, _FULL | _TOO_LARGE)
+def is_write_refused(error: BaseException) -> bool:
+    """Return whether the system refused to write more: the file that is read has no fault."""
+    return _has_errno(error, _DISK_FULL | _FILE_TOO_LARGE)
 
 
-def _is_of_system(error: BaseException, numbers: frozenset[int]) -> bool:
-    """Tell whether the system has refused something for one of some reasons."""
+def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
     # DuckDB repeats what the system says.

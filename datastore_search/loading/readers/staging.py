@@ -18,8 +18,7 @@ import duckdb
 from ...conf import conf
 from ...messages import Message, Notice
 from ..sources.limits import ReadingLimits
-from .duckdb_sql import SQL, Composed, identifier
-from .duckdb_sql import literal as composed_literal
+from .duckdb_sql import SQL, Composed, identifier, literal
 from .interrupter import Interrupter
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
@@ -90,21 +89,19 @@ class StagingArea:
         memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
         self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
         self.execute(
-            SQL("SET threads = 1; SET memory_limit = {}").format(
-                composed_literal(f"{memory_bytes}B")
-            )
+            SQL("SET threads = 1; SET memory_limit = {}").format(literal(f"{memory_bytes}B"))
         )
         self._attach(
             _WIDE_FILE,
             SQL("(ROW_GROUP_SIZE {}, BLOCK_SIZE {})").format(
-                composed_literal(_WIDE_GROUP_ROWS), composed_literal(_WIDE_BLOCK_BYTES)
+                literal(_WIDE_GROUP_ROWS), literal(_WIDE_BLOCK_BYTES)
             ),
         )
 
     def _attach(self, name: str, options: Composed = _NO_OPTIONS) -> None:
         self.execute(
             SQL("ATTACH {file} AS {database} {options}; USE {database}").format(
-                file=composed_literal(str(self.folder / name)), database=_DATABASE, options=options
+                file=literal(str(self.folder / name)), database=_DATABASE, options=options
             )
         )
 
@@ -202,11 +199,6 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
         return duckdb.connect(":memory:", config={**config})
 
 
-def literal(text: str) -> str:
-    """Quote a text for SQL that is not composed."""
-    return str(composed_literal(text))
-
-
 def quote_message(message: Message) -> Composed:
     """Quote a message for ``ROW_ERRORS.error``."""
-    return composed_literal(json.dumps(message.to_json(), ensure_ascii=False))
+    return literal(json.dumps(message.to_json(), ensure_ascii=False))

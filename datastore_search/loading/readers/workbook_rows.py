@@ -17,7 +17,7 @@ from python_calamine import CalamineSheet
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
-from .headers import unique_names
+from .headers import make_unique_names
 from .numeric_columns import find_number_types
 from .options import ReadOptions
 from .row_writer import RowWriter
@@ -160,7 +160,7 @@ class _TableBuilder:
             if label.strip() or kinds
         ]
         labels = tuple(self._labels[position].strip() for position in positions)
-        names = unique_names(labels)
+        names = make_unique_names(labels)
         self._writer.finish(names, positions)
         kinds = [self._kinds[position] - {_ERROR} for position in positions]
         numbers = [column for column, found in enumerate(kinds) if found and found <= _NUMBERS]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from datastore_search.loading.publishing.rows import render_rows
-from datastore_search.loading.readers.files import read_file
+from datastore_search.loading.readers.formats import read_file
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.readers.staging import (
     STAGED_ROWS,

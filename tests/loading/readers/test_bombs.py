@@ -11,8 +11,9 @@ import pytest
 
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import open_table, process
+from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter
+from datastore_search.loading.readers.process import open_table
 
 from ...failures import fails_with
 from .bombs import BOMBS
@@ -46,7 +47,7 @@ class Used(Interrupter):
 @pytest.fixture
 def used(monkeypatch: pytest.MonkeyPatch) -> Used:
     """Look at the process that reads fifty times a second."""
-    monkeypatch.setattr(process, "_LOOK_AGAIN", 0.02)
+    monkeypatch.setattr(process, "_CHECK_SECONDS", 0.02)
     return Used()
 
 

@@ -14,8 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import delimited
-from datastore_search.loading.readers import delimited_rows as scanning
+from datastore_search.loading.readers import delimited, delimited_rows
 from datastore_search.loading.readers.delimited_layout import Layout, find_layout
 from datastore_search.loading.readers.delimited_rows import Dialect
 from datastore_search.loading.readers.row_writer import MAX_ROW_BYTES
@@ -60,9 +59,9 @@ def said_of(path: Path) -> list[str]:
 # Both ways ----------------------------------------------------------------------------------------
 
 
-def as_it_is(path: Path, layout: Layout) -> Rows | None:
+def regular(path: Path, layout: Layout) -> Rows | None:
     with temporary_staging_area() as staging_area:
-        if not delimited._stage_as_it_is(path, layout, staging_area):
+        if not delimited._stage_regular(path, layout, staging_area):
             return None
         return staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
 
@@ -95,7 +94,7 @@ def test_both_ways_find_the_same_rows_on_the_same_lines(
     path.write_bytes(ending.join([header, *lines, ""]).encode())
     layout = find_layout(path, LoadOptions(delimiter=",", skip=0))
 
-    found = as_it_is(path, layout)
+    found = regular(path, layout)
     careful, faults = row_by_row(path, layout)
 
     assert found is None or (found, 0) == (careful, faults)
@@ -119,7 +118,7 @@ def test_both_ways_find_the_same_rows_on_the_same_lines(
 def test_duckdb_alone_reads_what_is_regular(path: Path, content: bytes, is_regular: bool) -> None:
     path.write_bytes(content)
 
-    found = as_it_is(path, find_layout(path, NO_OPTIONS))
+    found = regular(path, find_layout(path, NO_OPTIONS))
 
     assert (found is not None) is is_regular
 
@@ -127,7 +126,7 @@ def test_duckdb_alone_reads_what_is_regular(path: Path, content: bytes, is_regul
 def test_a_row_that_duckdb_passes_over_is_found(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delimited, "_ROW_BYTES_USUAL", 1_000)
+    monkeypatch.setattr(delimited, "_USUAL_ROW_BYTES", 1_000)
     path.write_text(f"a,b\n1,{'x' * 5_000}\n2,y\n")
 
     rows, faults = read(path)
@@ -229,10 +228,11 @@ def test_a_row_that_is_too_long_is_a_fault_and_costs_no_other(path: Path, cell: 
 
 def test_of_a_line_without_end_only_the_start_is_kept() -> None:
     longest = max(
-        len(text) for text, _end in scanning._lines(BytesIO(b"x" * 40 * 2**20 + b"\ny"), 0, b'"')
+        len(text)
+        for text, _end in delimited_rows._read_lines(BytesIO(b"x" * 40 * 2**20 + b"\ny"), 0, b'"')
     )
 
-    assert longest <= MAX_ROW_BYTES + 2 * scanning._BLOCK_BYTES
+    assert longest <= MAX_ROW_BYTES + 2 * delimited_rows._BLOCK_BYTES
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_of_a_line_without_end_only_the_start_is_kept() -> None:
     ],
 )
 def test_cells_are_split(dialect: Dialect, text: bytes, cells: list[str]) -> None:
-    assert dialect.cells(text) == cells
+    assert dialect.split_cells(text) == cells
 
 
 # The layout ---------------------------------------------------------------------------------------

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from datastore_search.loading.readers.headers import labels_of, notices_on, unique_names
+from datastore_search.loading.readers.headers import (
+    clean_labels,
+    describe_name_changes,
+    make_unique_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,11 +26,11 @@ from datastore_search.loading.readers.headers import labels_of, notices_on, uniq
     ],
 )
 def test_names_are_unique_and_usable(header: tuple[str, ...], names: tuple[str, ...]) -> None:
-    assert unique_names(header) == names
+    assert make_unique_names(header) == names
 
 
 def test_many_equal_names_are_numbered_in_no_time() -> None:
-    names = unique_names(["a"] * 1_600)
+    names = make_unique_names(["a"] * 1_600)
 
     assert names[:3] == ("a", "a_2", "a_3")
     assert names[-1] == "a_1600"
@@ -35,7 +39,7 @@ def test_many_equal_names_are_numbered_in_no_time() -> None:
 def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
     header = ("a", "", "a", "", "_id", "two\nlines", "n" * 201)
 
-    said = [str(notice) for notice in notices_on(header, unique_names(header))]
+    said = [str(notice) for notice in describe_name_changes(header, make_unique_names(header))]
 
     assert said == [
         "Fields without a name were named by their place: field_2, field_4.",
@@ -49,7 +53,7 @@ def test_each_kind_of_change_is_said_once_with_its_fields() -> None:
 def test_only_some_of_many_fields_are_named() -> None:
     header = [""] * 300
 
-    (said,) = notices_on(header, unique_names(header))
+    (said,) = describe_name_changes(header, make_unique_names(header))
 
     assert str(said).endswith("field_19, field_20, ….")
 
@@ -57,8 +61,8 @@ def test_only_some_of_many_fields_are_named() -> None:
 def test_nothing_is_said_of_a_header_that_is_kept() -> None:
     header = ("a", " b ", "tên", "_hidden", 'with "quotes"')
 
-    assert notices_on(header, unique_names(header)) == ()
+    assert describe_name_changes(header, make_unique_names(header)) == ()
 
 
 def test_a_label_is_the_header_cut_to_what_can_be_kept() -> None:
-    assert labels_of(("two\nlines", "x" * 600, "\0\udfff")) == ("two\nlines", "x" * 500, "��")
+    assert clean_labels(("two\nlines", "x" * 600, "\0\udfff")) == ("two\nlines", "x" * 500, "��")

@@ -11,9 +11,8 @@ import pytest
 
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import json_parser as json_text
-from datastore_search.loading.readers import row_writer as staging
-from datastore_search.loading.readers.json import read_geojson, read_json, read_ndjson
+from datastore_search.loading.readers import json_parser, row_writer
+from datastore_search.loading.readers.json import read_json, read_ndjson
 from datastore_search.loading.readers.staging import STAGED_ROWS, StagedTable
 from datastore_search.storage import MAX_FIELDS
 
@@ -57,7 +56,7 @@ def refused(path: Path, text: str | bytes) -> LoadFailed:
 
 @pytest.fixture(params=[1, 2, 7, 64])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(json_text, "_BLOCK_LETTERS", request.param)
+    monkeypatch.setattr(json_parser, "_BLOCK_LENGTH", request.param)
     return int(request.param)
 
 
@@ -77,8 +76,8 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
 )
 def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: str) -> None:
     whole = read(path, f'[ {{"k" : {cell} , "n":1}} ,\n{{"k":{cell},"n":23456}} ]')
-    fresh = json_text.Parser().value_of(cell)
-    expected = fresh if isinstance(fresh, str | None) else json_text.written(fresh)
+    fresh = json_parser.Parser().parse_value(cell)
+    expected = fresh if isinstance(fresh, str | None) else json_parser.format_json(fresh)
 
     assert whole[1] == [(1, expected, "1"), (2, expected, "23456")]
 
@@ -122,8 +121,8 @@ def test_a_mistake_is_reported_without_reading_the_rest(path: Path) -> None:
 
 
 def test_a_value_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_text, "VALUE_LETTERS_MOST", 1_000)
-    monkeypatch.setattr(json_text, "_BLOCK_LETTERS", 100)
+    monkeypatch.setattr(json_parser, "MAX_VALUE_LENGTH", 1_000)
+    monkeypatch.setattr(json_parser, "_BLOCK_LENGTH", 100)
 
     failure = refused(path, '[{"n": 1},\n{"k": "' + "x" * 5_000 + '"}]')
 
@@ -132,7 +131,7 @@ def test_a_value_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_record_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "MAX_ROW_BYTES", 1_000)
+    monkeypatch.setattr(row_writer, "MAX_ROW_BYTES", 1_000)
     path.write_text(json.dumps([{"k": "x" * 2_000}, {"k": "y"}]))
 
     with temporary_staging_area() as staging_area:
@@ -175,7 +174,7 @@ def test_fields_stand_in_the_order_in_which_they_appear(path: Path) -> None:
 
 
 def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "_BATCH_BYTES", 1_000)
+    monkeypatch.setattr(row_writer, "_BATCH_BYTES", 1_000)
     records: Iterable[dict[str, int]] = ({f"k{n // 100}": n} for n in range(1_000))
 
     table, rows = read(path, json.dumps(list(records)))
@@ -314,7 +313,7 @@ def test_another_encoding_is_read_by_choice(path: Path) -> None:
 def test_a_line_that_is_too_long_is_the_fault_of_its_record(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.loading.readers.json.VALUE_LETTERS_MOST", 50)
+    monkeypatch.setattr("datastore_search.loading.readers.json.MAX_VALUE_LENGTH", 50)
     path.write_text('{"n": 1}\n{"n": "' + "x" * 500 + '"}\n{"n": 3}')
 
     with temporary_staging_area() as staging_area:
@@ -335,7 +334,7 @@ def test_other_members_of_a_feature_are_fields(path: Path) -> None:
     path.write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
 
     with temporary_staging_area() as staging_area:
-        table = read_geojson(path, LoadOptions(), staging_area)
+        table = read_json(path, LoadOptions(), staging_area)
         assert table.names == ("when", "when_2", "geometry")
         assert rows_of(table) == [(1, "5", "now", None)]
 
@@ -345,6 +344,6 @@ def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
     path.write_text(json.dumps({"features": features}))
 
     with temporary_staging_area() as staging_area:
-        table = read_geojson(path, LoadOptions(), staging_area)
+        table = read_json(path, LoadOptions(), staging_area)
         assert rows_of(table) == [(1, "1", None)]
         assert faults_of(table) == [(2, "", '{"n":2}', "row.not_an_object")]

@@ -25,8 +25,9 @@ from django.utils import timezone
 
 from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import LoadOptions, draft_previews, drafts, queue, runner
-from datastore_search.loading.readers import open_table, process
+from datastore_search.loading.readers import process
 from datastore_search.loading.readers.interrupter import Interrupter
+from datastore_search.loading.readers.process import open_table
 from datastore_search.models import Load, LoadState, Resource
 
 from ...builders import ask, make_resource, result_of
@@ -42,7 +43,7 @@ import os, sys, django
 django.setup()
 from pathlib import Path
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import open_table
+from datastore_search.loading.readers.process import open_table
 with open_table(Path(sys.argv[1]), LoadOptions()): pass
 """
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from datastore_search.loading.jobs import LoadOptions
-from datastore_search.loading.readers import open_table
-from datastore_search.loading.readers.headers import unique_names
+from datastore_search.loading.readers.headers import make_unique_names
+from datastore_search.loading.readers.process import open_table
 from datastore_search.loading.readers.staging import STAGED_ROWS
 
 from ...failures import fails_with
@@ -120,7 +120,7 @@ def test_five_hundred_fields_are_read(path: Path) -> None:
 def test_names_are_unique_and_never_empty() -> None:
     header = ("a", "a", "", "a_2", "_id", "  x\ny ", "e\u0301", "n" * 300)
 
-    names = unique_names(header)
+    names = make_unique_names(header)
 
     assert names == ("a", "a_2", "field_3", "a_2_2", "_id_2", "x y", "é", "n" * 200)
 
@@ -155,6 +155,6 @@ def test_ragged_rows_are_faults_by_line(path: Path) -> None:
     path.write_text("a,b\n1,2\n1,2,3\n4\n5,6\n")
 
     with open_table(path, LoadOptions()) as table:
-        lines = table.connection.execute("SELECT line FROM faults ORDER BY line").fetchall()
+        lines = table.connection.execute("SELECT line FROM row_errors ORDER BY line").fetchall()
 
     assert lines == [(3,), (4,)]
