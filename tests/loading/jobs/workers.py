@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from django.db import connection
 
-PROJECT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[3]
 
 #: The backend that the example project has.
 DATABASE = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
