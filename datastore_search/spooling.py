@@ -15,7 +15,8 @@ from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 
 from .conf import conf
-from .exceptions import AnswerTooLarge, NoRoomForAnswer
+from .exceptions.availability import NoRoomForAnswer
+from .exceptions.search import AnswerTooLarge
 from .stream_slots import StreamSlot
 
 logger = logging.getLogger(__name__)

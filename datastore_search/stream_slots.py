@@ -9,7 +9,7 @@ from __future__ import annotations
 from weakref import finalize
 
 from .conf import conf
-from .exceptions import TooManyStreams
+from .exceptions.availability import TooManyStreams
 from .slots import Slots
 
 _slots = Slots(lambda: conf.STREAMS_MAX)

@@ -34,7 +34,7 @@ from datastore_search.api.parameter_types import (
 )
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import Settings, conf
-from datastore_search.exceptions import InvalidParameter
+from datastore_search.exceptions.parameters import InvalidParameter
 from datastore_search.field_types import Operators, field_types, type_aliases
 from datastore_search.filters.full_text import MAX_FULL_TEXT_FIELDS, MAX_WORDS
 from datastore_search.filters.grammar import (

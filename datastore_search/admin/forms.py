@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import UploadTooLarge
 from ..exceptions.loads import LoadFailed
+from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import WriteBlocked
+from ..exceptions.availability import WriteBlocked
 
 
 class LockTimeoutAdmin(admin.ModelAdmin):

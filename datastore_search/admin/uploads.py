@@ -18,7 +18,7 @@ from django.template.defaultfilters import filesizeformat
 from django.views.decorators.csrf import csrf_exempt
 
 from ..conf import conf
-from ..exceptions import InvalidContentLength, UploadTooLarge
+from ..exceptions.requests import InvalidContentLength, UploadTooLarge
 from ..request_limits import measure_body
 
 View = Callable[..., HttpResponse]

@@ -23,7 +23,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.request import Request
 
-from ..exceptions import JsonTooDeep, MalformedJson, NotAnObject, UnreadableText
+from ..exceptions.requests import JsonTooDeep, MalformedJson, NotAnObject, UnreadableText
 from ..request_limits import MAX_PARAMETERS, check_body, check_parameters, check_query_string
 
 #: Of nested JSON.  Python's own limit is not much higher, and depends on its version.

@@ -24,19 +24,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from .. import storage
-from ..exceptions import (
-    AccessDenied,
-    BadRequest,
-    InvalidParameter,
-    InvalidParameters,
-    InvalidRecord,
-    QueryTooSlow,
-    RecordsIncomplete,
-    RequestTooLarge,
-    TemporarilyUnavailable,
-    UnknownHelp,
-    UnknownResource,
-)
+from ..exceptions.access import AccessDenied, RecordsIncomplete, UnknownResource
+from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.requests import BadRequest, RequestTooLarge, UnknownHelp
+from ..exceptions.writing import InvalidRecord
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +132,7 @@ def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, rest.ValidationError) and isinstance(error.detail, Mapping):
         return status.HTTP_409_CONFLICT, cast("dict[str, Any]", error.detail)
     if isinstance(error, InvalidParameter | InvalidParameters):
-        errors = error.faults if isinstance(error, InvalidParameters) else (error,)
+        errors = error.errors if isinstance(error, InvalidParameters) else (error,)
         return status.HTTP_409_CONFLICT, _group_errors(errors)
     if isinstance(error, QueryTooSlow):
         return status.HTTP_409_CONFLICT, {"query": [str(error)]}

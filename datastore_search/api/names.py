@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ..exceptions import InvalidSort
+from ..exceptions.search import InvalidSort
 from ..search import SortKey
 
 _QUOTE = '"'

@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from ..conf import conf
-from ..exceptions import InvalidSort, MalformedJson
+from ..exceptions.requests import MalformedJson
+from ..exceptions.search import InvalidSort
 from ..field_types import NotOfType, dump_json
 from ..search import SortKey
 from .body import parse_json

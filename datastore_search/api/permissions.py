@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from rest_framework.request import Request
 
-from ..exceptions import (
+from ..exceptions.access import (
     AccessDenied,
     AnonymousDenied,
     AnonymousWriteDenied,

@@ -18,7 +18,7 @@ from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
 
 from ..conf import conf
-from ..exceptions import ClientTooSlow
+from ..exceptions.availability import ClientTooSlow
 
 #: The pace is checked each time the client has let the server wait this long in all.
 WINDOW_SECONDS = 30.0

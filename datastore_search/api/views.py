@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ..conf import conf
-from ..exceptions import UnknownAction, WritingByGet
+from ..exceptions.requests import UnknownAction, WritingByGet
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_limits import measure_body

@@ -16,14 +16,8 @@ from typing import Any, Literal
 
 from psycopg import sql
 
-from ..exceptions import (
-    InvalidFilterOperand,
-    InvalidFilterValue,
-    InvalidParameter,
-    InvalidParameters,
-    UnknownField,
-    UnsupportedOperator,
-)
+from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
+from ..exceptions.search import InvalidFilterOperand, InvalidFilterValue, UnsupportedOperator
 from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType

@@ -13,13 +13,8 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from ..exceptions import (
-    InvalidParameter,
-    InvalidParameters,
-    TooManyFullTextFields,
-    TooManyWords,
-    UnknownFullTextField,
-)
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.search import TooManyFullTextFields, TooManyWords, UnknownFullTextField
 from .clauses import Clause
 from .grammar import MAX_SHOWN_LENGTH
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..exceptions import (
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.search import (
     EmptyCondition,
     FiltersNotAnObject,
     FiltersTooDeep,
     FiltersTooMany,
     InvalidFilterOperand,
-    InvalidParameter,
-    InvalidParameters,
     TooManyFilterValues,
     TooManyTextConditions,
     UnknownGroup,

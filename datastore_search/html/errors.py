@@ -11,18 +11,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from .. import storage
-from ..exceptions import (
-    AccessDenied,
-    AnswerTooLarge,
-    QueryTooSlow,
-    RecordsIncomplete,
-    RecordsMissing,
-    RequestTooLarge,
-    TemporarilyUnavailable,
-    TooManyParameters,
-    UnknownPage,
-    UnknownResource,
-)
+from ..exceptions.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
+from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
+from ..exceptions.requests import RequestTooLarge, TooManyParameters, UnknownPage
+from ..exceptions.search import AnswerTooLarge
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,8 @@ from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, ChoiceFilter, Filter, FilterSet
 
 from .. import storage
-from ..exceptions import InvalidParameters, TooManyWords, UnknownField
+from ..exceptions.parameters import InvalidParameters, UnknownField
+from ..exceptions.search import TooManyWords
 from ..filters import MAX_WORDS, In, TypedFields, compile_conditions, has_too_many_words
 from ..models import Field, Load, Resource
 from .links import Parameters

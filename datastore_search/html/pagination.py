@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from ..exceptions import UnknownPage
+from ..exceptions.requests import UnknownPage
 from .links import Parameters, add_query_string
 from .records import format_count
 

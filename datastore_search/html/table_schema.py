@@ -7,7 +7,7 @@ import uuid
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from ..clients import Client
-from ..exceptions import AccessDenied
+from ..exceptions.access import AccessDenied
 from ..http_caching import Validators
 from ..loading.typing.schema import build_table_schema
 from ..search import ConsistentRead, with_consistent_read

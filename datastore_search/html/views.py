@@ -24,7 +24,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from ..clients import Client
 from ..conf import conf
-from ..exceptions import AccessDenied, UnknownPage
+from ..exceptions.access import AccessDenied
+from ..exceptions.requests import UnknownPage
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..middleware import find_path_language
 from ..models import Resource

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from ..exceptions import InvalidAlias
+from ..exceptions.writing import InvalidAlias
 from ..routing import PrimaryManager
 from .identifiers import parse_resource_id
 

@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import UnknownResource, UnknownSearchLanguage
+from ..exceptions.access import UnknownResource
+from ..exceptions.search import UnknownSearchLanguage
 from ..field_types import field_types
 from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager

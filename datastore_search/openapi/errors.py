@@ -15,7 +15,8 @@ from rest_framework import exceptions as rest
 from ..api.envelope import ERROR_TYPES, describe_error
 from ..api.parameter_types import NonNegativeIntegerField
 from ..conf import conf
-from ..exceptions import AnonymousDenied, NotAnObject, RequestTooLarge, UnknownResource
+from ..exceptions.access import AnonymousDenied, UnknownResource
+from ..exceptions.requests import NotAnObject, RequestTooLarge
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
 from .examples import PORTAL, SURVEY
 from .results import HELP, build_success

@@ -27,14 +27,14 @@ from psycopg import ClientCursor, Copy, errors, sql
 from .. import storage
 from ..clients import Client
 from ..conf import conf
-from ..exceptions import (
-    InvalidFullTextQuery,
+from ..exceptions.access import RecordsMissing
+from ..exceptions.availability import (
     QueryTooSlow,
     ReadBlocked,
-    RecordsMissing,
     TemporarilyUnavailable,
     TooManyRetries,
 )
+from ..exceptions.search import InvalidFullTextQuery
 from ..filters import Clause
 from ..models import Alias, Load, Resource, normalize_name, parse_resource_id
 from .query import Relation, build_relation

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from psycopg import sql
 
-from ..exceptions import RecordsIncomplete
+from ..exceptions.access import RecordsIncomplete
 from ..filters import Clause
 from ..spooling import Spool
 from .consistency import JSON_LINES, ConsistentRead, csv_options, translate_database_errors

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import LiteralString
 
 from .. import storage
-from ..exceptions import UnknownResource
+from ..exceptions.access import UnknownResource
 from ..filters import Clause, Condition, In
 from ..models import Resource
 from ..spooling import Spool

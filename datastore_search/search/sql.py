@@ -10,9 +10,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .. import storage
-from ..exceptions import (
-    InvalidParameter,
-    InvalidParameters,
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.search import (
     SortOutsideFields,
     UnknownLanguage,
     UnknownResultField,
@@ -138,7 +137,7 @@ class BoundQuery:
                 names=relation.types,
             )
         except InvalidParameters as error:
-            errors += error.faults
+            errors += error.errors
             return ()
 
     def _compile_filters(
@@ -149,7 +148,7 @@ class BoundQuery:
         try:
             return compile_conditions(self._query.filters, fields)
         except InvalidParameters as error:
-            errors += error.faults
+            errors += error.errors
             return Clause(sql.SQL(""))
 
     def _check_fields(self, errors: list[InvalidParameter]) -> tuple[str, ...]:

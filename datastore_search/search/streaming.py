@@ -22,7 +22,8 @@ from psycopg import Copy, sql
 from .. import storage
 from ..clients import Client
 from ..conf import conf
-from ..exceptions import RecordsIncomplete, TooManyStreams
+from ..exceptions.access import RecordsIncomplete
+from ..exceptions.availability import TooManyStreams
 from ..filters import Clause
 from ..models import Load, Resource
 from ..spooling import Spool

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..conf import conf
-from ..exceptions import TooManySlowSearches
+from ..exceptions.availability import TooManySlowSearches
 
 #: There is a flood when so many statements found no slot within so many seconds.
 _FLOOD_STATEMENTS = 3

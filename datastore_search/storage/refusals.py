@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.utils import DatabaseError
 from psycopg import errors
 
-from ..exceptions import DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
+from ..exceptions.availability import DatabaseReadOnly, PrivilegeMissing, TemporarilyUnavailable
 
 
 def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:

@@ -24,12 +24,8 @@ from psycopg import errors
 
 from ..clients import Client
 from ..conf import conf
-from ..exceptions import (
-    ClientDisconnected,
-    DatastoreError,
-    QueryTooSlow,
-    TooManySlowSearches,
-)
+from ..exceptions import DatastoreError
+from ..exceptions.availability import ClientDisconnected, QueryTooSlow, TooManySlowSearches
 from ..slots import Slots
 from .admission import SLOW_SECONDS_WHEN_FULL, note_no_slot
 

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
-from ..exceptions import WriteBlocked
+from ..exceptions.availability import WriteBlocked
 from .sessions import milliseconds
 
 _LIMIT = sql.SQL(

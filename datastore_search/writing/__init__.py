@@ -24,18 +24,17 @@ from psycopg import errors
 
 from .. import storage
 from ..conf import conf
-from ..exceptions import (
+from ..exceptions.access import RecordsMissing, UnknownResource
+from ..exceptions.availability import ResourceBusy
+from ..exceptions.writing import (
     DuplicateKeys,
     IndexTooLong,
     KeyNotUnique,
     KeyTooLong,
     KeyTooWide,
     ReadOnlyResource,
-    RecordsMissing,
-    ResourceBusy,
     UnknownIndexField,
     UnknownKeyField,
-    UnknownResource,
 )
 from ..field_types import field_types
 from ..filters import Condition, TypedFields, compile_conditions

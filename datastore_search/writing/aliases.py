@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .. import storage
-from ..exceptions import TakenAlias
+from ..exceptions.writing import TakenAlias
 from ..models import Alias, Resource, check_alias
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ..exceptions import (
+from ..exceptions.writing import (
     InvalidKey,
     InvalidRecord,
     MissingKey,

@@ -17,7 +17,7 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from ..exceptions import DuplicateKey, UnknownKey
+from ..exceptions.writing import DuplicateKey, UnknownKey
 from ..field_types import dump_json
 from ..filters import Clause
 from ..models import Resource

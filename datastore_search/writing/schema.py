@@ -11,14 +11,8 @@ from typing import Any
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from .. import storage
-from ..exceptions import (
-    FieldsTooMany,
-    InvalidFieldName,
-    InvalidParameter,
-    InvalidParameters,
-    RepeatedField,
-    UnknownFieldType,
-)
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..field_types import field_type, field_types, is_storable
 from ..models import Field, Resource
 from .guessing import guess_type

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions import UnknownFieldType
+from datastore_search.exceptions.writing import UnknownFieldType
 from datastore_search.field_types import field_types
 from datastore_search.models import Alias, Load, Origin, Resource
 

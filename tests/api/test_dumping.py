@@ -30,7 +30,7 @@ from psycopg import sql
 from datastore_search.api.dumping.formats import BLOCK_BYTES
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.dumping.xml_rows import name_elements
-from datastore_search.exceptions import QueryTooSlow
+from datastore_search.exceptions.availability import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
 

@@ -19,7 +19,7 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datastore_search.exceptions import InvalidParameter, InvalidParameters
+from datastore_search.exceptions.parameters import InvalidParameter, InvalidParameters
 from datastore_search.field_types import field_types
 from datastore_search.filters import parse_filters
 from datastore_search.models import Resource
@@ -262,7 +262,7 @@ def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int]
             Query(limit=None, fields=("_id",), filters=conditions, records_format=LISTS),
         )
     except InvalidParameters as refusal:
-        faults = refusal.faults
+        faults = refusal.errors
     if faults:
         assert {fault.parameter for fault in faults} == {"filters"}
         return REFUSED

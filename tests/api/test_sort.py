@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.api.names import parse_sort_key, split_names, unquote_name
-from datastore_search.exceptions import InvalidSort
+from datastore_search.exceptions.search import InvalidSort
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat, SortKey
 

@@ -13,7 +13,7 @@ from django.test import AsyncRequestFactory, RequestFactory
 
 from datastore_search.api import streams
 from datastore_search.api.streams import WINDOW_SECONDS, stream_response
-from datastore_search.exceptions import ClientTooSlow
+from datastore_search.exceptions.availability import ClientTooSlow
 
 BLOCK = b"x" * 2**16
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from datastore_search.exceptions import (
+from datastore_search.exceptions.parameters import InvalidParameter, InvalidParameters
+from datastore_search.exceptions.search import (
     EmptyCondition,
     FiltersNotAnObject,
     FiltersTooDeep,
     FiltersTooMany,
     InvalidFilterOperand,
-    InvalidParameter,
-    InvalidParameters,
     TooManyFilterValues,
     TooManyTextConditions,
     UnknownGroup,
@@ -29,7 +28,7 @@ GREATER, LESS = Comparison("a", "gt", 1), Comparison("a", "lt", 5)
 def faults_of(filters: Any) -> list[type[InvalidParameter]]:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters(filters)
-    return [type(fault) for fault in refusal.value.faults]
+    return [type(fault) for fault in refusal.value.errors]
 
 
 # Forms --------------------------------------------------------------------------------------------
@@ -264,7 +263,7 @@ def test_a_fault_names_what_is_wrong() -> None:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters({"amount": {"like": 1}, "$nor": [], "seen": {"in": 5}})
 
-    messages = [str(fault) for fault in refusal.value.faults]
+    messages = [str(fault) for fault in refusal.value.errors]
     assert messages == [
         f"Unknown operator “like” on field “amount”. There are: {', '.join(OPERATORS)}.",
         "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",

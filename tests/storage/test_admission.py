@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client as Browser
 
-from datastore_search.exceptions import TooManySlowSearches
+from datastore_search.exceptions.availability import TooManySlowSearches
 from datastore_search.models import Resource
 from datastore_search.search import Query, read_page, with_consistent_read
 from datastore_search.storage import admission

@@ -16,7 +16,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search import storage
-from datastore_search.exceptions import WriteBlocked
+from datastore_search.exceptions.availability import WriteBlocked
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions

@@ -18,7 +18,7 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 
 from datastore_search.clients import DISCONNECTED, Client
-from datastore_search.exceptions import (
+from datastore_search.exceptions.availability import (
     ClientDisconnected,
     QueryTooSlow,
     TooManySlowSearches,

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from ... import storage
 from ...clients import Client
-from ...exceptions import RecordsIncomplete
+from ...exceptions.access import RecordsIncomplete
 from ...http_caching import Validators
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import __version__
-from ...exceptions import UnknownHelp
+from ...exceptions.requests import UnknownHelp
 from ..parameters import HelpParameters, StatusParameters, make_printable
 from .action import Action, Answer
 

@@ -16,15 +16,14 @@ from rest_framework.request import Request
 
 from ... import storage
 from ...conf import conf
-from ...exceptions import (
+from ...exceptions.access import UnknownResource
+from ...exceptions.parameters import InvalidParameter, InvalidParameters
+from ...exceptions.writing import (
     InvalidFieldInfo,
     InvalidFieldName,
-    InvalidParameter,
-    InvalidParameters,
     InvalidResource,
     ResourceAndId,
     UnknownFieldType,
-    UnknownResource,
 )
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters

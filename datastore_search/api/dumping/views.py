@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from ...clients import Client
 from ...conf import conf
-from ...exceptions import UnknownResource
+from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
 from ...http_caching import NotModified, Validators
 from ...search import ConsistentRead, Query, RecordCopy, Stream

@@ -1,0 +1,80 @@
+"""Requests that are refused for now, or that take too long."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.utils.translation import gettext_lazy as _
+
+from . import DatastoreError
+
+
+class QueryTooSlow(DatastoreError):
+    message = _("Search took too long")
+
+
+class TemporarilyUnavailable(DatastoreError):
+    """The request is refused for now; the client may send it again after ``wait`` seconds."""
+
+    wait: ClassVar[int] = 1
+
+
+class TooManyRetries(TemporarilyUnavailable):
+    message = _("The resource is being replaced over and over. Try again in a moment.")
+
+
+class ResourceBusy(TemporarilyUnavailable):
+    message = _("The resource is being read, and its indexes cannot change now. Try again.")
+
+
+class TooManySlowSearches(TemporarilyUnavailable):
+    wait = 5
+    message = _(
+        "The search takes long, and others that take long are running already. Try again in a"
+        " moment, or ask for something rarer."
+    )
+
+
+class ClientDisconnected(TemporarilyUnavailable):
+    message = _("The client has closed the connection.")
+
+
+class ReadBlocked(TemporarilyUnavailable):
+    wait = 5
+    message = _("The resource is being changed, and cannot be read now. Try again in a moment.")
+
+
+class WriteBlocked(TemporarilyUnavailable):
+    wait = 5
+    message = _("Another change of the resource has not ended yet. Try again in a moment.")
+
+
+class DatabaseReadOnly(TemporarilyUnavailable):
+    wait = 60
+    message = _("The database can only be read at the moment. Nothing was changed.")
+
+
+class PrivilegeMissing(TemporarilyUnavailable):
+    wait = 60
+    message = _(
+        "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
+        " those who run the portal."
+    )
+
+
+class TooManyStreams(TemporarilyUnavailable):
+    wait = 5
+    message = _(
+        "Too many large answers are being sent at the moment. Try again, or ask for fewer records."
+    )
+
+
+class NoRoomForAnswer(TemporarilyUnavailable):
+    wait = 60
+    message = _("There is no room on disk for so large an answer now. Ask for fewer records.")
+
+
+class ClientTooSlow(DatastoreError):
+    """A stream is cut off: the client takes fewer bytes a second than ``least``."""
+
+    message = _("The client takes less than %(least)s bytes a second.")

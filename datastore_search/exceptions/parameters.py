@@ -1,0 +1,34 @@
+"""Parameters that cannot be used: what their exceptions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from django.utils.translation import gettext_lazy as _
+
+from . import DatastoreError
+
+
+class InvalidParameter(DatastoreError):
+    """A parameter cannot be used; ``parameter`` names it."""
+
+    parameter: ClassVar[str]
+
+
+class InvalidParameters(DatastoreError):
+    """Several parameters cannot be used; all errors are reported together."""
+
+    def __init__(self, errors: Iterable[InvalidParameter]) -> None:
+        """Take the errors, of which none is several."""
+        super().__init__()
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        """Join all messages, in the active language."""
+        return " ".join(map(str, self.errors))
+
+
+class UnknownField(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown field: “%(field)s”")

@@ -1,0 +1,124 @@
+"""Parameters of a search that cannot be used."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from . import DatastoreError
+from .parameters import InvalidParameter, UnknownField
+
+
+class AnswerTooLarge(InvalidParameter):
+    parameter = "limit"
+    message = _(
+        "The answer would have more than %(most)s bytes. Ask for fewer records or fields, or for"
+        " the dump."
+    )
+
+
+class UnknownResultField(UnknownField):
+    parameter = "fields"
+
+
+class UnknownSortField(UnknownField):
+    parameter = "sort"
+
+
+class UnknownFullTextField(UnknownField):
+    parameter = "q"
+
+
+class InvalidFilterValue(InvalidParameter):
+    parameter = "filters"
+    message = _("Field “%(field)s” has type %(type)s and cannot equal %(value)s.")
+
+
+class InvalidFilterOperand(InvalidParameter):
+    parameter = "filters"
+    message = _("Operator “%(operator)s” on field “%(field)s” has an operand it cannot use.")
+
+
+class UnsupportedOperator(InvalidParameter):
+    parameter = "filters"
+    message = _("Field “%(field)s” has type %(type)s, which operator “%(operator)s” does not fit.")
+
+
+class UnknownOperator(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown operator “%(operator)s” on field “%(field)s”. There are: %(operators)s.")
+
+
+class UnknownGroup(InvalidParameter):
+    parameter = "filters"
+    message = _("Unknown group “%(group)s”: there are $and and $or, and $$ begins a field’s name.")
+
+
+class FiltersNotAnObject(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters must be an object, or a list of objects.")
+
+
+class EmptyCondition(InvalidParameter):
+    parameter = "filters"
+    message = _("A condition must not be empty.")
+
+
+class FiltersTooMany(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum number of filter operations exceeded: %(most)s")
+
+
+class FiltersTooDeep(InvalidParameter):
+    parameter = "filters"
+    message = _("Maximum nesting depth for filter operations reached: %(most)s")
+
+
+class TooManyFilterValues(InvalidParameter):
+    parameter = "filters"
+    message = _("The lists of filters have more than %(most)s values in all.")
+
+
+class TooManyTextConditions(InvalidParameter):
+    parameter = "filters"
+    message = _("Filters have more than %(most)s conditions with the operators %(operators)s.")
+
+
+class InvalidSort(InvalidParameter):
+    parameter = "sort"
+    message = _(
+        "“%(key)s” is no sort key: a field, then asc or desc, then nulls first or nulls last."
+    )
+
+
+class UnsortableField(InvalidParameter):
+    parameter = "sort"
+    message = _("Field “%(field)s” has type %(type)s and cannot be sorted by.")
+
+
+class SortOutsideFields(InvalidParameter):
+    parameter = "sort"
+    message = _("With “distinct”, “%(field)s” can be sorted by only when it is among “fields”.")
+
+
+class InvalidFullTextQuery(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query cannot be understood in PostgreSQL’s query language.")
+
+
+class TooManyWords(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query has more than %(most)s words.")
+
+
+class TooManyFullTextFields(InvalidParameter):
+    parameter = "q"
+    message = _("The full-text query names more than %(most)s fields.")
+
+
+class UnknownLanguage(InvalidParameter):
+    parameter = "language"
+    message = _("PostgreSQL has no text search configuration “%(language)s”.")
+
+
+class UnknownSearchLanguage(DatastoreError):
+    message = _("PostgreSQL has no text search configuration “%(language)s”.")
