@@ -254,8 +254,8 @@ def _read_lines(file: BinaryIO, offset: int, quote: bytes) -> Iterator[tuple[byt
     """
     Read lines with any ends, each with the offset of the next.
 
-    A line that is longer than a row may be is cut, so that it still is too long, and leaves a
-    quotation mark open or not as before.
+    A line that is too long for a row is cut: what is left is still too long, and leaves a quotation
+    mark open if the whole line does.
     """
     file.seek(offset)
     rest, dropped = b"", 0

@@ -1,4 +1,4 @@
-"""The cells of a sheet as texts: numbers without loss, dates as ISO has them."""
+"""Write the cells of a sheet as texts: numbers without loss, dates as ISO has them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from decimal import Decimal
 from typing import Any
 
 _ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
-#: Whole numbers up to here are exact.
+#: A double holds each integer below this.
 _MAX_EXACT_INTEGER = 2**53
-#: Numbers beyond these are written with an exponent.
+#: Numbers outside of these are written with an exponent.
 _SMALLEST_PLAIN, _LARGEST_PLAIN = 1e-20, 1e21
 
 
@@ -52,7 +52,7 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
 
 
 def format_ods_text(text: str) -> str:
-    """Write a duration of more than a day, which calamine leaves as it is, as all the others."""
+    """Write a duration of more than a day like all others; calamine leaves it as ODS has it."""
     found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
     return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
 
