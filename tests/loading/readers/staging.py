@@ -29,7 +29,7 @@ def temporary_staging_area() -> Iterator[StagingArea]:
 
 
 @contextmanager
-def staged(
+def stage_columns(
     columns: Mapping[str, Sequence[str | None]],
     *,
     labels: Sequence[str] = (),
@@ -55,13 +55,13 @@ def staged(
 
 
 @contextmanager
-def opened(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[StagedTable]:
+def read_in_process(path: Path, options: ReadOptions, *, name: str = "") -> Iterator[StagedTable]:
     """Open a file as ``open_table`` does, in this process: hundreds of files within seconds."""
     with temporary_staging_area() as staging_area:
         yield read_file(path, options, staging_area, name=name)
 
 
-def records_of(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
+def render_records(table: StagedTable, decisions: Sequence[Decision]) -> list[dict[str, Any]]:
     """Give the records that would be stored; numbers are their texts."""
     return [
         json.loads(text, parse_int=str, parse_float=str)

@@ -22,7 +22,7 @@ from datastore_search.loading.readers.staging import ROW_ERRORS, STAGED_ROWS
 from datastore_search.messages import BadRow
 
 from ...failures import fails_with
-from .staging import opened, temporary_staging_area
+from .staging import read_in_process, temporary_staging_area
 
 #: The line, and the cells.
 Rows = list[tuple[object, ...]]
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
-    with opened(path, options) as table:
+    with read_in_process(path, options) as table:
         rows = table.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
         faults = table.connection.execute(
             f"SELECT line, error FROM {ROW_ERRORS} ORDER BY line"
@@ -47,12 +47,12 @@ def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
 
 
 def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
-    with opened(path, options) as table:
+    with read_in_process(path, options) as table:
         return table.names
 
 
 def said_of(path: Path) -> list[str]:
-    with opened(path, NO_OPTIONS) as table:
+    with read_in_process(path, NO_OPTIONS) as table:
         return [str(notice) for notice in table.notices]
 
 
@@ -394,7 +394,7 @@ def test_the_content_tells_the_format_before_the_name(
 ) -> None:
     path.write_bytes(content)
 
-    with opened(path, NO_OPTIONS, name=name) as table:
+    with read_in_process(path, NO_OPTIONS, name=name) as table:
         assert table.names == names
 
 

@@ -11,12 +11,12 @@ from datastore_search.loading.typing import explanations
 from datastore_search.loading.typing.inference import collect_type_notices, decide_formats
 from datastore_search.messages import Notice
 
-from ..readers.staging import staged
+from ..readers.staging import stage_columns
 
 
 def explain(values: Sequence[str | None]) -> str:
     """Give the reason for a column of text; nothing if there is none to give."""
-    with staged({"x": values}) as table:
+    with stage_columns({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(), explain=True)
         assert decision.field_format.name == "text"
         return str(decision.explanation or "")
@@ -123,12 +123,12 @@ def test_the_sample_covers_the_whole_file(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_load_without_a_preview_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explanations, "_count_matches", None)
 
-    with staged({"x": ["007"]}) as table:
+    with stage_columns({"x": ["007"]}) as table:
         assert decide_formats(table, LoadOptions())[0].explanation is None
 
 
 def test_ambiguous_values_have_a_notice_without_a_preview() -> None:
-    with staged({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
+    with stage_columns({"day": ["1/2/2024"], "n": ["1.234"], "gone": ["x"]}) as table:
         options = LoadOptions(saved_types={"lost": "int4"})
         notices = collect_type_notices(table, options, decide_formats(table, options))
 
@@ -154,7 +154,7 @@ def test_declared_types_are_taken_where_all_values_match() -> None:
         "day": ["2024-02-29", None],
         "empty": [None, None],
     }
-    with staged(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
+    with stage_columns(columns, declared_types=("float8", "int4", "text", "text", "bool")) as table:
         decisions = decide_formats(table, LoadOptions(), explain=True)
 
     assert [decision.field_format.name for decision in decisions] == [
@@ -164,14 +164,14 @@ def test_declared_types_are_taken_where_all_values_match() -> None:
 
 
 def test_a_chosen_type_overrides_a_declared_one() -> None:
-    with staged({"a": ["1"]}, declared_types=("int4",)) as table:
+    with stage_columns({"a": ["1"]}, declared_types=("int4",)) as table:
         (decision,) = decide_formats(table, LoadOptions(types={"a": "text"}))
 
     assert (decision.field_format.name, decision.is_chosen) == ("text", True)
 
 
 def test_a_field_may_be_named_by_its_label() -> None:
-    with staged({"a_2": ["1"]}, labels=("a",)) as table:
+    with stage_columns({"a_2": ["1"]}, labels=("a",)) as table:
         assert (
             decide_formats(table, LoadOptions(types={"a": "text"}))[0].field_format.name == "text"
         )

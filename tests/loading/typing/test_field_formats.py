@@ -18,7 +18,7 @@ from datastore_search.loading.typing.field_formats import field_formats, parse_f
 from datastore_search.loading.typing.inference import decide_formats
 
 from ...failures import fails_with
-from ..readers.staging import records_of, staged
+from ..readers.staging import render_records, stage_columns
 from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
 
 thorough = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -26,9 +26,11 @@ thorough = settings(max_examples=40, deadline=None, suppress_health_check=[Healt
 
 def read_column(values: Sequence[str | None], **options: Any) -> tuple[str, list[Any]]:
     """Read one column: its format, and the values that are stored."""
-    with staged({"x": values}) as table:
+    with stage_columns({"x": values}) as table:
         (decision,) = decide_formats(table, LoadOptions(**options))
-        return decision.field_format.name, [record["x"] for record in records_of(table, [decision])]
+        return decision.field_format.name, [
+            record["x"] for record in render_records(table, [decision])
+        ]
 
 
 DAYS = st.dates(date(1, 1, 1), date(9999, 12, 31))
@@ -192,7 +194,7 @@ def test_a_chosen_format_accepts_what_it_can_read(
     ],
 )
 def test_a_value_that_does_not_match_a_chosen_format_is_a_row_error(name: str, value: str) -> None:
-    with staged({"x": [value]}) as table:
+    with stage_columns({"x": [value]}) as table:
         decide_formats(table, LoadOptions(types={"x": name}))
 
         assert table.connection.execute(
@@ -209,7 +211,7 @@ def test_a_format_of_dates_accepts_the_days_that_exist(order: str) -> None:
         )
         for year, month, day in product(years, range(14), range(33))
     }
-    with staged({"x": list(given.values())}) as table:
+    with stage_columns({"x": list(given.values())}) as table:
         decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
         errors = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
 

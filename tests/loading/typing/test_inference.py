@@ -16,7 +16,7 @@ from datastore_search.loading.typing.inference import decide_formats
 from datastore_search.messages import BadRow
 
 from ...failures import fails_with
-from ..readers.staging import opened
+from ..readers.staging import read_in_process
 
 
 def read_column(
@@ -26,7 +26,7 @@ def read_column(
     path = folder / "file.csv"
     path.write_text("x,last\n" + "".join(f"{value},.\n" for value in values))
     options = LoadOptions(types={"x": chosen} if chosen else {})
-    with opened(path, options) as table:
+    with read_in_process(path, options) as table:
         decisions = decide_formats(table, options)
         texts = [text for batch in render_rows(table, decisions) for _line, text in batch]
     return decisions[0].field_type.name, [
@@ -162,7 +162,7 @@ def test_the_first_rows_alone_decide_nothing(
     found = []
     for rows in (matching._FIRST_ROWS, 10 * MANY):
         monkeypatch.setattr(matching, "_FIRST_ROWS", rows)
-        with opened(path, LoadOptions()) as table:
+        with read_in_process(path, LoadOptions()) as table:
             found.append([each.field_type.name for each in decide_formats(table, LoadOptions())])
 
     assert found == [[type_name, "int4"]] * 2
@@ -232,7 +232,7 @@ def test_a_value_that_a_chosen_type_cannot_store_is_a_row_error(
     path = tmp_path / "file.csv"
     path.write_text(f"x,last\n,.\n,.\n{value},.\n")
     options = LoadOptions(types={"x": chosen})
-    with opened(path, options) as table:
+    with read_in_process(path, options) as table:
         decide_formats(table, options)
         errors = table.connection.execute("SELECT line, field, error FROM row_errors").fetchall()
 
@@ -252,7 +252,7 @@ def test_a_choice_for_an_unknown_field_or_type_is_refused(tmp_path: Path) -> Non
 
     for chosen, failure in failures:
         options = LoadOptions(types=chosen)
-        with opened(path, options) as table, fails_with(failure):
+        with read_in_process(path, options) as table, fails_with(failure):
             decide_formats(table, options)
 
 
