@@ -10,19 +10,18 @@ every change, and the search vector is a generated column, so neither can be wro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import F
 from django.db.utils import DataError, IntegrityError, OperationalError, ProgrammingError
 from django.utils import timezone
 from psycopg import errors
 
-from .. import storage
+from .. import record_changes, storage
 from ..conf import conf
 from ..exceptions.access import RecordsMissing, UnknownResource
 from ..exceptions.availability import ResourceBusy
@@ -41,7 +40,7 @@ from ..filters import Condition, TypedFields, compile_conditions
 from ..models import Origin, Resource, TableVersion, drop_tables_on_commit
 from . import rows
 from .aliases import set_aliases
-from .records import Method, Record, read_records
+from .records import Method, measure_longest_values, read_records
 from .schema import GivenField, change_fields
 
 __all__ = [
@@ -51,11 +50,8 @@ __all__ = [
     "writing_to",
 ]
 
-#: Fields of an index at most, a limit of PostgreSQL.
-_KEYS_MOST = 32
-
-#: An index takes 2,700 bytes of a value, and a letter may have four.
-_ORDERED_LETTERS = 650
+#: The columns of an index, a limit of PostgreSQL.
+MAX_KEY_FIELDS = 32
 
 
 @contextmanager
@@ -116,21 +112,21 @@ class Writer:
     def create(
         self,
         fields: Sequence[GivenField],
-        records: Sequence[Mapping[str, Any]],
+        given: Sequence[Mapping[str, Any]],
         *,
         delete_others: bool = False,
     ) -> None:
         """
         Make the table if there is none, and bring its fields up to those given.
 
-        Types that are not given are guessed from ``records``, which are not stored yet.
+        Types that are not given are guessed from the ``given`` records, which are not stored yet.
 
         Raises: ``InvalidParameters`` for fields that cannot be.
         """
         if not self.resource.has_table:
             self._make_table()
-        change_fields(self._connection, self.resource, fields, records, delete_others=delete_others)
-        self._count(0)
+        change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
+        record_changes.record_change(self._connection, self.resource, added=0)
         self.resource = self._read()
         names = {field.name for field in self.resource.schema}
         if not names.issuperset(self.resource.primary_key):
@@ -153,14 +149,12 @@ class Writer:
         unique = list(dict.fromkeys(names))
         if unique == self.resource.primary_key:
             return
-        if len(unique) > _KEYS_MOST:
-            raise KeyTooWide(most=_KEYS_MOST)
+        if len(unique) > MAX_KEY_FIELDS:
+            raise KeyTooWide(most=MAX_KEY_FIELDS)
         try:
-            storage.set_key(self._connection, self._table_version.pk, unique)
+            record_changes.set_primary_key(self._connection, self.resource, unique)
         except IntegrityError as error:
             raise KeyNotUnique from error
-        Resource.objects.using(self.using).filter(pk=self._resource_id).update(primary_key=unique)
-        self.resource.primary_key = unique
 
     def order(self, names: Sequence[str]) -> None:
         """
@@ -172,40 +166,15 @@ class Writer:
         for name in names:
             if name not in types:
                 raise UnknownIndexField(field=name[:100])
-        orders = {
-            name: field_types[types[name]].sort_expression
-            for name in names
-            if field_types[types[name]].ordered
-        }
+        ordered = {name: types[name] for name in names if field_types[types[name]].ordered}
         try:
-            storage.create_order_indexes(self._connection, self._table_version.pk, orders)
-        except DataError as error:  # of a record of another type, which somebody may still read
+            record_changes.create_order_indexes(self._connection, self.resource, ordered)
+        except DataError as error:  # of a deleted record of another type, which may still be read
             raise ResourceBusy from error
         except OperationalError as error:
             if isinstance(error.__cause__, errors.ProgramLimitExceeded):
                 raise IndexTooLong from error
             raise
-        self._note_orders(orders, ordered=True)
-
-    def _forget_orders(self, records: Sequence[Record]) -> None:
-        """Drop the index of a field's order when a value is too long for it."""
-        ordered = {field.name for field in self.resource.schema if field.has_order_index}
-        long = {
-            name
-            for record in records
-            for name, text in record.members.items()
-            if name in ordered and len(text) > _ORDERED_LETTERS
-        }
-        if long:
-            storage.drop_order_indexes(self._connection, self._table_version.pk, long)
-            self._note_orders(long, ordered=False)
-
-    def _note_orders(self, names: Collection[str], *, ordered: bool) -> None:
-        fields = self.resource.fields.using(self.using)
-        fields.filter(name__in=names).update(has_order_index=ordered)
-        for field in self.resource.schema:
-            if field.name in names:
-                field.has_order_index = ordered
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """
@@ -216,7 +185,7 @@ class Writer:
         set_aliases(self._connection, self.resource, names)
 
     def write(
-        self, records: Sequence[Mapping[str, Any]], method: Method, *, for_good: bool = True
+        self, given: Sequence[Mapping[str, Any]], method: Method, *, for_good: bool = True
     ) -> list[int]:
         """
         Store records and return the ``_id`` of each.
@@ -227,14 +196,16 @@ class Writer:
         ``DuplicateKeys``.
         """
         table_id = self._table_version.pk
-        read = read_records(self.resource, records, method, self._cast)
-        self._forget_orders(read)
+        read = read_records(self.resource, given, method, self._cast)
+        record_changes.drop_outgrown_order_indexes(
+            self._connection, self.resource, measure_longest_values(read)
+        )
         try:
             changes = rows.plan(self._connection, self.resource, table_id, read, method)
             rows.run(self._connection, self.resource, table_id, changes, for_good=for_good)
         except IntegrityError as error:
             raise DuplicateKeys from error
-        self._count(len(changes.added))
+        record_changes.record_change(self._connection, self.resource, added=len(changes.added))
         return changes.ids
 
     def delete(self, conditions: Sequence[Condition]) -> int:
@@ -248,7 +219,7 @@ class Writer:
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
         where = compile_conditions(conditions, TypedFields(names, self._cast, sparse))
         deleted = rows.delete(self._connection, table_id, where)
-        self._count(-deleted)
+        record_changes.record_change(self._connection, self.resource, added=-deleted)
         return deleted
 
     def drop(self) -> None:
@@ -318,11 +289,3 @@ class Writer:
         self.resource.schema = tuple(fields.all())
         self.resource.table_version = version
         self.resource.save(using=self.using, update_fields=["table_version", "modified_at"])
-
-    def _count(self, more: int) -> None:
-        """Keep the number of records, and when they changed last."""
-        versions = TableVersion.objects.using(self.using).filter(pk=self._table_version.pk)
-        versions.update(rows=F("rows") + more, value_counts={}, fingerprint="")
-        Resource.objects.using(self.using).filter(pk=self._resource_id).update(
-            modified_at=timezone.now()
-        )

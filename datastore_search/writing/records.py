@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -58,6 +59,22 @@ class Record:
     number: int
     members: Mapping[str, str]
     id: int | None
+
+
+def measure_longest_values(records: Sequence[Record]) -> dict[str, int]:
+    """Map the names of fields to the bytes of the longest of their values, as texts in UTF-8."""
+    longest: dict[str, int] = {}
+    for record in records:
+        for name, text in record.members.items():
+            longest[name] = max(longest.get(name, 0), _count_text_bytes(text))
+    return longest
+
+
+def _count_text_bytes(text: str) -> int:
+    """Count the bytes of a JSON value as a text: that of a JSON string has no quotes or escapes."""
+    if len(text) < 2 or text[0] != '"':  # noqa: PLR2004 - two quotes
+        return len(text.encode())
+    return len((json.loads(text) if "\\" in text else text[1:-1]).encode())
 
 
 def read_records(

@@ -15,6 +15,7 @@ from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
 from ..field_types import field_type, field_types, is_storable
 from ..models import Field, Resource
+from ..record_changes import add_fields
 from .guessing import guess_type
 
 _LETTERS_MOST = 200
@@ -62,19 +63,14 @@ def change_fields(
         raise TypeError("The resource has no table.")
     if delete_others and given and gone:
         Field.objects.using(connection.alias).filter(resource=resource, name__in=gone).delete()
-        storage.drop_order_indexes(
-            connection, version.pk, [name for name in gone if known[name].has_order_index]
-        )
+        ordered = [name for name in gone if known[name].has_order_index]
+        storage.drop_order_indexes(connection, version.pk, ordered)
         storage.remove_fields(connection, version.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
             known[each.name].info = _kept(each.info)
             known[each.name].save(using=connection.alias)
-    position = max((field.position for field in known.values()), default=-1) + 1
-    fields = [_made(resource, each, place, records) for place, each in enumerate(new, position)]
-    for field in fields:
-        field.is_sparse = version.rows > 0
-    Field.objects.using(connection.alias).bulk_create(fields, batch_size=500)
+    add_fields(connection, resource, [_build_field(resource, each, records) for each in new])
 
 
 def _of_records(
@@ -122,15 +118,15 @@ def _is_type(name: str) -> bool:
     return True
 
 
-def _made(
-    resource: Resource, each: GivenField, position: int, records: Sequence[Mapping[str, Any]]
+def _build_field(
+    resource: Resource, each: GivenField, records: Sequence[Mapping[str, Any]]
 ) -> Field:
     kind = (
         field_type(each.type)
         if each.type is not None
         else guess_type([record.get(each.name) for record in records])
     )
-    field = Field(resource=resource, name=each.name, type=kind.name, position=position)
+    field = Field(resource=resource, name=each.name, type=kind.name)
     field.info = _kept(each.info or {})
     return field
 

@@ -11,8 +11,8 @@ from django.db import connection
 from ..builders import error_of
 from .tables import Table
 
-#: As long as JSON may be in an index, quotes included.
-LETTERS = 648
+#: Letters of four bytes that an order index holds.
+LETTERS = 650
 
 
 def letters(count: int, seed: int = 1) -> str:

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 
 from django.db import IntegrityError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import F
 from django.utils import timezone
 
-from ... import storage
+from ... import record_changes, storage
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...messages import BadRow, Notice
-from ...models import Field, LoadState, Mode, Resource, TableVersion
+from ...models import Field, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
 from ..typing.options import save_options
@@ -29,9 +28,6 @@ from .progress import ProgressReporter
 from .replacing import build_field
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, measure_longest_values, render_rows
-
-#: A value that is longer has no room in the index of its field's order.
-_ORDERED_BYTES = 2_600
 
 
 def finds_more(plan: LoadPlan) -> bool:
@@ -50,12 +46,12 @@ def merge_records(
     progress.enter_state(LoadState.COPYING)
     _stage(connection, plan, progress)
     progress.enter_state(LoadState.INDEXING)
-    _forget_orders(connection, plan)
+    _drop_outgrown_order_indexes(connection, plan)
     is_refused = False
     with storage.load_transaction(connection, plan.load.pk):
-        resource = _locked(plan)
+        resource = _lock_resource(plan)
         if finds_more(plan):
-            _note_taken(connection, plan, resource)
+            _record_taken_keys(connection, plan, resource)
             is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
         if not is_refused:
             _merge(connection, plan, resource, progress)
@@ -67,12 +63,12 @@ def merge_records(
 
 def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter) -> None:
     try:
-        storage.stage_rows(connection, plan.load.pk, _watched(plan, progress))
+        storage.stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
     except UnstorableRecord as error:
         raise UnstorableRecord(find_line(plan.table, error.row)) from error
 
 
-def _watched(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
+def _report_batches(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[int, str]]]:
     done, total = 0, plan.table.count_rows()
     progress.report_rows(done, total)
     for batch in render_rows(plan.table, plan.decisions):
@@ -81,26 +77,22 @@ def _watched(plan: LoadPlan, progress: ProgressReporter) -> Iterator[list[tuple[
         progress.report_rows(done, total)
 
 
-def _forget_orders(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
+def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan) -> None:
     """
-    Drop the index of a field's order when a value is too long for it.
+    Drop the order indexes that values of the file do not fit.
 
-    It takes the table for itself, so it has a transaction of its own that is over at once.
+    That locks the table exclusively, so it is a short transaction of its own.
     """
     lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
-    long = [name for name, length in lengths.items() if length > _ORDERED_BYTES]
-    if not long:
+    if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
         return
     with storage.load_transaction(connection, plan.load.pk):
-        resource = _locked(plan)
-        fields = resource.fields.filter(name__in=long, has_order_index=True)
-        storage.drop_order_indexes(connection, _target(resource), [field.name for field in fields])
-        fields.update(has_order_index=False)
+        record_changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
 
 
-def _locked(plan: LoadPlan) -> Resource:
+def _lock_resource(plan: LoadPlan) -> Resource:
     """
-    Let nobody else write to the resource, and make sure that it is as it was.
+    Lock the resource against other writers, and check that it is as it was when it was planned.
 
     Raises: ``LoadFailed`` with ``load.resource_deleted``, ``load.resource_changed``.
     """
@@ -119,17 +111,13 @@ def _locked(plan: LoadPlan) -> Resource:
     return resource
 
 
-def _target(resource: Resource) -> int:
-    if resource.table_version_id is None:
-        raise LoadFailed("load.resource_changed")
-    return resource.table_version_id
-
-
-def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
-    """Make faults of the rows to be added whose key a record has already."""
+def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
+    """Record an error for each row to be added whose key a record has already."""
     table = plan.table
     columns = [table.columns[table.names.index(name)] for name in plan.key]
-    for lines in storage.read_taken_lines(connection, plan.load.pk, _target(resource), plan.key):
+    for lines in storage.read_taken_lines(
+        connection, plan.load.pk, record_changes.get_table_id(resource), plan.key
+    ):
         table.execute(
             SQL(
                 "INSERT INTO {} SELECT line, {}, {}, {} FROM {}"
@@ -148,11 +136,11 @@ def _note_taken(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resou
 def _merge(
     connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource, progress: ProgressReporter
 ) -> None:
-    """Do it: fields, key, records, and the number of them."""
+    """Add fields, key and records, and record the change."""
     load = plan.load
     if finds_more(plan):
         save_row_errors(plan.load, plan.table, plan.options, plan.notices)
-    _add_fields(resource, plan)
+    record_changes.add_fields(connection, resource, _build_new_fields(resource, plan))
     _set_key(connection, plan, resource)
     rows = plan.table.count_rows()
     added, changed = _write(connection, plan, resource)
@@ -163,42 +151,46 @@ def _merge(
     )
     load.notices = [*load.notices, merged.to_json()]
     load.save(update_fields=["notices"])
-    _update_table_version(plan, _target(resource), added)
+    record_changes.record_change(
+        connection,
+        resource,
+        added=added,
+        field_formats=plan.field_formats,
+        fingerprint=compute_fingerprint(
+            load, plan.options, plan.key, resource.language, resource.index_kinds
+        ),
+    )
     save_options(resource, plan.options)
-    Resource.objects.filter(pk=resource.pk).update(modified_at=timezone.now())
     storage.drop_staging_table(connection, load.pk)
     progress.enter_state(LoadState.READY)
 
 
-def _add_fields(resource: Resource, plan: LoadPlan) -> None:
-    """Add the fields that only the file has; the records that are there lack them."""
-    known = {field.name: field for field in resource.fields.all()}
-    position = max((field.position for field in known.values()), default=-1) + 1
-    fields: list[Field] = []
+def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
+    """Build the fields that only the file has."""
+    known = set(resource.fields.values_list("name", flat=True))
+    fields = []
     for name, label in zip(plan.table.names, plan.table.labels, strict=True):
         if name not in known:
             field = build_field(resource, name, label)
-            field.position, field.type = position + len(fields), plan.types[name]
-            field.is_sparse = True
+            field.type = plan.types[name]
             fields.append(field)
-    Field.objects.bulk_create(fields, batch_size=500)
+    return fields
 
 
 def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
-    """Give the table the key that it has not; nobody reads by it yet, so nobody has to wait."""
+    """Give the table a key if it has none; no reader uses it yet, so none is waited for."""
     if resource.primary_key or not plan.key:
         return
     try:
         with transaction.atomic(using=connection.alias):
-            storage.set_key(connection, _target(resource), plan.key)
+            record_changes.set_primary_key(connection, resource, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
-    Resource.objects.filter(pk=resource.pk).update(primary_key=list(plan.key))
 
 
 def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> tuple[int, int]:
     """Write the rows, and return how many are new and how many records changed."""
-    load_id, target = plan.load.pk, _target(resource)
+    load_id, target = plan.load.pk, record_changes.get_table_id(resource)
     names = resource.fields.values_list("name", flat=True)
     empty = [name for name in names if name not in plan.table.names]
     try:
@@ -211,20 +203,3 @@ def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) 
     except IntegrityError as error:  # what is the same only to PostgreSQL
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
     return added, changed
-
-
-def _update_table_version(plan: LoadPlan, target: int, added: int) -> None:
-    """Record the number of records, the formats of the file, and the new fingerprint."""
-    resource = plan.load.resource
-    served = TableVersion.objects.filter(pk=target)
-    served.update(
-        rows=F("rows") + added,
-        value_counts={},
-        field_formats={
-            **served.values_list("field_formats", flat=True).get(),
-            **plan.field_formats,
-        },
-        fingerprint=compute_fingerprint(
-            plan.load, plan.options, plan.key, resource.language, resource.index_kinds
-        ),
-    )

@@ -1,0 +1,142 @@
+"""
+Change the records of a resource: what every writer does, by one rule.
+
+The API (``writing``) and files that are merged (``loading.publishing``) go through this module.
+The caller has locked the row of the resource, and works in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import F, Max
+from django.utils import timezone
+
+from . import storage
+from .exceptions.access import UnknownResource
+from .field_types import field_types
+from .models import Field, Resource, TableVersion
+
+#: Bytes of the longest value that an order index can hold.  An entry of a B-tree has at most 2,704
+#: bytes, of which the header, the length and the ``_id`` take up to 32.
+MAX_INDEXED_VALUE_BYTES = 2_600
+
+_FIELDS_PER_STATEMENT = 500
+
+
+def set_primary_key(
+    connection: BaseDatabaseWrapper, resource: Resource, names: Sequence[str]
+) -> None:
+    """
+    Let no two records have the same values in some fields.
+
+    Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when a value is too
+    long, or when a key cannot be replaced because the table is read.
+    """
+    storage.set_key(connection, get_table_id(resource), names)
+    resources = Resource.objects.using(connection.alias).filter(pk=resource.pk)
+    resources.update(primary_key=list(names))
+    resource.primary_key = list(names)
+
+
+def add_fields(
+    connection: BaseDatabaseWrapper, resource: Resource, fields: Sequence[Field]
+) -> None:
+    """Add fields after those that the resource has; the records that are there lack them."""
+    alias = connection.alias
+    known = Field.objects.using(alias).filter(resource=resource)
+    last = known.aggregate(last=Max("position"))["last"]
+    versions = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))
+    has_records = versions.filter(rows__gt=0).exists()
+    for position, field in enumerate(fields, start=0 if last is None else last + 1):
+        field.position, field.is_sparse = position, has_records
+    Field.objects.using(alias).bulk_create(fields, batch_size=_FIELDS_PER_STATEMENT)
+
+
+def create_order_indexes(
+    connection: BaseDatabaseWrapper, resource: Resource, types: Mapping[str, str]
+) -> None:
+    """
+    Index the order of some fields; ``types`` maps their names to those of their types.
+
+    Raises: Django's ``OperationalError`` when a value is too long, ``DataError`` when a deleted
+    record of another type may still be read.
+    """
+    expressions = {name: field_types[kind].sort_expression for name, kind in types.items()}
+    storage.create_order_indexes(connection, get_table_id(resource), expressions)
+    _mark_order_indexes(connection, resource, types, exist=True)
+
+
+def drop_order_indexes(
+    connection: BaseDatabaseWrapper, resource: Resource, names: Collection[str]
+) -> None:
+    """
+    Drop the order indexes of some fields.
+
+    Raises: Django's ``OperationalError`` while the table is read for long.
+    """
+    storage.drop_order_indexes(connection, get_table_id(resource), names)
+    _mark_order_indexes(connection, resource, names, exist=False)
+
+
+def drop_outgrown_order_indexes(
+    connection: BaseDatabaseWrapper, resource: Resource, longest_bytes: Mapping[str, int]
+) -> None:
+    """
+    Drop the order indexes that new values do not fit.
+
+    ``longest_bytes`` maps the names of fields to the bytes of the longest of their new values, as
+    texts in UTF-8.
+
+    Raises: as ``drop_order_indexes``.
+    """
+    long = [name for name, length in longest_bytes.items() if length > MAX_INDEXED_VALUE_BYTES]
+    if not long:
+        return
+    fields = Field.objects.using(connection.alias).filter(resource=resource, name__in=long)
+    outgrown = list(fields.filter(has_order_index=True).values_list("name", flat=True))
+    if outgrown:
+        drop_order_indexes(connection, resource, outgrown)
+
+
+def record_change(
+    connection: BaseDatabaseWrapper,
+    resource: Resource,
+    *,
+    added: int,
+    fingerprint: str = "",
+    field_formats: Mapping[str, str] | None = None,
+) -> None:
+    """
+    Record a change of the records, which gives the resource a new version.
+
+    ``added`` is the number of new records less that of deleted ones; ``field_formats`` are those of
+    the file that the change comes from.
+    """
+    alias = connection.alias
+    version = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))
+    changed = {"rows": F("rows") + added, "value_counts": {}, "fingerprint": fingerprint}
+    if field_formats:
+        before = version.values_list("field_formats", flat=True).get()
+        changed["field_formats"] = {**before, **field_formats}
+    version.update(**changed)
+    Resource.objects.using(alias).filter(pk=resource.pk).update(modified_at=timezone.now())
+
+
+def get_table_id(resource: Resource) -> int:
+    """
+    Get the number of the record table of a resource.
+
+    Raises: ``UnknownResource`` when it has none.
+    """
+    if resource.table_version_id is None:
+        raise UnknownResource(resource=resource.pk)
+    return resource.table_version_id
+
+
+def _mark_order_indexes(
+    connection: BaseDatabaseWrapper, resource: Resource, names: Collection[str], *, exist: bool
+) -> None:
+    fields = Field.objects.using(connection.alias).filter(resource=resource, name__in=names)
+    fields.update(has_order_index=exist)
