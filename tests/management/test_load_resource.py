@@ -112,7 +112,7 @@ def test_a_pipe_is_loaded(db: None, tmp_path: Path) -> None:
         (["{path}", "--url", "http://example.org/f"], "a path or --url"),
         (["{folder}"], "Is a directory"),
         (["{path}", "--schema", "{folder}/none.json"], "none.json"),
-        (["{path}", "--schema", "{path}"], "no JSON"),
+        (["{path}", "--schema", "{path}"], "not JSON"),
         (["{path}", "--report", "{folder}/no/report.csv"], "cannot be written"),
         (["{path}", "--mode", "merge"], "merge"),
         (["{path}", "--skip-lines", "-1"], "-1"),
