@@ -53,7 +53,7 @@ docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'
 	$(VENV)/bin/mkdocs build --strict
 
-reference: setup ## Write the descriptions of parameters into the reference
+reference: setup ## Write the descriptions of parameters and settings into the reference
 	$(PY) manage.py write_reference
 
 messages: setup ## Collect and compile the messages (needs gettext)

@@ -3,8 +3,10 @@ Settings.
 
 Each property reads one Django setting, ``DATASTORE_SEARCH_<NAME>``, when it is first used, and
 again after the signal ``setting_changed``, which tests send.  A search uses seven of them, and
-Django takes two microseconds to find that one is not set.  The reference is
-``docs/reference/settings.md``.
+Django takes two microseconds to find that one is not set.
+
+The docstrings, in Markdown, and the defaults are the table of ``docs/reference/settings.md``, which
+``make reference`` writes.
 """
 
 from __future__ import annotations
@@ -24,37 +26,50 @@ class Settings:
 
     @cached_property
     def LIMIT_DEFAULT(self) -> int:
-        """Records of an answer when ``limit`` is not given."""
+        """Records of an answer when `limit` is not given."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_DEFAULT", 100))
 
     @cached_property
     def LIMIT_MAX(self) -> int:
-        """Records of an answer at most; a higher ``limit`` becomes this."""
+        """Maximum records of an answer; a higher `limit` is reduced to this."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_MAX", 32_000))
 
     @cached_property
     def SEARCH_BODY_MAX_BYTES(self) -> int:
-        """Size of the body of a request that only reads."""
+        """
+        Maximum size of the body of a request that only reads, and of one that writes [without a
+        valid token](writing.md#size). A larger one is 413 and is not read, also if
+        `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES", 1 * 2**20))
 
     @cached_property
     def WRITE_BODY_MAX_BYTES(self) -> int:
-        """Size of the body of a request that writes, of a user who is known."""
+        """
+        Maximum size of the body of a request that writes, with a valid token. The call needs up to
+        ten times as much memory.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES", 100 * 2**20))
 
     @cached_property
     def WRITE_RECORDS_MAX(self) -> int:
-        """Records in one call."""
+        """Maximum records in one call of `datastore_create` or `datastore_upsert`."""
         return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_RECORDS_MAX", 100_000))
 
     @cached_property
     def SEARCH_LANGUAGE(self) -> str:
-        """PostgreSQL text search configuration of a new resource."""
+        """
+        Full-text language of a new resource: the name of a PostgreSQL text search configuration.
+        `simple` has no word forms of any language.
+        """
         return cast(str, getattr(settings, "DATASTORE_SEARCH_SEARCH_LANGUAGE", "english"))
 
     @cached_property
     def STATEMENT_TIMEOUT(self) -> timedelta:
-        """How long one statement of a search may run."""
+        """
+        Time limit of one statement of a search. An answer needs at most three long ones, four with
+        `include_next_page`. Writes have no limit.
+        """
         return cast(
             timedelta,
             getattr(settings, "DATASTORE_SEARCH_STATEMENT_TIMEOUT", timedelta(seconds=60)),
@@ -62,7 +77,10 @@ class Settings:
 
     @cached_property
     def ANONYMOUS_STATEMENT_TIMEOUT(self) -> timedelta:
-        """How long one statement of a search may run for a client that is not authenticated."""
+        """
+        The same for a client without a valid token or session, and the time limit of the first
+        block of its dump. The shorter of both settings applies.
+        """
         return cast(
             timedelta,
             getattr(
@@ -72,57 +90,85 @@ class Settings:
 
     @cached_property
     def SLOW_STATEMENTS_MAX(self) -> int:
-        """Slow statements that a process runs at once, at most."""
+        """
+        [Slow statements](../how-to/deploy.md#slow-queries-and-disconnected-clients) of searches
+        that a process runs at once. A statement is slow after half a second, or after a tenth while
+        all slots are occupied. One more is cancelled (503). When that happens three times in five
+        seconds, the process starts only as many possibly slow searches as there are slots, for a
+        while. The sum of this setting and `STREAMS_MAX` should be smaller than the number of
+        threads of a process.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_STATEMENTS_MAX", 1))
 
     @cached_property
     def LOCK_TIMEOUT(self) -> timedelta:
-        """How long a write waits for another one of the same resource."""
+        """
+        Time that a write, or a change in the admin, waits for another change of the same resource
+        (then 503). Loads wait without limit.
+        """
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_LOCK_TIMEOUT", timedelta(seconds=10))
         )
 
     @cached_property
+    def SEARCH_MEMORY_BYTES(self) -> int:
+        """
+        Memory that PostgreSQL may use for each sort, or set of matches, of a search or a dump (its
+        `work_mem`). A statement may have several, and so may each of its parallel workers.
+        """
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_MEMORY_BYTES", 64 * 2**20))
+
+    @cached_property
     def DUMP_TIMEOUT(self) -> timedelta:
-        """How long a dump may take, from its first record until the client has the last."""
+        """Time limit of a [dump](dump.md), until the client has received the last record."""
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_DUMP_TIMEOUT", timedelta(hours=1))
         )
 
     @cached_property
     def STREAMS_MAX(self) -> int:
-        """Dumps and large answers that each process sends at once."""
+        """
+        Dumps and answers of more than 4 MB that each process sends at once. Each occupies a
+        connection to the database or a file while its client reads, and under WSGI a thread: leave
+        threads for other requests. One more gets 503 with `Retry-After`.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_STREAMS_MAX", 2))
 
     @cached_property
     def STREAM_MIN_BYTES_PER_SECOND(self) -> int:
-        """How fast a client must take a dump or a large answer, or it is cut off; 0: any."""
+        """
+        Minimum speed at which a client must read a dump or an answer of more than 4 MB. A client
+        that reads less over 30 seconds is disconnected; the time of PostgreSQL does not count. `0`
+        means no minimum.
+        """
         return cast(
             int, getattr(settings, "DATASTORE_SEARCH_STREAM_MIN_BYTES_PER_SECOND", 16 * 2**10)
         )
 
     @cached_property
     def SPOOL_MAX_BYTES(self) -> int:
-        """Size at most of an answer that waits in a file until it is sent."""
+        """
+        Maximum size of an answer that waits in a file until it is sent, which is every answer of
+        more than 4 MB. A larger one is 409. Dumps have no such limit, because they need no file.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_SPOOL_MAX_BYTES", 1 * 2**30))
 
     @cached_property
     def SPOOL_FOLDER(self) -> str:
-        """Folder of those files; the system's folder of temporary files if empty."""
+        """
+        The folder of these files; if empty, the system's folder of temporary files (`TMPDIR`). It
+        must exist, on a disk and not in memory, with room for `STREAMS_MAX` times `SPOOL_MAX_BYTES`
+        for each process. A file has no name and disappears with its process.
+        """
         return str(getattr(settings, "DATASTORE_SEARCH_SPOOL_FOLDER", ""))
 
     @cached_property
-    def PAGES_VERSION(self) -> str:
-        """
-        Version of the portal's templates, and of all that its pages show besides records.
-
-        With a version, a client's copy of an unchanged page is confirmed by 304.
-        """
-        return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
-
-    @cached_property
     def AUTHENTICATION_CLASSES(self) -> Sequence[str]:
-        """Dotted paths of the API's authentication classes."""
+        """
+        Dotted paths of the API's authentication classes (Django REST framework's), tried in this
+        order. The app's own class accepts a bare token and leaves other schemes, such as `Bearer
+        …`, to the next class. See [deployment](../how-to/deploy.md#permissions-and-authentication).
+        """
         return cast(
             Sequence[str],
             getattr(
@@ -133,13 +179,8 @@ class Settings:
         )
 
     @cached_property
-    def SEARCH_MEMORY_BYTES(self) -> int:
-        """Memory that PostgreSQL may take for each sort or set of matches of a search."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_MEMORY_BYTES", 64 * 2**20))
-
-    @cached_property
     def INDEXES(self) -> Sequence[str]:
-        """Which indexes the table of a resource gets that does not choose its own."""
+        """The [indexes](#indexes) of a resource that has no choice of its own."""
         return cast(
             Sequence[str],
             getattr(
@@ -150,111 +191,183 @@ class Settings:
         )
 
     @cached_property
-    def LOAD_MEMORY_BYTES(self) -> int:
-        """Memory that a load may take for reading, and PostgreSQL for each index it makes."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
-
-    @cached_property
     def LOAD_CONNECTIONS(self) -> int:
-        """Connections over which a load fills and indexes its table at once."""
+        """
+        Connections over which a load fills its table and makes its indexes in parallel, in addition
+        to the two that it always has: one for its statements and one for its locks. Each uses a
+        core of the database server. With `1`, with a file of at most 10,000 rows, and in a
+        transaction of the caller, the load uses only the connection of its statements.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_CONNECTIONS", 2))
 
     @cached_property
     def LOAD_WAIT_TIMEOUT(self) -> timedelta:
-        """How long a load waits for another load of its resource."""
+        """
+        Time that a load waits for another load of the same resource. After that it fails, and can
+        be retried.
+        """
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_LOAD_WAIT_TIMEOUT", timedelta(hours=2))
         )
 
     @cached_property
-    def UPLOAD_MAX_BYTES(self) -> int:
-        """Size of an uploaded file at most."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
-
-    @cached_property
-    def UPLOADS_STORAGE(self) -> str:
-        """Alias in ``STORAGES`` of where uploads wait; ``default`` if there is no such alias."""
-        return cast(str, getattr(settings, "DATASTORE_SEARCH_UPLOADS_STORAGE", "datastore_search"))
+    def LOAD_MEMORY_BYTES(self) -> int:
+        """
+        Memory that a load may use for reading the file, in addition to Python's own, and memory
+        that PostgreSQL may use for each index (its `maintenance_work_mem`).
+        `DATASTORE_SEARCH_LOAD_CONNECTIONS` indexes are made at once.
+        """
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
 
     @cached_property
     def KEEP_UPLOADS(self) -> timedelta:
-        """How long the upload of a load that was not ready, and a draft, are kept."""
+        """
+        Time for which the upload of a failed or cancelled load is kept, so that it can be retried.
+        The same applies to an unused draft. [`datastore_cleanup`](commands.md#datastore_cleanup)
+        and the next load of the resource delete older ones.
+        """
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UPLOADS", timedelta(days=7))
         )
 
     @cached_property
     def KEEP_UNSERVED(self) -> timedelta:
-        """How long a table is kept that was served and has lost its resource."""
+        """
+        Time for which a record table is kept that was served, and has lost its resource in another
+        way than by loading, writing or deleting through this package. It can be [given
+        back](../how-to/back-up-and-restore.md#a-resource-that-has-lost-its-records). The time
+        begins when [`datastore_cleanup`](commands.md#datastore_cleanup), or a load of the resource,
+        first finds the table. A table that a load replaces is dropped at once.
+        """
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UNSERVED", timedelta(days=1))
         )
 
     @cached_property
+    def UPLOADS_STORAGE(self) -> str:
+        """
+        The alias in `STORAGES` of the storage in which [uploads wait for their
+        load](../how-to/deploy.md#uploads). If there is no such alias, `default` is used.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_UPLOADS_STORAGE", "datastore_search"))
+
+    @cached_property
     def TASKS_BACKEND(self) -> str:
-        """Alias in ``TASKS`` of the backend that runs loads."""
+        """The alias in `TASKS` of the backend that [runs loads](../how-to/deploy.md#the-worker)."""
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_BACKEND", "default"))
 
     @cached_property
     def TASKS_QUEUE(self) -> str:
-        """Name of the queue of that backend."""
+        """The queue of that backend for loads."""
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_QUEUE", "default"))
 
     @cached_property
+    def PAGES_VERSION(self) -> str:
+        """
+        The version of the portal's templates and of everything that its data pages show besides
+        records. With a version, the page of a resource has an `ETag` for readers who are not signed
+        in, and is not rendered again for a reader who has it. Change it whenever the pages change.
+        Without a version, pages have no `ETag`.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
+
+    @cached_property
+    def UPLOAD_MAX_BYTES(self) -> int:
+        """
+        Maximum size of a file that is uploaded in the admin. A larger one is refused before it is
+        received, or at the first byte over the limit. The command has no limit.
+        """
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
+
+    @cached_property
     def UNPACKED_MAX_BYTES(self) -> int:
-        """Size at most of what a zip or gzip is unpacked to."""
+        """
+        Maximum size of the unpacked content of a file: the content of a zip, a gzip or a workbook,
+        and the values of JSON, Parquet and sheets as texts. It is written into the temporary folder
+        of the process that loads. DuckDB's temporary files there have the same limit.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_MAX_BYTES", 10 * 2**30))
 
     @cached_property
     def UNPACKED_RATIO_MAX(self) -> int:
-        """How many times as large as a zip or gzip its content may be; more is an attack."""
+        """
+        Maximum ratio of the unpacked content to the file, from 64 MB on. A higher ratio counts as
+        an attack. Tables of millions of equal rows may need more.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_RATIO_MAX", 200))
 
     @cached_property
-    def READ_MEMORY_BYTES(self) -> int:
-        """Memory that the process may take that reads a file; a workbook gets more by its size."""
-        most = self.LOAD_MEMORY_BYTES + 256 * 2**20
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_READ_MEMORY_BYTES", most))
-
-    @cached_property
     def READ_CPU_SECONDS(self) -> float:
-        """Processor time that reading any file may take, however small."""
+        """
+        Seconds of processor time for reading any file, for a load or a preview, in [a separate
+        process](../decisions/0023-reading-in-a-child-process.md).
+        """
         return cast(float, getattr(settings, "DATASTORE_SEARCH_READ_CPU_SECONDS", 8))
 
     @cached_property
     def READ_CPU_SECONDS_PER_MB(self) -> float:
-        """Processor time more for each MB (2^20 bytes) that the file has when it is unpacked."""
+        """
+        Additional seconds for each MB (2^20 bytes) of the unpacked file. A slow machine may need
+        more.
+        """
         return cast(float, getattr(settings, "DATASTORE_SEARCH_READ_CPU_SECONDS_PER_MB", 0.25))
 
     @cached_property
+    def READ_MEMORY_BYTES(self) -> int:
+        """
+        Maximum memory of the process that reads a file, Python and its libraries included. A
+        workbook may use 16 times its size in addition, and a table of more than 300 fields 320 kB
+        for each field. macOS does not enforce the limit.
+        """
+        return cast(
+            int,
+            getattr(
+                settings,
+                "DATASTORE_SEARCH_READ_MEMORY_BYTES",
+                self.LOAD_MEMORY_BYTES + 256 * 2**20,
+            ),
+        )
+
+    @cached_property
     def READ_TIMEOUT(self) -> timedelta:
-        """How long reading a file may take in all, whatever it waits for."""
+        """Time limit of reading a file, including waits."""
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_READ_TIMEOUT", timedelta(hours=1))
         )
 
     @cached_property
     def FETCH_MAX_BYTES(self) -> int:
-        """Size of a file fetched from a URL at most."""
+        """
+        Maximum size of a file that is fetched from a URL, both as it is sent and after its content
+        coding is removed.
+        """
         return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))
 
     @cached_property
     def FETCH_TIMEOUT(self) -> timedelta:
-        """How long fetching a file may take, redirects and all."""
+        """Time limit for fetching a file, redirects included."""
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_FETCH_TIMEOUT", timedelta(minutes=30))
         )
 
     @cached_property
     def FETCH_SILENCE(self) -> timedelta:
-        """How long a server may be silent while a file is fetched from it."""
+        """
+        Time limit for the next byte while a file is fetched, and for the server to accept a
+        connection.
+        """
         return cast(
             timedelta, getattr(settings, "DATASTORE_SEARCH_FETCH_SILENCE", timedelta(seconds=30))
         )
 
     @cached_property
     def FETCH_PRIVATE_HOSTS(self) -> Sequence[str]:
-        """Servers, ``name`` or ``name:port``, that may be fetched from although not public."""
+        """
+        Servers without a public address from which files may be fetched:
+        `"files.example.internal"`, or with a port, `"10.0.0.5:8080"`, for that port only. Every
+        user who may load by URL can then read everything that such a server serves. See [load
+        files](../how-to/load-files.md#from-a-url).
+        """
         return cast(Sequence[str], getattr(settings, "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS", ()))
 
 

@@ -194,7 +194,9 @@ def test_the_reference_has_the_parameters_of_every_action_and_no_others(name: st
 
 
 @pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
-def test_the_reference_describes_parameters_in_the_words_of_the_serializers(page: Path) -> None:
+def test_the_reference_describes_parameters_and_settings_in_the_words_of_the_code(
+    page: Path,
+) -> None:
     assert text_of(page) == write_tables(text_of(page)), "make reference"
 
 

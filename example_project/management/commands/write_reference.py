@@ -1,9 +1,13 @@
-"""Write the tables of parameters into the reference."""
+"""Write the tables of parameters and settings into the reference."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +17,13 @@ from django.core.management.base import BaseCommand
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.parameters import ActionParameters
+from datastore_search.conf import Settings
 
 _REFERENCE = Path(settings.BASE_DIR) / "docs" / "reference"
 
-#: What stands above a table, and the table.
-_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n)*")
+#: The comment above a table, and the table.
+_PARAMETERS_TABLE = re.compile(r"<!-- parameters of (?P<name>\w+) -->\n(?:\|.*\n)*")
+_SETTINGS_TABLE = re.compile(r"<!-- settings -->\n(?:\|.*\n)*")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 _PARAMETERS: Mapping[str, type[ActionParameters]] = {
@@ -27,9 +33,9 @@ _PARAMETERS: Mapping[str, type[ActionParameters]] = {
 
 
 class Command(BaseCommand):
-    """Takes the descriptions from the serializers."""
+    """Takes the descriptions from the serializers and from ``conf``."""
 
-    help = "Write the tables of parameters into docs/reference."
+    help = "Write the tables of parameters and settings into docs/reference."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write each page that has such a table."""
@@ -38,11 +44,35 @@ class Command(BaseCommand):
 
 
 def write_tables(page: str) -> str:
-    """Write each table of parameters of a page anew, below the comment that names the action."""
-    return _TABLE.sub(lambda found: _table(found["name"], _anchors(page)), page)
+    """Replace the tables of a page, each below a comment that names it."""
+    page = _SETTINGS_TABLE.sub(lambda _found: _write_settings(), page)
+    return _PARAMETERS_TABLE.sub(lambda found: _write_parameters(found["name"], page), page)
 
 
-def _table(name: str, anchors: set[str]) -> str:
+def _write_settings() -> str:
+    """Write the settings, with their defaults as they are in the source."""
+    rows = [
+        f"| `DATASTORE_SEARCH_{name}` | `{_find_default(setting.func)}` |"
+        f" {' '.join((setting.__doc__ or '').split())} |\n"
+        for name, setting in vars(Settings).items()
+        if isinstance(setting, cached_property)
+    ]
+    return f"<!-- settings -->\n| Setting | Default | Meaning |\n|---|---|---|\n{''.join(rows)}"
+
+
+def _find_default(read_setting: Callable[[Settings], Any]) -> str:
+    """Find the default in the source of a property: the third argument of ``getattr``."""
+    source = textwrap.dedent(inspect.getsource(read_setting))
+    (default,) = (
+        ast.get_source_segment(source, call.args[2]) or ""
+        for call in ast.walk(ast.parse(source))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "getattr"
+    )
+    return default.replace("self.", "DATASTORE_SEARCH_")
+
+
+def _write_parameters(name: str, page: str) -> str:
+    anchors = _anchors(page)
     rows = "".join(
         f"| {_linked(parameter, anchors)} | {field.help_text} |\n"
         for parameter, field in _PARAMETERS[name]().get_fields().items()
