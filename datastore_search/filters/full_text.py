@@ -123,8 +123,7 @@ def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
 def _split_words(text: str) -> list[str]:
     """Split a text as PostgreSQL does: marks belong to the letters before them."""
     composed = unicodedata.normalize("NFC", text).casefold()
-    return "".join(letter if _is_part_of_word(letter) else " " for letter in composed).split()
-
-
-def _is_part_of_word(letter: str) -> bool:
-    return letter.isalnum() or unicodedata.category(letter).startswith("M")
+    return "".join(
+        letter if letter.isalnum() or unicodedata.category(letter).startswith("M") else " "
+        for letter in composed
+    ).split()

@@ -349,18 +349,13 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
 
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     """
-    Choose the plan of a stream, which cannot be retried.
+    Choose the plan of a stream, which is sent as it is read: there is no second plan.
 
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """
-    if query.is_distinct:
-        return Grouping(query)
-    if query.is_ranked:
-        return RankSort(query)
-    if query.is_unfiltered and query.is_by_id:
-        return KeyScan(query)
-    if not query.has_index_order:
-        return Sort(query)
+    *_others, plan = choose_plans(query, query.known_total)
+    if isinstance(plan, KeyScan) or not query.has_index_order:
+        return replace(plan, counts_matches=False)
     if query.is_unfiltered or query.limit is None:
         return IndexScan(query)
     total = count() if query.known_total is None else query.known_total
@@ -451,7 +446,7 @@ def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
             plan.texts(),
             collect_records,
             batch_rows=sizes.batch_rows(query.limit),
-            # To rank is to read all matches; with their number it has always been planned alike.
+            # Ranking without counting may scan half the table (``docs/decisions/0021``).
             is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
         )
         sizes.note(found.count, found.size_bytes)
@@ -459,10 +454,9 @@ def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
     delimiter = _DELIMITERS.get(query.records_format)
     statement = plan.texts(begin=",") if delimiter is None else plan.cells()
     options = JSON_LINES if delimiter is None else csv_options(delimiter)
+    build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
     with read.session.watched(), read.copy(statement, options) as copy:
-        spool = (Spool.from_list_lines if delimiter is None else Spool.from_text_lines)(
-            map(bytes, copy)
-        )
+        spool = build(map(bytes, copy))
         return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
 
 

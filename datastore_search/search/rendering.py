@@ -7,7 +7,7 @@ once for each of its fields (15 times slower at 300 fields), so records are unpa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -176,18 +176,14 @@ def collect_records(batches: Iterator[storage.Texts]) -> FoundRecords:
         texts += some
         size_bytes += sum(map(len, some))
         if size_bytes > MAX_MEMORY_BYTES:
-            spool = Spool.from_members(chain(texts, _read_texts(batches)))
+            others = (text for batch in batches for text in filter(None, batch.last))
+            spool = Spool.from_members(chain(texts, others))
             return FoundRecords(spool, len(spool), spool.size_bytes, head)
     if not texts:
         return FoundRecords([b"[", b"]"], 0, 0, head)
     blocks = [b","] * (2 * len(texts) + 1)
     blocks[0], blocks[1::2], blocks[-1] = b"[", texts, b"]"
     return FoundRecords(blocks, len(texts), size_bytes, head)
-
-
-def _read_texts(batches: Iterable[storage.Texts]) -> Iterator[bytes]:
-    for batch in batches:
-        yield from filter(None, batch.last)
 
 
 def close_records(records: list[bytes] | Spool) -> None:
