@@ -1,7 +1,7 @@
 """
 Loads as jobs: queued, run, cancelled, retried, completed.
 
-This is what the rest of the app, and a portal's own code, calls.
+The functions here are the interface for the rest of the app and for the code of a portal.
 """
 
 from ..typing.options import BadRowsChoice, LoadOptions, resolve_options

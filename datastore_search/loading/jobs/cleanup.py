@@ -1,4 +1,4 @@
-"""Clean up after loads: tables, uploads and folders that are no longer needed."""
+"""Remove what loads leave behind: tables, uploads and folders that are no longer needed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .completion import discard_tables, mark_failed
 from .unserved import clear_unserved_marks, select_tables_to_drop
 from .uploads import delete_old_uploads, delete_stray_uploads
 
-#: Nobody has begun with such a load, so nobody can have been interrupted.
-_UNTOUCHED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, started_at=None)
+#: Loads that no process has started, so they cannot be interrupted.
+_NOT_STARTED = Q(state=LoadState.DRAFT) | Q(state=LoadState.QUEUED, started_at=None)
 
 
 def clean_up_loads(resource: Resource | None = None) -> int:
     """
     Remove what loads have left behind, of one resource or of all, and return how many tables.
 
-    Loads whose process is gone are marked as failed; tables that no resource serves and no load is
-    filling are dropped, unless somebody is still reading them, or they were served until lately
-    (``unserved``); uploads that nobody has come back to are deleted, and so are the folders of
-    processes that were killed.
+    - Loads whose process is gone are marked as failed.
+    - Tables that no resource serves and no load is filling are dropped, unless they are being read,
+      or were served until recently (``unserved``).
+    - Old drafts and uploads, and folders of processes that were killed, are deleted.
     """
     delete_abandoned_folders()
     loads = Load.objects.all() if resource is None else Load.objects.filter(resource=resource)
@@ -42,23 +42,23 @@ def clean_up_loads(resource: Resource | None = None) -> int:
 
 def mark_interrupted_loads(loads: QuerySet[Load]) -> int:
     """
-    Mark those loads as failed whose process is gone, and drop what they were filling.
+    Mark loads as failed whose process is gone, and drop the tables that they were filling.
 
-    Return how many tables that were.
+    Return the number of these tables.
     """
     connection = connections[router.db_for_write(Load)]
     dropped = 0
-    for load in loads.exclude(state__in=FINISHED).exclude(_UNTOUCHED):
+    for load in loads.exclude(state__in=FINISHED).exclude(_NOT_STARTED):
         if not storage.is_running(connection, load.pk) and mark_failed(
             load, LoadFailed("load.interrupted")
         ):
-            with suppress(Error):  # a clean-up drops it, then
+            with suppress(Error):  # the next clean-up drops them
                 dropped += discard_tables(connection, load)
     return dropped
 
 
 def _drop_tables(resource: Resource | None) -> int:
-    """Drop the tables that nothing serves or fills, of a resource or of all; return how many."""
+    """Drop tables that are neither served nor being filled, and return how many."""
     connection = connections[router.db_for_write(Load)]
     served = Resource.objects.exclude(table_version=None).values_list("table_version", flat=True)
     versions = TableVersion.objects.all() if resource is None else resource.table_versions.all()
@@ -68,17 +68,20 @@ def _drop_tables(resource: Resource | None) -> int:
         stored &= known
     clear_unserved_marks(connection, stored & set(served))
     left = (stored | known) - set(served)
-    left -= _tables_being_filled(connection, left)
+    left -= _select_tables_being_filled(connection, left)
     if left:  # one of them may have been published before its load was over
         left -= set(served.all())
-    gone = {each for each in select_tables_to_drop(connection, left & stored)
-            if storage.drop_record_table(connection, each)}  # fmt: skip
-    versions.filter(pk__in=gone | (left - stored)).delete()
-    return len(gone)
+    dropped = {
+        table_id
+        for table_id in select_tables_to_drop(connection, left & stored)
+        if storage.drop_record_table(connection, table_id)
+    }
+    versions.filter(pk__in=dropped | (left - stored)).delete()
+    return len(dropped)
 
 
-def _tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
-    """Choose the tables of loads that are running."""
+def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
+    """Select the tables of loads that are running."""
     found = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
     return {
         table_id
@@ -88,7 +91,7 @@ def _tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -
 
 
 def _drop_staging_tables(resource: Resource | None) -> int:
-    """Drop the staging tables of loads that are not running; return how many."""
+    """Drop the staging tables of loads that are not running, and return how many."""
     connection = connections[router.db_for_write(Load)]
     staged = storage.list_staging_tables(connection)
     if staged and resource is not None:

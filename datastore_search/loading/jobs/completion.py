@@ -1,4 +1,4 @@
-"""How loads end: what is kept of them, who is told, and what is cleared up behind them."""
+"""End a load: record its success or failure, send the signal, and discard what is not needed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from django.db import (
-    InterfaceError,
-    OperationalError,
-    router,
-    transaction,
-)
+from django.db import InterfaceError, OperationalError, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
@@ -25,29 +20,29 @@ from .uploads import delete_upload
 
 logger = logging.getLogger(__name__)
 
-#: How long a failure waits for a database that does not respond.
+#: How long the record of a failure waits for a database that does not respond.
 _DATABASE_TIMEOUT = timedelta(seconds=60)
 
 
 def complete_load(load: Load) -> None:
-    """Tell who listens that a load is served, and forget its upload."""
+    """Send the signal that a load is served, and delete its upload, when that is committed."""
     using = router.db_for_write(Load)
     if load.state == LoadState.READY:
-        tell = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
-        transaction.on_commit(tell, using=using, robust=True)
+        send = partial(resource_loaded.send_robust, Resource, resource=load.resource, load=load)
+        transaction.on_commit(send, using=using, robust=True)
     transaction.on_commit(partial(delete_upload, load), using=using, robust=True)
 
 
 def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> None:
     """
-    Keep why a load has failed, as soon as the database listens, and drop what was made.
+    Record the failure of a load once the database responds, and discard its tables.
 
-    What cannot be kept within a minute is found by the next clean-up.
+    If the database does not respond within a minute, the next clean-up marks the load.
     """
     if connection.in_atomic_block and connection.needs_rollback:
         return
     deadline = time.monotonic() + _DATABASE_TIMEOUT.total_seconds()
-    while not _is_kept(connection, load, failure):
+    while not _try_to_record(connection, load, failure):
         if connection.in_atomic_block or time.monotonic() > deadline:
             logger.error("Load %s could not be marked as failed.", load.pk)
             return
@@ -55,20 +50,20 @@ def record_failure(connection: BaseDatabaseWrapper, load: Load, failure: LoadFai
         time.sleep(1)
 
 
-def _is_kept(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> bool:
-    """Try to keep why a load has failed; False when the database does not listen."""
+def _try_to_record(connection: BaseDatabaseWrapper, load: Load, failure: LoadFailed) -> bool:
+    """Record a failure if the database responds, and return whether it did."""
     try:
         mark_failed(load, failure)
         discard_tables(connection, load)
     except (InterfaceError, OperationalError):
         return False
-    except Exception:  # the caller must see the failure itself; a clean-up does the rest
+    except Exception:  # the caller raises the failure itself; a clean-up does the rest
         logger.exception("Load %s could not be marked as failed.", load.pk)
     return True
 
 
 def mark_failed(load: Load, failure: LoadFailed) -> bool:
-    """Mark a load as failed or cancelled, and say so; False when it is over already."""
+    """Mark a load as failed or cancelled, and send the signal; False if it is over already."""
     is_cancelled = isinstance(failure, LoadCancelled)
     marked = (
         Load.objects.filter(pk=load.pk)
@@ -82,14 +77,14 @@ def mark_failed(load: Load, failure: LoadFailed) -> bool:
     with suppress(Load.DoesNotExist):  # deleted with its resource
         load.refresh_from_db()
     if marked and not is_cancelled:
-        told = {"resource": load.resource, "load": load, "failure": failure}
-        tell = partial(load_failed.send_robust, Resource, **told)
-        transaction.on_commit(tell, using=router.db_for_write(Load), robust=True)
+        values = {"resource": load.resource, "load": load, "failure": failure}
+        send = partial(load_failed.send_robust, Resource, **values)
+        transaction.on_commit(send, using=router.db_for_write(Load), robust=True)
     return bool(marked)
 
 
 def discard_tables(connection: BaseDatabaseWrapper, load: Load) -> int:
-    """Drop what a load that has failed was filling, and return how many tables."""
+    """Drop the tables that a failed load was filling, and return how many."""
     versions = TableVersion.objects.filter(load_id=load.pk, published_at=None)
     dropped = 0
     for table_id in versions.values_list("pk", flat=True):

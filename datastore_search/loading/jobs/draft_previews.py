@@ -44,7 +44,7 @@ def _build_preview(load: Load, folder: Path) -> dict[str, Any]:
     options = LoadOptions.from_json(load.options)
     connection = connections[router.db_for_write(Load)]
     monitor = DraftMonitor(load)
-    with monitor.watching(connection):
+    with monitor.poll_during(connection):
         return build_preview(
             load.resource, source.path, options, name=load.source, interrupter=monitor
         ).to_json()

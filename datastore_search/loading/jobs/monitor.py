@@ -1,8 +1,8 @@
 """
-Watching a load: how far it is, for people to see, and whether it is still wanted.
+Monitor a job: report its progress, and end it when it is no longer wanted.
 
-A thread of its own tells the database once a second, over a connection of its own, and asks it the
-same moment whether the load is to end: whatever the load is doing then is interrupted.
+A thread of its own writes the progress to the database once a second, over a connection of its own,
+and reads whether the job is to end.  If so, it interrupts what the job is doing.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from ..readers.interrupter import Interrupter
 
 logger = logging.getLogger(__name__)
 
-#: Called with the records written so far and all of them.
+#: Called with the numbers of rows that are written, and of all rows.
 Progress = Callable[[int, int], None]
 
-#: Seconds between two looks.
-_LOOK_AGAIN = 1.0
+POLL_INTERVAL_SECONDS = 1.0
 
-#: Where each state begins and ends, as a part of the whole: what they take for large files.
-_SHARES = {
+#: The progress at which each state begins and ends, as measured with large files.
+_PROGRESS_RANGES = {
     LoadState.READING: (0.0, 0.1),
     LoadState.COPYING: (0.1, 0.4),
     LoadState.INDEXING: (0.4, 1.0),
@@ -41,81 +40,81 @@ _SHARES = {
 }
 
 
-class _Looker(Interrupter, ABC):
-    """Looks once a second, in a thread of its own, whether what another thread does is wanted."""
+class _Monitor(Interrupter, ABC):
+    """Polls the database from another thread, and ends the work that is no longer wanted."""
 
     @contextmanager
-    def watching(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
+    def poll_during(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
         """
-        Look on during this block.
+        Poll during this block.
 
-        Within a transaction of the caller nobody else sees the load, so nobody could end it.
+        Within a transaction of the caller, no other process sees the load, so none can cancel it.
         """
-        over = Event()
-        thread = Thread(target=self._look_until, args=[over, connection.alias], daemon=True)
+        is_over = Event()
+        thread = Thread(target=self._poll_until, args=[is_over, connection.alias], daemon=True)
         if not connection.in_atomic_block:
             thread.start()
         try:
             yield
         finally:
-            over.set()
+            is_over.set()
             if thread.ident:
                 thread.join()
 
-    def _look_until(self, over: Event, alias: str) -> None:
+    def _poll_until(self, is_over: Event, alias: str) -> None:
         try:
-            while not over.wait(_LOOK_AGAIN):
+            while not is_over.wait(POLL_INTERVAL_SECONDS):
                 try:
-                    self._look(connections[alias])
-                except Error:  # what is watched will meet it, too
+                    self._poll(connections[alias])
+                except Error:  # the work itself meets it, too
                     logger.warning("The database could not be asked.", exc_info=True)
                     connections[alias].close()
         finally:
             connections[alias].close()
 
     @abstractmethod
-    def _look(self, connection: BaseDatabaseWrapper) -> None:
-        """Ask the database, and end what is no longer wanted."""
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
+        """Read the database, and end the work if it is no longer wanted."""
 
 
-class DraftMonitor(_Looker):
-    """Ends looking at the file of a draft that somebody has changed, submitted or discarded."""
+class DraftMonitor(_Monitor):
+    """Ends the preview of a draft that was changed, submitted or deleted meanwhile."""
 
     def __init__(self, load: Load) -> None:
-        """JobMonitor a draft as it is now."""
+        """Monitor a draft as it is now."""
         super().__init__()
         self._draft = Load.objects.filter(
             pk=load.pk, state=LoadState.DRAFT, options=load.options, file=load.file.name or ""
         )
 
-    def _look(self, connection: BaseDatabaseWrapper) -> None:
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
         if not self._draft.using(connection.alias).exists():
             self.failure = LoadCancelled()
             self.interrupt_queries()
 
 
-class JobMonitor(_Looker):
-    """Who is told how far a load is, and who knows when it is to end."""
+class JobMonitor(_Monitor):
+    """Reports the progress of a load, and ends it when it is cancelled or has lost its lock."""
 
     def __init__(self, load: Load, progress: Progress | None = None) -> None:
-        """JobMonitor a load; ``progress`` is told of records, too."""
+        """Monitor a load; ``progress`` is called with the numbers of rows."""
         super().__init__()
         self.load = load
+        self.lock: storage.JobLock | None = None
         self._progress = progress
-        self._part = 0.0
-        self._entered: dict[LoadState, float] = {}
-        self._load_lock: storage.JobLock | None = None
+        self._share_of_state = 0.0
+        self._entered_at: dict[LoadState, float] = {}
 
     def enter_state(self, state: LoadState) -> None:
         """
-        Bring the load into a state, for all to see.
+        Record that the load has reached a state.
 
-        Raises: ``LoadFailed`` when the load is over already, or to end.
+        Raises: ``LoadFailed`` when the load is over already, or is to end.
         """
         self.raise_if_cancelled()
-        self.load.state, self._part = state, 0.0
-        self._entered[state] = monotonic()
-        self.load.progress = self._whole()
+        self.load.state, self._share_of_state = state, 0.0
+        self._entered_at[state] = monotonic()
+        self.load.progress = self._estimate_progress()
         wanted = Load.objects.filter(pk=self.load.pk, cancel_requested_at=None).exclude(
             state__in=FINISHED
         )
@@ -129,11 +128,11 @@ class JobMonitor(_Looker):
             heartbeat_at=timezone.now(),
         )
         if not updated:
-            raise self._reason() or LoadFailed("load.interrupted")
+            raise self._find_failure() or LoadFailed("load.interrupted")
 
     def report_rows(self, done: int, total: int) -> None:
         """
-        Tell how many records have been written, of how many.
+        Report how many rows are written, of how many.
 
         Raises: ``LoadFailed`` when the load is to end.
         """
@@ -144,35 +143,40 @@ class JobMonitor(_Looker):
 
     def report_progress(self, done: float, total: float | None) -> None:
         """
-        Tell how much of the present state is done, in any measure: bytes, statements.
+        Report how much of the present state is done, in any unit: bytes, rows.
 
         Raises: ``LoadFailed`` when the load is to end.
         """
         self.raise_if_cancelled()
-        self._part = min(1.0, done / total) if total else 0.0
-        self.load.progress = self._whole()
+        self._share_of_state = min(1.0, done / total) if total else 0.0
+        self.load.progress = self._estimate_progress()
 
-    def _whole(self) -> float:
+    def _estimate_progress(self) -> float:
         state = LoadState(self.load.state)
-        begins, ends = _SHARES[state]
-        part = self._indexed() if state == LoadState.INDEXING else self._part
-        return begins + (ends - begins) * part
+        start, end = _PROGRESS_RANGES[state]
+        is_indexing = state == LoadState.INDEXING
+        share = self._estimate_share_of_indexing() if is_indexing else self._share_of_state
+        return start + (end - start) * share
 
-    def _indexed(self) -> float:
+    def _estimate_share_of_indexing(self) -> float:
         """
-        Estimate how much of the indexing is done: it takes as much longer as its share is larger.
+        Estimate how much of the indexing is done, from the time that copying took.
 
-        PostgreSQL says how far it is with a single index, not with all that there will be.
+        PostgreSQL reports the progress of a single index, not of all that are to be created.
         """
-        copied, now = self._entered.get(LoadState.COPYING), monotonic()
-        begun = self._entered.get(LoadState.INDEXING, now)
-        if copied is None or begun <= copied:
+        copied_at, now = self._entered_at.get(LoadState.COPYING), monotonic()
+        indexed_at = self._entered_at.get(LoadState.INDEXING, now)
+        if copied_at is None or indexed_at <= copied_at:
             return 0.0
-        (copy, index), (_index, end) = _SHARES[LoadState.COPYING], _SHARES[LoadState.INDEXING]
-        return min(0.95, (now - begun) / (begun - copied) * (index - copy) / (end - index))
+        (copying, indexing), (_start, end) = (
+            _PROGRESS_RANGES[LoadState.COPYING],
+            _PROGRESS_RANGES[LoadState.INDEXING],
+        )
+        expected = (indexed_at - copied_at) * (end - indexing) / (indexing - copying)
+        return min(0.95, (now - indexed_at) / expected)
 
-    def _reason(self) -> LoadFailed | None:
-        """Ask the database why the load is to end, if it is."""
+    def _find_failure(self) -> LoadFailed | None:
+        """Read from the database why the load is to end, if it is."""
         found = (
             Load.objects.filter(pk=self.load.pk).values_list("cancel_requested_at", "state").first()
         )
@@ -183,33 +187,26 @@ class JobMonitor(_Looker):
             return LoadCancelled()
         return LoadFailed("load.interrupted") if state == LoadState.FAILED else None
 
-    @contextmanager
-    def watching_with(
-        self, connection: BaseDatabaseWrapper, lock: storage.JobLock
-    ) -> Iterator[None]:
-        """Look on during this block, also whether the load still has its locks."""
-        self._load_lock = lock
-        with self.watching(connection):
-            yield
-
     def _check_lock(self) -> None:
-        """End the load when it has lost its locks: it is taken for interrupted by then."""
+        """End the load if it has lost its lock: other processes mark it as interrupted then."""
         try:
-            if self._load_lock:
-                self._load_lock.verify()
+            if self.lock:
+                self.lock.verify()
         except Error:
             self.failure = self.failure or LoadFailed("load.database_lost")
 
-    def _look(self, connection: BaseDatabaseWrapper) -> None:
+    def _poll(self, connection: BaseDatabaseWrapper) -> None:
         self._check_lock()
-        self.failure = self.failure or self._reason()
+        self.failure = self.failure or self._find_failure()
         if LoadState(self.load.state) in RUNNING:
-            self.load.progress = self._whole()
+            self.load.progress = self._estimate_progress()
         if self.failure:
-            self._interrupt(connection)
+            # What begins later is ended by the next poll.
+            self.interrupt_queries()
+            storage.cancel_statements(connection, self.load.pk)
             return
         with transaction.atomic(using=connection.alias):
-            # While the load is being published its row is locked, and nobody waits for that here.
+            # While the load is being published, its row is locked: the poll must not wait for it.
             mine = Load.objects.select_for_update(skip_locked=True, no_key=True)
             if mine.filter(pk=self.load.pk).exclude(state__in=FINISHED).first():
                 Load.objects.filter(pk=self.load.pk).update(
@@ -218,8 +215,3 @@ class JobMonitor(_Looker):
                     rows_total=self.load.rows_total,
                     progress=self.load.progress,
                 )
-
-    def _interrupt(self, connection: BaseDatabaseWrapper) -> None:
-        """End what is running at this moment; what begins later is ended by the next look."""
-        self.interrupt_queries()
-        storage.cancel_statements(connection, self.load.pk)

@@ -1,4 +1,4 @@
-"""Comparing the records that are there with those that resources are said to have."""
+"""Verify that resources have the number of records that they should have."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...models import Load, Resource
 
 @dataclass(frozen=True, slots=True)
 class RecordCount:
-    """How many records a resource should have, and has; None where there is no table."""
+    """The number of records of a resource: expected, and found (None without a table)."""
 
     resource: Resource
     expected: int
@@ -21,12 +21,12 @@ class RecordCount:
 
     @property
     def is_complete(self) -> bool:
-        """Tell whether all records are there, and no others."""
+        """Whether the resource has exactly the expected number of records."""
         return self.found == self.expected
 
 
 def verify_records() -> Iterator[RecordCount]:
-    """Count the records of each resource that has been loaded, in the order of their names."""
+    """Count the records of each resource with a table, by name."""
     alias = router.db_for_write(Load)
     resources = Resource.objects.using(alias).filter(table_version__isnull=False)
     for resource in resources.select_related("table_version").order_by("name"):

@@ -306,7 +306,7 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
 def test_progress_only_grows_and_is_seen_from_elsewhere(
     committed: Resource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("datastore_search.loading.jobs.monitor._LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("datastore_search.loading.jobs.monitor.POLL_INTERVAL_SECONDS", 0.01)
     path = tmp_path / "many.csv"
     path.write_bytes(b"a\n" + b"1\n" * 30_000)
     seen: list[tuple[int | None, str]] = []
