@@ -7,11 +7,10 @@ import logging
 import duckdb
 import psycopg
 from django.db import Error, InterfaceError, connections, router
-from psycopg.errors import DiskFull
 
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load
-from ..readers.shortages import find_machine_shortage
+from ..publishing.shortages import find_shortage
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +26,7 @@ def translate_error(error: BaseException, load: Load) -> LoadFailed:
         return LoadFailed("load.interrupted")
     if is_connection_lost(error):
         return LoadFailed("load.database_lost")
-    if isinstance(error.__cause__ if isinstance(error, Error) else error, DiskFull):
-        return LoadFailed("load.disk_full")
-    return find_machine_shortage(error) or _translate_unexpected(error, load)
+    return find_shortage(error) or _translate_unexpected(error, load)
 
 
 def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:

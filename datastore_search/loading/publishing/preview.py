@@ -14,13 +14,13 @@ from ...models import Load, Resource
 from ..readers.duckdb_sql import SQL, identifier, literal
 from ..readers.interrupter import Interrupter
 from ..readers.process import open_table
-from ..readers.shortages import find_machine_shortage
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
 from ..typing.inference import collect_type_notices
 from ..typing.options import LoadOptions, resolve_options
 from .changes import FieldChanges, compare_fields
 from .planning import build_plan, is_replacing
+from .shortages import find_shortage
 
 _MAX_ROWS = 20
 _MAX_ROW_ERRORS = 50
@@ -133,7 +133,7 @@ def build_preview(
         with open_table(path, resolved, name=name, interrupter=interrupter) as table:
             return _preview_table(resource, table, resolved)
     except Exception as error:
-        shortage = find_machine_shortage(error)
+        shortage = find_shortage(error)
         if shortage is None:
             raise
         raise shortage from error

@@ -424,7 +424,7 @@ def end_session(pid: int) -> None:
 def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
     resource: Resource, state: LoadState
 ) -> None:
-    values = {"resource": resource, "source": "x", "language": "simple"}
+    values = {"resource": resource, "source": "x"}
     left = Load.objects.create(state=state, started_at=timezone.now(), **values)
     waits = Load.objects.create(state=LoadState.QUEUED, **values)
     draft = Load.objects.create(state=LoadState.DRAFT, **values)
@@ -561,7 +561,7 @@ def test_a_portal_is_told_of_a_load_once_it_is_served(
     (values,) = told
     assert load.state == LoadState.READY
     assert (values["sender"], values["resource"], values["load"]) == (Resource, committed, load)
-    assert values["resource"].table_version == load
+    assert values["resource"].table_version.load == load
 
 
 def test_a_portal_is_told_of_a_failure_and_of_no_cancel(
