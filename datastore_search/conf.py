@@ -25,36 +25,36 @@ class Settings:
     """The app's settings with their defaults."""
 
     @cached_property
-    def LIMIT_DEFAULT(self) -> int:
+    def DEFAULT_LIMIT(self) -> int:
         """Records of an answer when `limit` is not given."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_DEFAULT", 100))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_DEFAULT_LIMIT", 100))
 
     @cached_property
-    def LIMIT_MAX(self) -> int:
+    def MAX_LIMIT(self) -> int:
         """Maximum records of an answer; a higher `limit` is reduced to this."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_LIMIT_MAX", 32_000))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_LIMIT", 32_000))
 
     @cached_property
-    def SEARCH_BODY_MAX_BYTES(self) -> int:
+    def MAX_SEARCH_BODY_BYTES(self) -> int:
         """
         Maximum size of the body of a request that only reads, and of one that writes [without a
         valid token](writing.md#size). A larger one is 413 and is not read, also if
         `DATA_UPLOAD_MAX_MEMORY_SIZE` allows it.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES", 1 * 2**20))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES", 1 * 2**20))
 
     @cached_property
-    def WRITE_BODY_MAX_BYTES(self) -> int:
+    def MAX_WRITE_BODY_BYTES(self) -> int:
         """
         Maximum size of the body of a request that writes, with a valid token. The call needs up to
         ten times as much memory.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES", 100 * 2**20))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_WRITE_BODY_BYTES", 100 * 2**20))
 
     @cached_property
-    def WRITE_RECORDS_MAX(self) -> int:
+    def MAX_WRITE_RECORDS(self) -> int:
         """Maximum records in one call of `datastore_create` or `datastore_upsert`."""
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_WRITE_RECORDS_MAX", 100_000))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_WRITE_RECORDS", 100_000))
 
     @cached_property
     def SEARCH_LANGUAGE(self) -> str:
@@ -89,16 +89,16 @@ class Settings:
         )
 
     @cached_property
-    def SLOW_STATEMENTS_MAX(self) -> int:
+    def MAX_SLOW_STATEMENTS(self) -> int:
         """
         [Slow statements](../how-to/deploy.md#slow-queries-and-disconnected-clients) of searches
         that a process runs at once. A statement is slow after half a second, or after a tenth while
         all slots are occupied. One more is cancelled (503). When that happens three times in five
         seconds, the process starts only as many possibly slow searches as there are slots, for a
-        while. The sum of this setting and `STREAMS_MAX` should be smaller than the number of
+        while. The sum of this setting and `MAX_STREAMS` should be smaller than the number of
         threads of a process.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_STATEMENTS_MAX", 1))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_SLOW_STATEMENTS", 1))
 
     @cached_property
     def LOCK_TIMEOUT(self) -> timedelta:
@@ -126,38 +126,38 @@ class Settings:
         )
 
     @cached_property
-    def STREAMS_MAX(self) -> int:
+    def MAX_STREAMS(self) -> int:
         """
         Dumps and answers of more than 4 MB that each process sends at once. Each occupies a
         connection to the database or a file while its client reads, and under WSGI a thread: leave
         threads for other requests. One more gets 503 with `Retry-After`.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_STREAMS_MAX", 2))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_STREAMS", 2))
 
     @cached_property
-    def STREAM_MIN_BYTES_PER_SECOND(self) -> int:
+    def MIN_STREAM_BYTES_PER_SECOND(self) -> int:
         """
         Minimum speed at which a client must read a dump or an answer of more than 4 MB. A client
         that reads less over 30 seconds is disconnected; the time of PostgreSQL does not count. `0`
         means no minimum.
         """
         return cast(
-            int, getattr(settings, "DATASTORE_SEARCH_STREAM_MIN_BYTES_PER_SECOND", 16 * 2**10)
+            int, getattr(settings, "DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND", 16 * 2**10)
         )
 
     @cached_property
-    def SPOOL_MAX_BYTES(self) -> int:
+    def MAX_SPOOL_BYTES(self) -> int:
         """
         Maximum size of an answer that waits in a file until it is sent, which is every answer of
         more than 4 MB. A larger one is 409. Dumps have no such limit, because they need no file.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_SPOOL_MAX_BYTES", 1 * 2**30))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_SPOOL_BYTES", 1 * 2**30))
 
     @cached_property
     def SPOOL_FOLDER(self) -> str:
         """
         The folder of these files; if empty, the system's folder of temporary files (`TMPDIR`). It
-        must exist, on a disk and not in memory, with room for `STREAMS_MAX` times `SPOOL_MAX_BYTES`
+        must exist, on a disk and not in memory, with room for `MAX_STREAMS` times `MAX_SPOOL_BYTES`
         for each process. A file has no name and disappears with its process.
         """
         return str(getattr(settings, "DATASTORE_SEARCH_SPOOL_FOLDER", ""))
@@ -220,18 +220,18 @@ class Settings:
         return cast(int, getattr(settings, "DATASTORE_SEARCH_LOAD_MEMORY_BYTES", 256 * 2**20))
 
     @cached_property
-    def KEEP_UPLOADS(self) -> timedelta:
+    def UPLOAD_RETENTION(self) -> timedelta:
         """
         Time for which the upload of a failed or cancelled load is kept, so that it can be retried.
         The same applies to an unused draft. [`datastore_cleanup`](commands.md#datastore_cleanup)
         and the next load of the resource delete older ones.
         """
         return cast(
-            timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UPLOADS", timedelta(days=7))
+            timedelta, getattr(settings, "DATASTORE_SEARCH_UPLOAD_RETENTION", timedelta(days=7))
         )
 
     @cached_property
-    def KEEP_UNSERVED(self) -> timedelta:
+    def UNSERVED_TABLE_RETENTION(self) -> timedelta:
         """
         Time for which a record table is kept that was served, and has lost its resource in another
         way than by loading, writing or deleting through this package. It can be [given
@@ -240,7 +240,8 @@ class Settings:
         first finds the table. A table that a load replaces is dropped at once.
         """
         return cast(
-            timedelta, getattr(settings, "DATASTORE_SEARCH_KEEP_UNSERVED", timedelta(days=1))
+            timedelta,
+            getattr(settings, "DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION", timedelta(days=1)),
         )
 
     @cached_property
@@ -272,29 +273,29 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
 
     @cached_property
-    def UPLOAD_MAX_BYTES(self) -> int:
+    def MAX_UPLOAD_BYTES(self) -> int:
         """
         Maximum size of a file that is uploaded in the admin. A larger one is refused before it is
         received, or at the first byte over the limit. The command has no limit.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_UPLOAD_MAX_BYTES", 1 * 2**30))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_UPLOAD_BYTES", 1 * 2**30))
 
     @cached_property
-    def UNPACKED_MAX_BYTES(self) -> int:
+    def MAX_UNPACKED_BYTES(self) -> int:
         """
         Maximum size of the unpacked content of a file: the content of a zip, a gzip or a workbook,
         and the values of JSON, Parquet and sheets as texts. It is written into the temporary folder
         of the process that loads. DuckDB's temporary files there have the same limit.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_MAX_BYTES", 10 * 2**30))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_UNPACKED_BYTES", 10 * 2**30))
 
     @cached_property
-    def UNPACKED_RATIO_MAX(self) -> int:
+    def MAX_UNPACKED_RATIO(self) -> int:
         """
         Maximum ratio of the unpacked content to the file, from 64 MB on. A higher ratio counts as
         an attack. Tables of millions of equal rows may need more.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_UNPACKED_RATIO_MAX", 200))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_UNPACKED_RATIO", 200))
 
     @cached_property
     def READ_CPU_SECONDS(self) -> float:
@@ -336,12 +337,12 @@ class Settings:
         )
 
     @cached_property
-    def FETCH_MAX_BYTES(self) -> int:
+    def MAX_FETCH_BYTES(self) -> int:
         """
         Maximum size of a file that is fetched from a URL, both as it is sent and after its content
         coding is removed.
         """
-        return cast(int, getattr(settings, "DATASTORE_SEARCH_FETCH_MAX_BYTES", 1 * 2**30))
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_MAX_FETCH_BYTES", 1 * 2**30))
 
     @cached_property
     def FETCH_TIMEOUT(self) -> timedelta:
@@ -351,13 +352,14 @@ class Settings:
         )
 
     @cached_property
-    def FETCH_SILENCE(self) -> timedelta:
+    def FETCH_IDLE_TIMEOUT(self) -> timedelta:
         """
         Time limit for the next byte while a file is fetched, and for the server to accept a
         connection.
         """
         return cast(
-            timedelta, getattr(settings, "DATASTORE_SEARCH_FETCH_SILENCE", timedelta(seconds=30))
+            timedelta,
+            getattr(settings, "DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT", timedelta(seconds=30)),
         )
 
     @cached_property

@@ -61,7 +61,7 @@ class Spool:
         for piece in pieces:  # ``writelines`` would keep all of them in memory
             size_bytes += len(piece)
             if size_bytes > max_bytes:
-                max_bytes = conf.SPOOL_MAX_BYTES
+                max_bytes = conf.MAX_SPOOL_BYTES
                 if size_bytes > max_bytes:
                     raise AnswerTooLarge(most=max_bytes)
                 self._slot = self._slot or StreamSlot()

@@ -12,7 +12,7 @@ from .conf import conf
 from .exceptions.availability import TooManyStreams
 from .slots import Slots
 
-_slots = Slots(lambda: conf.STREAMS_MAX)
+_slots = Slots(lambda: conf.MAX_STREAMS)
 
 
 class StreamSlot:

@@ -19,7 +19,7 @@ class ReaderThreads:
     def __init__(self, *, count: int) -> None:
         self.faults: list[object] = []
         self.done = threading.Event()
-        self._slots = override_settings(DATASTORE_SEARCH_SLOW_STATEMENTS_MAX=count)
+        self._slots = override_settings(DATASTORE_SEARCH_MAX_SLOW_STATEMENTS=count)
         self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
 
     def __enter__(self) -> Self:

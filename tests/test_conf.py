@@ -8,10 +8,10 @@ from datastore_search.conf import conf
 
 
 def test_a_setting_is_read_again_after_a_change() -> None:
-    assert conf.STREAMS_MAX == 2
-    with override_settings(DATASTORE_SEARCH_STREAMS_MAX=7):
-        assert conf.STREAMS_MAX == 7
-    assert conf.STREAMS_MAX == 2
+    assert conf.MAX_STREAMS == 2
+    with override_settings(DATASTORE_SEARCH_MAX_STREAMS=7):
+        assert conf.MAX_STREAMS == 7
+    assert conf.MAX_STREAMS == 2
 
 
 def test_what_depends_on_a_setting_follows_it() -> None:
@@ -21,6 +21,6 @@ def test_what_depends_on_a_setting_follows_it() -> None:
 
 
 def test_a_setting_is_kept_once_it_was_read() -> None:
-    assert conf.LIMIT_DEFAULT == 100
+    assert conf.DEFAULT_LIMIT == 100
 
-    assert vars(conf)["LIMIT_DEFAULT"] == 100
+    assert vars(conf)["DEFAULT_LIMIT"] == 100

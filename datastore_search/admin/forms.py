@@ -261,10 +261,10 @@ class LoadForm(forms.Form):
         return [(None, {"fields": about}), (_("Options"), {"fields": options, "classes": closed})]
 
     def clean_file(self) -> UploadedFile | None:
-        """Refuse a file above ``UPLOAD_MAX_BYTES``."""
+        """Refuse a file above ``MAX_UPLOAD_BYTES``."""
         file: UploadedFile | None = self.cleaned_data["file"]
-        if file and file.size and file.size > conf.UPLOAD_MAX_BYTES:
-            most = filesizeformat(conf.UPLOAD_MAX_BYTES)
+        if file and file.size and file.size > conf.MAX_UPLOAD_BYTES:
+            most = filesizeformat(conf.MAX_UPLOAD_BYTES)
             raise ValidationError(str(UploadTooLarge(most=most)))
         return file
 

@@ -44,7 +44,7 @@ class LimitedUploadHandler(FileUploadHandler):
         """
         self._bytes_left -= len(raw_data)
         if self._bytes_left < 0:
-            raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
+            raise UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))
         return raw_data
 
     def file_complete(self, file_size: int) -> None:
@@ -97,7 +97,7 @@ def _limit_upload_size(request: HttpRequest) -> None:
 
     Raises: ``UploadTooLarge`` if the whole form is too large.
     """
-    max_bytes = conf.UPLOAD_MAX_BYTES + MAX_SCHEMA_BYTES
+    max_bytes = conf.MAX_UPLOAD_BYTES + MAX_SCHEMA_BYTES
     if measure_body(request) > max_bytes + MAX_OPTIONS_BYTES:
-        raise UploadTooLarge(most=filesizeformat(conf.UPLOAD_MAX_BYTES))
+        raise UploadTooLarge(most=filesizeformat(conf.MAX_UPLOAD_BYTES))
     request.upload_handlers.insert(0, LimitedUploadHandler(request, max_bytes))

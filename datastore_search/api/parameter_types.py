@@ -321,7 +321,7 @@ class ObjectsField(JsonField):
 
 
 class RecordsField(ObjectsField):
-    """Records, at most ``WRITE_RECORDS_MAX`` in one call."""
+    """Records, at most ``MAX_WRITE_RECORDS`` in one call."""
 
     default_error_messages = {
         "many": _("There are more than {most} records. Send them in several calls."),
@@ -329,7 +329,7 @@ class RecordsField(ObjectsField):
 
     @property
     def max_items(self) -> int:
-        return conf.WRITE_RECORDS_MAX
+        return conf.MAX_WRITE_RECORDS
 
 
 class ObjectField(JsonField):

@@ -200,8 +200,8 @@ class QueryParameters(ActionParameters):
 
 def _describe_limit() -> str:
     return (
-        f"Maximum number of records: {conf.LIMIT_DEFAULT:,} if not given; more than"
-        f" {conf.LIMIT_MAX:,} is reduced to that. 0 gives none."
+        f"Maximum number of records: {conf.DEFAULT_LIMIT:,} if not given; more than"
+        f" {conf.MAX_LIMIT:,} is reduced to that. 0 gives none."
     )
 
 
@@ -244,7 +244,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
     q, full_text = parameters.get("q", ""), parameters.get("full_text", "")
     by_field = q if isinstance(q, Mapping) else {}
     return Query(
-        limit=min(parameters.get("limit", conf.LIMIT_DEFAULT), conf.LIMIT_MAX),
+        limit=min(parameters.get("limit", conf.DEFAULT_LIMIT), conf.MAX_LIMIT),
         offset=min(parameters.get("offset", 0), MAX_BIGINT),
         # CKAN: with a full_text, a q that is text counts for nothing.
         q=full_text or ("" if by_field else q),

@@ -82,7 +82,7 @@ class PacedBlocks:
         self._sent_at = None
         if self._waited_seconds < WINDOW_SECONDS:
             return
-        min_pace = conf.STREAM_MIN_BYTES_PER_SECOND
+        min_pace = conf.MIN_STREAM_BYTES_PER_SECOND
         if self._sent_bytes < self._waited_seconds * min_pace:
             self.close()
             raise ClientTooSlow(least=min_pace)
@@ -111,11 +111,11 @@ class _AsyncBlocks:
     async def __anext__(self) -> bytes:
         self._stop_timer()
         if self._closing:
-            raise ClientTooSlow(least=conf.STREAM_MIN_BYTES_PER_SECOND)
+            raise ClientTooSlow(least=conf.MIN_STREAM_BYTES_PER_SECOND)
         block = await sync_to_async(self._read_block)()
         if not block:
             raise StopAsyncIteration
-        if conf.STREAM_MIN_BYTES_PER_SECOND:
+        if conf.MIN_STREAM_BYTES_PER_SECOND:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(WINDOW_SECONDS, self._start_closing)
         return block

@@ -149,10 +149,10 @@ def _get_max_body_bytes(request: Request, action: Action) -> int:
     Raises: ``AccessDenied``.
     """
     sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
-    if action.is_writing and measure_body(sent) > conf.SEARCH_BODY_MAX_BYTES:
+    if action.is_writing and measure_body(sent) > conf.MAX_SEARCH_BODY_BYTES:
         check_may_send_records(request)
-        return conf.WRITE_BODY_MAX_BYTES
-    return conf.SEARCH_BODY_MAX_BYTES
+        return conf.MAX_WRITE_BODY_BYTES
+    return conf.MAX_SEARCH_BODY_BYTES
 
 
 def _remove_body(response: HttpResponseBase) -> HttpResponseBase:

@@ -43,7 +43,7 @@ class _Searches:
 
     def must_refuse(self) -> bool:
         now = time.monotonic()
-        if not self._is_flood(now) or len(self.begun) < max(1, conf.SLOW_STATEMENTS_MAX):
+        if not self._is_flood(now) or len(self.begun) < max(1, conf.MAX_SLOW_STATEMENTS):
             return False
         if now - min(self.begun.copy().values(), default=now) >= SLOW_SECONDS_WHEN_FULL:
             self.note_no_slot()

@@ -154,7 +154,7 @@ class _Watchdog:
     """The statements that run in this process, and the thread that looks at them."""
 
     def __init__(self) -> None:
-        self.slots = Slots(lambda: conf.SLOW_STATEMENTS_MAX)
+        self.slots = Slots(lambda: conf.MAX_SLOW_STATEMENTS)
         self._watched: set[Watched] = set()
         self._condition = Condition()
         self._is_idle = True

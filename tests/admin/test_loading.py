@@ -122,7 +122,7 @@ def test_an_address_with_a_password_is_refused(staff: Client, empty: Resource) -
 def test_a_file_that_is_too_large_is_refused(
     staff: Client, empty: Resource, settings: Any, uploads: Path
 ) -> None:
-    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
+    settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
 
     response = staff.post(load_page(empty), {**PLAIN, "file": file()})
 

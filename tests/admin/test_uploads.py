@@ -83,7 +83,7 @@ def test_an_upload_that_is_too_large_is_not_read(page: str) -> None:
 
 
 def test_an_upload_is_read_as_far_as_it_may_be_large(page: str, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_UPLOAD_MAX_BYTES = 10
+    settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
 
     answer = upload(page, 2**22, make_user(is_staff=True, is_superuser=True))
 

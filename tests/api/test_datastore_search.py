@@ -146,8 +146,8 @@ def test_the_limit_in_force_is_said(
 
 
 def test_limits_are_settings(client: Client, resource: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_LIMIT_DEFAULT = 2
-    settings.DATASTORE_SEARCH_LIMIT_MAX = 3
+    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
+    settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
     assert len(ids_of(find(client, resource))) == 2
     assert len(ids_of(find(client, resource, limit=5))) == 3

@@ -283,8 +283,8 @@ def test_five_hundred_fields_are_dumped(client: Client, db: None, name: str) -> 
 def test_all_records_are_dumped_whatever_a_page_is(
     client: Client, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_LIMIT_DEFAULT = 2
-    settings.DATASTORE_SEARCH_LIMIT_MAX = 3
+    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
+    settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
     assert ids_of(dump(client, resource)) == [1, 2, 3, 4, 5, 6]
     assert ids_of(dump(client, resource, limit=5)) == [1, 2, 3, 4, 5]
@@ -803,7 +803,7 @@ def test_a_dump_that_breaks_off_does_not_look_whole(
 
 
 def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     small = make_resource()
     sent = dump(client, big)
 
@@ -822,7 +822,7 @@ def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings:
 def test_a_dump_gives_its_slot_back_when_the_client_goes(
     big: Resource, client: Client, settings: Any, blocks_read: int
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
     for _dump in range(3):
         response = dump(client, big)
@@ -836,7 +836,7 @@ def test_a_dump_gives_its_slot_back_when_the_client_goes(
 def test_a_dump_that_is_thrown_away_gives_its_slot_back(
     big: Resource, client: Client, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
     for _dump in range(3):
         response = dump(client, big)
@@ -849,7 +849,7 @@ def test_a_dump_that_is_thrown_away_gives_its_slot_back(
 def test_a_dump_that_breaks_off_gives_its_slot_back(
     big: Resource, client: Client, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=500)
     response = dump(client, big)
     time.sleep(1)

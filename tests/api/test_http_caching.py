@@ -198,7 +198,7 @@ def test_a_portal_s_own_limit_and_version_count(
     client: Client, resource: Resource, settings: Any
 ) -> None:
     search, page = etag_of(client, SEARCH, resource), etag_of(client, PAGE, resource)
-    settings.DATASTORE_SEARCH_LIMIT_DEFAULT = 2
+    settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_PAGES_VERSION = "2"
 
     assert etag_of(client, SEARCH, resource) != search

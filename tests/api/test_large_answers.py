@@ -241,7 +241,7 @@ def test_an_answer_may_be_so_large_and_no_larger(
     client = Client()
     asked = {"resource_id": str(tables[name].pk), "limit": 32_000, **more}
     size = len(ask(client, asked).getvalue())
-    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MAX_MEMORY_BYTES + 1_000
+    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
 
     error = error_of(ask(client, asked), 409, "Validation Error")
 
@@ -292,7 +292,7 @@ def read_some(response: Any) -> None:
 def test_so_many_large_answers_are_sent_at_once(
     client: Client, tables: dict[str, Resource], settings: Any, asked: dict[str, Any]
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 2
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 2
     resource = tables["wide" if "limit" in asked else "large"]
     sent = [answer_of(client, resource, **asked) for _answer in range(2)]
 
@@ -318,7 +318,7 @@ def test_so_many_large_answers_are_sent_at_once(
 def test_a_slot_is_free_again_however_an_answer_ends(
     client: Client, tables: dict[str, Resource], settings: Any, name: str, end: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     resource = tables[name]
 
     for _answer in range(3):
@@ -330,7 +330,7 @@ def test_a_slot_is_free_again_however_an_answer_ends(
 def test_an_answer_that_nobody_closes_gives_its_slot_back(
     client: Client, tables: dict[str, Resource], settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
     for _answer in range(3):
         response = answer_of(client, tables["large"])
@@ -343,11 +343,11 @@ def test_an_answer_that_nobody_closes_gives_its_slot_back(
 def test_head_and_refused_answers_keep_no_slot(
     client: Client, tables: dict[str, Resource], settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_STREAMS_MAX = 1
-    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = MAX_MEMORY_BYTES + 1_000
+    settings.DATASTORE_SEARCH_MAX_STREAMS = 1
+    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
     for _answer in range(3):
         error_of(answer_of(client, tables["large"]), 409, "Validation Error")
-    settings.DATASTORE_SEARCH_SPOOL_MAX_BYTES = 2**30
+    settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = 2**30
 
     asked = {"resource_id": str(tables["large"].pk), "limit": 32_000}
     assert client.head(PATH, asked).status_code == 200

@@ -65,7 +65,7 @@ def test_a_body_that_is_too_large_is_not_read(start: bytes, kind: str, action: s
 
 
 def test_a_body_as_large_as_the_limit_is_read(settings: Any) -> None:
-    settings.DATASTORE_SEARCH_SEARCH_BODY_MAX_BYTES = 1_000
+    settings.DATASTORE_SEARCH_MAX_SEARCH_BODY_BYTES = 1_000
 
     assert send(SEARCH, b"{", 1_000, JSON).status == 400
     assert send(SEARCH, b"{", 1_001, JSON).status == 413
@@ -141,7 +141,7 @@ def test_a_writer_may_send_more_than_a_reader(client: Client, writer: str) -> No
 
 
 def test_a_writer_may_not_send_more_than_the_limit_of_writers(writer: str, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_WRITE_BODY_MAX_BYTES = 2 * MB
+    settings.DATASTORE_SEARCH_MAX_WRITE_BODY_BYTES = 2 * MB
 
     answer = send(CREATE, b"{", 2 * MB + 1, JSON, HTTP_AUTHORIZATION=writer)
 
@@ -162,7 +162,7 @@ def test_of_a_body_from_nobody_knows_whom_nothing_is_read(token: str) -> None:
 def test_a_call_has_so_many_records(
     client: Client, writer: str, settings: Any, action: str
 ) -> None:
-    settings.DATASTORE_SEARCH_WRITE_RECORDS_MAX = 3
+    settings.DATASTORE_SEARCH_MAX_WRITE_RECORDS = 3
     resource = act(client, "datastore_create", {"resource": {"name": "N"}}, writer).json()
     sent = {"resource_id": resource["result"]["resource_id"], "method": "insert"}
     if action == "datastore_create":

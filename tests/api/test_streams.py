@@ -103,10 +103,10 @@ def test_the_time_that_a_block_takes_to_be_made_is_not_the_client_s(clock: Clock
 
 
 def test_the_rate_can_be_chosen(clock: Clock, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_STREAM_MIN_BYTES_PER_SECOND = 2**20
+    settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 2**20
     assert taken(sent(Endless()), clock, every=1) == WINDOW_SECONDS
 
-    settings.DATASTORE_SEARCH_STREAM_MIN_BYTES_PER_SECOND = 0
+    settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 0
     assert taken(sent(Endless()), clock, every=10_000) == 1_000
 
 

@@ -54,7 +54,7 @@ def begin_flood() -> None:
 @pytest.fixture
 def full(settings: Any) -> Iterator[None]:
     """As many searches that may be slow as there are slots."""
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
     with ExitStack() as stack:
         for _search in range(2):
             stack.enter_context(admission.admitted())
@@ -98,7 +98,7 @@ def test_everything_is_begun_while_there_is_no_flood(
 def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
     with admission.admitted():
         begin_flood()
 
@@ -112,7 +112,7 @@ def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
 def test_three_searches_that_found_no_slot_begin_a_flood(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     other = make_resource()
     address = f"{API}?resource_id={other.pk}&q=river"
     make_slow(resource)
@@ -169,7 +169,7 @@ def test_a_flood_lasts_while_slow_searches_keep_others_out(
 def test_fast_searches_that_meet_make_no_flood_last(
     clock: Callable[[float], None], settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
     begin_flood()
     for _time in range(4):
         clock(1.0)

@@ -82,7 +82,7 @@ def sleep(seconds: float) -> None:
 def test_a_slow_search_without_a_slot_is_refused_for_now(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     make_slow(resource)
 
     response = client.get(address.format(id=resource.pk))
@@ -99,7 +99,7 @@ def test_a_slow_search_without_a_slot_is_refused_for_now(
 def test_a_slow_search_with_a_slot_runs_until_its_time_is_over_and_gives_the_slot_back(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.8)
     make_slow(resource)
 
@@ -117,7 +117,7 @@ def test_a_slow_search_with_a_slot_runs_until_its_time_is_over_and_gives_the_slo
 def test_a_search_needs_no_slot_while_it_is_fast(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
 
     for address in ADDRESSES:
         assert client.get(address.format(id=resource.pk)).status_code == 200
@@ -126,7 +126,7 @@ def test_a_search_needs_no_slot_while_it_is_fast(
 def test_no_more_slow_searches_run_at_once_than_there_are_slots(
     committed: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 2
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=4)
     make_slow(committed)
     statuses = []
@@ -149,16 +149,16 @@ def test_no_more_slow_searches_run_at_once_than_there_are_slots(
 def test_a_dump_needs_a_slot_only_until_its_first_block(
     client: Browser, committed: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
     response = client.get(f"/en/datastore/dump/{committed.pk}")
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     time.sleep(watchdog.SLOW_SECONDS * 2)
 
     assert len(response.getvalue().splitlines()) == 7
 
 
 def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, settings: Any) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE FUNCTION sleep_first() RETURNS trigger LANGUAGE plpgsql"
@@ -261,7 +261,7 @@ def test_a_block_can_have_a_time_of_its_own(transactional_db: None) -> None:
 def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
     transactional_db: None, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
 
     def begin_late() -> None:
         with watched():
@@ -275,7 +275,7 @@ def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
 def test_a_cancellation_never_reaches_the_next_statement(
     transactional_db: None, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     running: list[Watched] = []
     is_over = threading.Event()
 
@@ -308,7 +308,7 @@ def test_a_cancellation_never_reaches_the_next_statement(
 def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
     transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
 
     def fail(*_arguments: object, **_options: object) -> None:
         raise psycopg.errors.CancellationTimeout
@@ -328,7 +328,7 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
 def test_the_transaction_of_the_caller_stays_usable(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 0
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
     make_slow(resource)
     before = Resource.objects.count()
 
@@ -355,7 +355,7 @@ def test_a_search_that_is_fast_asks_the_watchdog_for_nothing(
 def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
     transactional_db: None, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_SLOW_STATEMENTS_MAX = 1
+    settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
     with watched():  # which has a slot, and a thread that looks at it
         sleep(1)
         before = watchdog._watchdog

@@ -39,7 +39,7 @@ def token(db: None) -> str:
 def _no_table_left(db: None, settings: Any) -> Iterator[None]:
     """Drop the record tables, of which the flush after a test knows nothing, of other tests too."""
     yield
-    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
+    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
     Resource.objects.all().delete()
     clean_up_loads()
     assert storage.list_record_tables(connections["default"]) == set()

@@ -76,7 +76,7 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        parameters = DumpParameters.parse(read_parameters(request, conf.SEARCH_BODY_MAX_BYTES))
+        parameters = DumpParameters.parse(read_parameters(request, conf.MAX_SEARCH_BODY_BYTES))
         query = build_dump_query(parameters)
         if not is_storable(name):
             raise UnknownResource(resource=make_printable(name))

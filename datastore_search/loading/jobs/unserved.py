@@ -3,7 +3,7 @@ Decide when tables that no resource serves may be dropped.
 
 A table that a load has replaced, or did not complete, is dropped at once.  A table that lost its
 resource in another way, such as a statement of the portal or a restore that is not complete, is
-kept for ``KEEP_UNSERVED``, so that it can be restored.
+kept for ``UNSERVED_TABLE_RETENTION``, so that it can be restored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def select_tables_to_drop(connection: BaseDatabaseWrapper, unserved: AbstractSet
     since = storage.read_unserved_since(connection, lost)
     for table_id in lost - since.keys():
         storage.mark_unserved(connection, table_id, now)
-    expired = {each for each in lost if since.get(each, now) + conf.KEEP_UNSERVED <= now}
+    expired = {each for each in lost if since.get(each, now) + conf.UNSERVED_TABLE_RETENTION <= now}
     return not_needed | expired
 
 
@@ -48,6 +48,7 @@ def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
     """List the tables that are kept although no resource serves them, each with its last moment."""
     since = storage.read_unserved_since(connection, storage.list_record_tables(connection))
     until = {
-        table_id: since_when + conf.KEEP_UNSERVED for table_id, since_when in sorted(since.items())
+        table_id: since_when + conf.UNSERVED_TABLE_RETENTION
+        for table_id, since_when in sorted(since.items())
     }
     return {table_id: moment for table_id, moment in until.items() if moment > timezone.now()}

@@ -29,8 +29,8 @@ def delete_upload(load: Load) -> None:
 
 
 def delete_old_uploads(loads: QuerySet[Load]) -> None:
-    """Delete drafts, and uploads of loads that are over, after ``KEEP_UPLOADS``."""
-    oldest = timezone.now() - conf.KEEP_UPLOADS
+    """Delete drafts, and uploads of loads that are over, after ``UPLOAD_RETENTION``."""
+    oldest = timezone.now() - conf.UPLOAD_RETENTION
     for load in loads.filter(state__in=FINISHED, finished_at__lt=oldest).exclude(file=""):
         delete_upload(load)
     for load in loads.filter(state=LoadState.DRAFT, created_at__lt=oldest):
@@ -40,7 +40,7 @@ def delete_old_uploads(loads: QuerySet[Load]) -> None:
 
 def delete_stray_uploads() -> None:
     """Delete uploads without a load: the request that stored them failed."""
-    uploads, oldest = upload_storage(), timezone.now() - conf.KEEP_UPLOADS
+    uploads, oldest = upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
     with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
         _folders, names = uploads.listdir(UPLOADS_FOLDER)
         found = {f"{UPLOADS_FOLDER}/{name}" for name in names}

@@ -52,8 +52,8 @@ _SETTINGS = (
     "READ_CPU_SECONDS",
     "READ_CPU_SECONDS_PER_MB",
     "READ_MEMORY_BYTES",
-    "UNPACKED_MAX_BYTES",
-    "UNPACKED_RATIO_MAX",
+    "MAX_UNPACKED_BYTES",
+    "MAX_UNPACKED_RATIO",
 )
 
 #: The names and labels of all fields are less.

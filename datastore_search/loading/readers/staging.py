@@ -188,7 +188,7 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
     config = {
         "memory_limit": f"{conf.LOAD_MEMORY_BYTES}B",
         "temp_directory": str(folder),
-        "max_temp_directory_size": f"{conf.UNPACKED_MAX_BYTES}B",
+        "max_temp_directory_size": f"{conf.MAX_UNPACKED_BYTES}B",
         "threads": "2",
         "autoload_known_extensions": "false",
         "autoinstall_known_extensions": "false",

@@ -56,7 +56,7 @@ def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
 
 def _open_socket(address: Address, deadline: float) -> socket.socket:
     """Connect to the first of a server's endpoints that answers."""
-    silence = conf.FETCH_SILENCE.total_seconds()
+    silence = conf.FETCH_IDLE_TIMEOUT.total_seconds()
     failure: OSError | None = None
     for family, endpoint in resolve_endpoints(address):
         left = deadline - monotonic()

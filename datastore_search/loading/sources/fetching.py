@@ -115,7 +115,9 @@ def _translate_error(error: Exception, address: Address, deadline: float) -> Loa
     if monotonic() >= deadline:
         return LoadFailed("url.timeout", minutes=round(conf.FETCH_TIMEOUT.total_seconds() / 60, 1))
     if isinstance(error, TimeoutError):
-        return LoadFailed("url.server_silent", seconds=round(conf.FETCH_SILENCE.total_seconds()))
+        return LoadFailed(
+            "url.server_silent", seconds=round(conf.FETCH_IDLE_TIMEOUT.total_seconds())
+        )
     if isinstance(error, ssl.SSLCertVerificationError):
         return LoadFailed("url.untrusted_server", server=address.host)
     return LoadFailed("url.broken_response")

@@ -58,9 +58,9 @@ class ReadingLimits:
     def max_unpacked_bytes(self) -> int:
         """The bytes that the file may unpack to."""
         if self.file_bytes is None:
-            return conf.UNPACKED_MAX_BYTES
-        likely = max(MIN_UNPACKED_BYTES, self.file_bytes * conf.UNPACKED_RATIO_MAX)
-        return min(conf.UNPACKED_MAX_BYTES, likely)
+            return conf.MAX_UNPACKED_BYTES
+        likely = max(MIN_UNPACKED_BYTES, self.file_bytes * conf.MAX_UNPACKED_RATIO)
+        return min(conf.MAX_UNPACKED_BYTES, likely)
 
     def check_unpacked_bytes(self, unpacked_bytes: int) -> None:
         """
@@ -74,9 +74,9 @@ class ReadingLimits:
     @property
     def unpacked_failure(self) -> LoadFailed:
         """The failure of a file that unpacks to more than it may."""
-        if self.max_unpacked_bytes < conf.UNPACKED_MAX_BYTES:
-            return LoadFailed("archive.suspicious", ratio=conf.UNPACKED_RATIO_MAX)
-        return LoadFailed("archive.too_large", most=conf.UNPACKED_MAX_BYTES)
+        if self.max_unpacked_bytes < conf.MAX_UNPACKED_BYTES:
+            return LoadFailed("archive.suspicious", ratio=conf.MAX_UNPACKED_RATIO)
+        return LoadFailed("archive.too_large", most=conf.MAX_UNPACKED_BYTES)
 
     def extend_cpu_time(self, unpacked_bytes: int) -> None:
         """Allow the processor time of a file that unpacks to ``unpacked_bytes``."""

@@ -68,7 +68,9 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
     path = tmp_path / "first.csv"
     path.write_bytes(records(0, 20))
     settings.TASKS = DATABASE
-    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)  # of what other tests have left
+    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(
+        0
+    )  # of what other tests have left
     with copying_can_be_held(database_url()):
         resource = Resource.objects.create(name="served")
         load_file(resource, path)

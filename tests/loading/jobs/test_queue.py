@@ -586,7 +586,7 @@ def test_the_upload_of_a_failed_load_is_kept_for_some_days(
     clean_up_loads()
     assert len(files(uploads)) == 1
 
-    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
     load.refresh_from_db()
@@ -603,7 +603,7 @@ def test_a_draft_that_nobody_comes_back_to_is_deleted(
     clean_up_loads()
     assert Load.objects.filter(pk=draft.pk).exists()
 
-    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
     assert not Load.objects.filter(pk=draft.pk).exists()
@@ -618,7 +618,7 @@ def test_an_upload_whose_load_was_never_kept_is_deleted(
     clean_up_loads()
     assert len(files(uploads)) == 2
 
-    settings.DATASTORE_SEARCH_KEEP_UPLOADS = timedelta(0)
+    settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
     assert [path.name for path in files(uploads)] == ["kept.csv"]

@@ -48,7 +48,7 @@ def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
     assert clean_up_loads() == 0
     assert clean_up_loads() == 0
 
-    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
+    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
 
     assert clean_up_loads() == 1
     assert number not in storage.list_record_tables(connection)
@@ -145,7 +145,7 @@ def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(
     assert Resource.objects.get().table_version is None
     assert clean_up_loads() == 0
     assert storage.list_record_tables(connection) == {number}
-    settings.DATASTORE_SEARCH_KEEP_UNSERVED = timedelta(0)
+    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
     assert clean_up_loads() == 1
 
 

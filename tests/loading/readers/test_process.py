@@ -219,7 +219,7 @@ def test_many_cores_make_no_more_threads() -> None:
     assert {value for _name, value in found} == {"2"}
 
 
-@override_settings(DATASTORE_SEARCH_UNPACKED_MAX_BYTES=100_000)
+@override_settings(DATASTORE_SEARCH_MAX_UNPACKED_BYTES=100_000)
 def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))

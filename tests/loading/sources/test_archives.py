@@ -95,7 +95,7 @@ def test_only_some_of_many_names_are_listed(path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", ["gzip", "zip"])
-@override_settings(DATASTORE_SEARCH_UNPACKED_MAX_BYTES=1_000)
+@override_settings(DATASTORE_SEARCH_MAX_UNPACKED_BYTES=1_000)
 def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
     content = bytes(1_001)
     if pack == "gzip":
@@ -107,7 +107,7 @@ def test_more_than_the_setting_is_not_unpacked(path: Path, pack: str) -> None:
         content_of(path)
 
 
-@override_settings(DATASTORE_SEARCH_UNPACKED_RATIO_MAX=10)
+@override_settings(DATASTORE_SEARCH_MAX_UNPACKED_RATIO=10)
 def test_what_swells_too_much_is_an_attack_unless_it_is_small(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,7 +122,7 @@ def test_an_answer_of_http_1_0_is_understood(server: Server, tmp_path: Path) -> 
 def test_a_file_is_there_although_the_server_keeps_the_connection(
     server: Server, tmp_path: Path, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_SILENCE = timedelta(minutes=10)
+    settings.DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT = timedelta(minutes=10)
 
     def keep(taken: socket.socket) -> None:
         taken.sendall(answer(BODY))
@@ -203,7 +203,7 @@ def endless(taken: socket.socket) -> None:
 def test_a_file_that_is_too_large_is_refused(
     server: Server, tmp_path: Path, settings: Any, large: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_MAX_BYTES = 10_000
+    settings.DATASTORE_SEARCH_MAX_FETCH_BYTES = 10_000
     server.answers["/f"] = large
 
     with fails_with("url.file_too_large", match="10000 bytes"):
@@ -215,7 +215,7 @@ def test_a_file_that_is_too_large_is_refused(
 def test_a_gzip_bomb_is_unpacked_no_further_than_the_limit(
     server: Server, tmp_path: Path, settings: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_MAX_BYTES = 2**20
+    settings.DATASTORE_SEARCH_MAX_FETCH_BYTES = 2**20
     server.answers["/f"] = answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
 
     with fails_with("url.file_too_large"):
@@ -246,7 +246,7 @@ def silent_within(taken: socket.socket) -> None:
 def test_a_silent_server_is_not_waited_for(
     server: Server, tmp_path: Path, settings: Any, slow: Any
 ) -> None:
-    settings.DATASTORE_SEARCH_FETCH_SILENCE = timedelta(seconds=0.2)
+    settings.DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT = timedelta(seconds=0.2)
     server.answers["/f"] = slow
 
     with fails_with("url.server_silent"):
