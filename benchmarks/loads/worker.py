@@ -84,13 +84,13 @@ def _states() -> Iterator[dict[str, float]]:
     from datastore_search.loading.jobs.monitor import JobMonitor
 
     entered: dict[str, float] = {}
-    enters = JobMonitor.enter_state
+    enter_state = JobMonitor.enter_state
 
-    def noted(watch: JobMonitor, state: Any) -> None:
-        enters(watch, state)
+    def record_state(monitor: JobMonitor, state: Any) -> None:
+        enter_state(monitor, state)
         entered[str(state.value)] = time.perf_counter()
 
-    with patch.object(JobMonitor, "enter_state", noted):
+    with patch.object(JobMonitor, "enter_state", record_state):
         yield entered
 
 

@@ -42,7 +42,7 @@ def records_of(resource: Resource) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_load_tells_what_it_did(db: None, path: Path) -> None:
+def test_a_load_records_what_it_did(db: None, path: Path) -> None:
     resource = Resource.objects.create(name="r")
 
     load = load_file(resource, path)
@@ -62,13 +62,13 @@ def test_a_load_passes_through_its_states(
     db: None, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[LoadState] = []
-    enters = JobMonitor.enter_state
+    enter_state = JobMonitor.enter_state
 
-    def watched(watch: JobMonitor, state: LoadState) -> None:
+    def record_state(monitor: JobMonitor, state: LoadState) -> None:
         seen.append(state)
-        enters(watch, state)
+        enter_state(monitor, state)
 
-    monkeypatch.setattr(JobMonitor, "enter_state", watched)
+    monkeypatch.setattr(JobMonitor, "enter_state", record_state)
 
     load_file(Resource.objects.create(name="r"), path)
 
@@ -119,7 +119,7 @@ def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, pa
     assert records_of(resource) == before
 
 
-def test_an_unexpected_failure_is_kept_and_raised(
+def test_an_unexpected_failure_is_recorded_and_raised(
     resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_args: object, **_options: object) -> None:
@@ -157,7 +157,7 @@ def test_the_dictionary_survives_a_reload(resource: Resource) -> None:
     assert fields == [("title", "int4", "Title", "Of it"), ("new", "int4", "", "")]
 
 
-def test_what_the_header_said_becomes_the_label(db: None) -> None:
+def test_the_text_of_the_header_becomes_the_label(db: None) -> None:
     resource = make_resource("a,a,\n1,2,3\n")
 
     fields = [(f.name, f.label) for f in resource.fields.all()]
@@ -412,7 +412,9 @@ def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
     Resource.objects.all().delete()
 
 
-def test_a_failure_is_told_to_each_reader_in_their_language(resource: Resource, path: Path) -> None:
+def test_a_failure_is_rendered_in_the_language_of_each_reader(
+    resource: Resource, path: Path
+) -> None:
     path.write_text("")
     with translation.override("de"), fails_with("file.empty"):
         load_file(resource, path)

@@ -1,4 +1,4 @@
-"""Holding a load of another process in one of its states, for as long as a test needs it there."""
+"""Hold a load of another process in one of its states, as long as a test needs it there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ALTER FUNCTION datastore_search_vector_not_held RENAME TO datastore_search_vecto
 
 
 def wait_for(happened: Callable[[], object], what: str, *, alive: Callable[[], object]) -> None:
-    """Wait for something to happen, while what makes it happen is alive."""
+    """Wait for a condition, while the process that fulfils it is alive."""
     while not happened():
         assert alive(), f"{what} will never happen"
         time.sleep(0.05)
@@ -62,7 +62,7 @@ def copying_can_be_held(url: str) -> Iterator[None]:
 
 
 class Hold:
-    """Holds a load in a state: by a file that never comes, or by a lock it has to wait for."""
+    """Holds a load in a state: by a file that never arrives, or by a lock."""
 
     def __init__(self, url: str, load_id: int, upload: Path) -> None:
         """Know the load: its number, and where its upload lies."""

@@ -93,7 +93,7 @@ def queued(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
 
 @contextmanager
 def held(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
-    """Let a worker come so far with a load; it goes on after the block, if it still can."""
+    """Hold a load of a worker in a state; it goes on after the block, if it still can."""
     url = database_url()
     hold = Hold(url, load.pk, Path(load.file.path))
     with working(url, uploads) as worker, hold.at(moment) as reach:

@@ -1,4 +1,4 @@
-"""Loads as jobs: queued, watched, cancelled, retried, told of, cleared up behind."""
+"""Loads as jobs: queued, monitored, cancelled, retried, completed, cleaned up."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def files(uploads: Path) -> list[Path]:
 # Queueing -----------------------------------------------------------------------------------------
 
 
-def test_an_upload_is_loaded_at_once_without_a_worker_and_then_forgotten(
+def test_an_upload_is_loaded_at_once_without_a_worker_and_then_deleted(
     db: None, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     resource = Resource.objects.create(name="r")
@@ -86,7 +86,7 @@ def test_an_upload_is_loaded_at_once_without_a_worker_and_then_forgotten(
     assert [field.type for field in resource.fields.all()] == ["text", "text"]
 
 
-def test_an_upload_waits_for_its_worker_under_a_name_that_nobody_can_guess(
+def test_an_upload_waits_for_its_worker_under_a_name_that_cannot_be_guessed(
     db: None, uploads: Path, settings: Any
 ) -> None:
     settings.TASKS = DATABASE
@@ -117,7 +117,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
     assert task.task_path == "datastore_search.loading.jobs.tasks.run_load"
 
 
-def test_a_load_that_cannot_be_queued_says_so(db: None, settings: Any) -> None:
+def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_BACKEND = "nowhere"
 
     load = submit(Resource.objects.create(name="r"), file=upload())
@@ -138,7 +138,7 @@ def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
     assert resource.loads.count() == 1
 
 
-def test_a_file_that_is_gone_is_named_as_such(db: None, uploads: Path, settings: Any) -> None:
+def test_a_missing_file_fails_the_load(db: None, uploads: Path, settings: Any) -> None:
     settings.TASKS = DATABASE
     load = submit(Resource.objects.create(name="r"), file=upload())
     files(uploads)[0].unlink()
@@ -177,21 +177,21 @@ def on_disk(content: bytes) -> TemporaryUploadedFile:
 @pytest.mark.parametrize(
     "made", [upload, stored, on_disk, lambda content: SimpleUploadedFile("file.csv", content)]
 )
-def test_every_file_of_django_is_brought_with_its_digest(
+def test_every_kind_of_django_file_is_copied_with_its_digest(
     tmp_path: Path, made: Callable[[bytes], Any]
 ) -> None:
     content = CSV * 500_000
-    told: list[tuple[int, int | None]] = []
+    reported: list[tuple[int, int | None]] = []
     file = made(content)
 
     source = sources.copy_source(
-        file, tmp_path, report_progress=lambda done, total: told.append((done, total))
+        file, tmp_path, report_progress=lambda done, total: reported.append((done, total))
     )
 
     assert source.path.read_bytes() == content
     assert (source.name, source.checksum) == ("file.csv", sha256(content).hexdigest())
-    assert told[-1] == (len(content), len(content))
-    assert len(told) > 3
+    assert reported[-1] == (len(content), len(content))
+    assert len(reported) > 3
 
 
 # Retrying -----------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
     assert not load.cancel_requested_at
 
 
-def test_what_duckdb_is_doing_is_interrupted(
+def test_statements_of_duckdb_are_interrupted(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "file.csv"
@@ -283,14 +283,14 @@ def test_a_load_that_is_cancelled_at_the_last_moment_is_not_published(
     before = resource.table_version_id
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
-    enters = JobMonitor.enter_state
+    enter_state = JobMonitor.enter_state
 
-    def cancelled(watch: JobMonitor, state: LoadState) -> None:
+    def cancel_when_ready(monitor: JobMonitor, state: LoadState) -> None:
         if state == LoadState.READY:
-            Load.objects.filter(pk=watch.load.pk).update(cancel_requested_at=timezone.now())
-        enters(watch, state)
+            Load.objects.filter(pk=monitor.load.pk).update(cancel_requested_at=timezone.now())
+        enter_state(monitor, state)
 
-    monkeypatch.setattr(JobMonitor, "enter_state", cancelled)
+    monkeypatch.setattr(JobMonitor, "enter_state", cancel_when_ready)
 
     with fails_with("load.cancelled"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -377,7 +377,7 @@ def raised(error: Exception, cause: Exception) -> Exception:
         (OSError(), False),
     ],
 )
-def test_a_database_that_went_away_is_told_from_one_that_refuses(
+def test_a_lost_connection_is_distinguished_from_an_error_of_a_statement(
     error: Exception, gone: bool
 ) -> None:
     assert is_connection_lost(error) is gone
@@ -512,7 +512,7 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
 
 
 class resource_loaded_into:  # noqa: N801 - reads like the function that it could be
-    """Note the source and the state of each load that is told of."""
+    """Note the source and the state of each load whose signal is sent."""
 
     def __init__(self, seen: list[tuple[str, str]]) -> None:
         self.seen = seen
@@ -523,7 +523,7 @@ class resource_loaded_into:  # noqa: N801 - reads like the function that it coul
     def __exit__(self, *_error: object) -> None:
         resource_loaded.disconnect(self.note)
 
-    def note(self, load: Load, **_told: object) -> None:
+    def note(self, load: Load, **_values: object) -> None:
         self.seen.append((load.source, load.state))
 
 
@@ -531,11 +531,11 @@ class resource_loaded_into:  # noqa: N801 - reads like the function that it coul
 
 
 @pytest.fixture
-def told() -> Iterator[list[dict[str, Any]]]:
-    """What receivers are told; one of them always fails."""
+def signals() -> Iterator[list[dict[str, Any]]]:
+    """The values of the signals that were sent; one of the receivers always fails."""
     seen: list[dict[str, Any]] = []
 
-    def note(**values: Any) -> None:
+    def record_values(**values: Any) -> None:
         seen.append(values)
 
     def fail(**_values: Any) -> None:
@@ -543,43 +543,43 @@ def told() -> Iterator[list[dict[str, Any]]]:
 
     for signal in (resource_loaded, load_failed):
         signal.connect(fail)
-        signal.connect(note)
+        signal.connect(record_values)
     yield seen
     for signal in (resource_loaded, load_failed):
         signal.disconnect(fail)
-        signal.disconnect(note)
+        signal.disconnect(record_values)
 
 
-def test_a_portal_is_told_of_a_load_once_it_is_served(
-    committed: Resource, told: list[dict[str, Any]]
+def test_the_signal_of_a_load_is_sent_once_it_is_served(
+    committed: Resource, signals: list[dict[str, Any]]
 ) -> None:
     with transaction.atomic():
         load = submit(committed, file=upload(), options=LoadOptions(drop_missing_fields=True))
-        assert told == []
+        assert signals == []
     load.refresh_from_db()
 
-    (values,) = told
+    (values,) = signals
     assert load.state == LoadState.READY
     assert (values["sender"], values["resource"], values["load"]) == (Resource, committed, load)
     assert values["resource"].table_version.load == load
 
 
-def test_a_portal_is_told_of_a_failure_and_of_no_cancel(
-    committed: Resource, told: list[dict[str, Any]], settings: Any
+def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
+    committed: Resource, signals: list[dict[str, Any]], settings: Any
 ) -> None:
     load = submit(committed, file=upload(b""))
     settings.TASKS = DATABASE
     cancel(submit(committed, file=upload()))
 
-    (values,) = told
+    (values,) = signals
     assert (values["sender"], values["load"]) == (Resource, load)
     assert values["failure"].code == "file.empty"
 
 
-# Clearing up --------------------------------------------------------------------------------------
+# Cleaning up ------------------------------------------------------------------------------------
 
 
-def test_the_upload_of_a_failed_load_is_kept_for_some_days(
+def test_the_upload_of_a_failed_load_is_deleted_after_some_days(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
     load = submit(resource, file=upload(b""))
@@ -594,9 +594,7 @@ def test_the_upload_of_a_failed_load_is_kept_for_some_days(
     assert files(uploads) == []
 
 
-def test_a_draft_that_nobody_comes_back_to_is_deleted(
-    resource: Resource, uploads: Path, settings: Any
-) -> None:
+def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: Any) -> None:
     draft = queue.create_load(
         resource, LoadOptions(), source="x", file=upload(), state=LoadState.DRAFT
     )
@@ -610,9 +608,7 @@ def test_a_draft_that_nobody_comes_back_to_is_deleted(
     assert files(uploads) == []
 
 
-def test_an_upload_whose_load_was_never_kept_is_deleted(
-    db: None, uploads: Path, settings: Any
-) -> None:
+def test_an_upload_without_a_load_is_deleted(db: None, uploads: Path, settings: Any) -> None:
     upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
     upload_storage().save("others/kept.csv", io.BytesIO(CSV))
     clean_up_loads()

@@ -25,13 +25,13 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
 import django
 django.setup()
 from django.core.files.base import ContentFile
-from datastore_search.loading.jobs import clean_up_loads, queue, retry, submit
+from datastore_search.loading.jobs import clean_up_loads, retry, submit
 from datastore_search.models import Load, Resource
 def file(version, rows):
     return ContentFile(b"version,text\\n" + f"{version},river\\n".encode() * rows, name="file.csv")
 """
 
-#: Makes a resource, and queues the load of its first file, or the next.
+#: Creates a resource, and queues the load of its first file, or the next.
 SUBMIT = """
 version, rows = map(int, sys.argv[1:])
 resource, _ = Resource.objects.get_or_create(name="served")
@@ -44,7 +44,7 @@ load = retry(Load.objects.get(pk=int(sys.argv[1])))
 print(json.dumps({"load": load.pk}))
 """
 
-#: Tells, after a clean-up, how a load has ended and which tables there are.
+#: Prints, after a clean-up, how a load has ended and which tables exist.
 REPORT = """
 from django.db import connection
 from datastore_search import storage

@@ -1,4 +1,4 @@
-"""Tables that have lost their resource: none goes at once that was served."""
+"""Tables that have lost their resource: one that was served is not dropped at once."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
     assert clean_up_loads() == 1
 
 
-def test_the_next_load_of_the_resource_says_that_nobody_misses_it(resource: Resource) -> None:
+def test_it_is_dropped_after_the_next_load_of_the_resource(resource: Resource) -> None:
     number = lose(resource)
 
     load_csv(resource, SURVEY)

@@ -1,4 +1,4 @@
-"""What a file with another header changes, and what of the dictionary stays."""
+"""The fields that a file with another header changes, and the data dictionary that stays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..files import load, loaded, rows_of, types_of
 
 @pytest.fixture
 def described(db: None) -> Resource:
-    """A resource whose dictionary people have written."""
+    """A resource with a data dictionary."""
     resource = loaded("a,b,c\n1,x,2020-01-01\n")
     Field.objects.filter(resource=resource, name="b").update(
         label="The b", notes="Of it", chosen_type="text", extra_info={"unit": "m"}

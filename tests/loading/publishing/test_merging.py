@@ -1,4 +1,4 @@
-"""Append and upsert: records, fields and keys, and who reads and writes meanwhile."""
+"""Append and upsert: records, fields and keys, and readers and writers at the same time."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_dates_that_say_so_themselves_are_read_in_their_own_order(db: None) -> N
     assert rows_of(resource)[1:] == [[2, "2024-03-02"], [3, "2024-03-31"]]
 
 
-def test_dates_that_nobody_can_tell_are_bad_until_somebody_says(db: None) -> None:
+def test_ambiguous_dates_are_row_errors_until_an_order_is_chosen(db: None) -> None:
     resource = loaded("day\n2023-12-31\n")
 
     with fails_with("load.bad_rows"):
@@ -427,7 +427,7 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Table]:
-    """A table that everybody sees, of 300 records that add up to nothing."""
+    """A committed table of 300 records whose sum is zero."""
     table = Table(token_of_writer())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "key,by,sum\n" + _threes(0, 1, "old"), key=("key",))
@@ -437,14 +437,14 @@ def committed(transactional_db: None) -> Iterator[Table]:
 
 
 def _threes(first: int, number: int, by: str, *, count: int = 300) -> str:
-    """Write records that come in threes; each three adds up to nothing."""
+    """Write records in groups of three; the sum of each group is zero."""
     return "".join(
         f"{first + place},{by},{(-2, 1, 1)[place % 3] * number}\n" for place in range(count)
     )
 
 
 class _Readers(ReaderThreads):
-    """Readers that find all of a merge or nothing of it."""
+    """Readers that find all records of a merge, or none."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(count=2)

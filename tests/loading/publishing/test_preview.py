@@ -1,4 +1,4 @@
-"""What is said of a file before anything is written."""
+"""Previews of files: what a load would do, before anything is written."""
 
 from __future__ import annotations
 

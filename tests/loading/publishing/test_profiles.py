@@ -1,4 +1,4 @@
-"""Profiles: what the values of each field are like, in all types, and who may know it."""
+"""Profiles of the values of fields, for all types, and who may read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..files import load, loaded
 
 
 def profile_of(resource: Resource, name: str) -> dict[str, Any]:
-    """Give the profile of a field as the API tells it."""
+    """Give the profile of a field as the API has it."""
     answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
     fields = {field["id"]: field for field in answer["result"]["fields"]}
     profile: dict[str, Any] = fields[name]["profile"]
@@ -77,7 +77,7 @@ def test_numbers_of_any_size_keep_their_digits(db: None) -> None:
     assert (found["min"], found["max"]) == ("0.12345678901234567890123", 1.5)
 
 
-def test_what_is_no_number_has_no_place(db: None) -> None:
+def test_special_numbers_are_not_in_the_histogram(db: None) -> None:
     found = profile("a\n1.5\nNaN\nInfinity\n2.5\n", types={"a": "float8"})
 
     assert (found["min"], found["max"], found["mean"]) == (1.5, 2.5, 2)
@@ -117,7 +117,7 @@ def test_days_are_in_bins_of_the_calendar(
     assert found["histogram"] == {"bounds": bounds, "counts": counts}
 
 
-def test_dates_in_another_notation_are_profiled_as_they_are_stored(db: None) -> None:
+def test_dates_in_another_format_are_profiled_as_they_are_stored(db: None) -> None:
     found = profile("a\n31/01/2024\n01/02/2024\n31/01/2024\n")
 
     assert (found["min"], found["max"]) == ("2024-01-31", "2024-02-01")
@@ -181,7 +181,7 @@ def test_a_table_without_records_has_profiles(db: None) -> None:
     assert profile("a,b\n")["count"] == 0
 
 
-def test_the_ten_most_common_values_come_by_their_number(db: None) -> None:
+def test_the_ten_most_common_values_are_sorted_by_count(db: None) -> None:
     rows = [f"v{number:02}" for number in range(12) for _time in range(number + 1)]
 
     found = profile("a\n" + "\n".join(rows) + "\n")
@@ -208,7 +208,7 @@ def test_rows_that_were_left_out_are_not_profiled(db: None) -> None:
     assert profile("a\n1\nmany\n", types={"a": "int4"}, bad_rows="skip")["count"] == 1
 
 
-def test_the_histogram_has_twenty_bins_at_most() -> None:
+def test_a_histogram_has_at_most_twenty_bins() -> None:
     for span in (1e-9, 0.3, 1, 7, 19, 20, 21, 99, 12_345, 1e15, 1e300):
         for low in (-1e5, -0.3, 0, 3.7):
             bounds = histogram.compute_number_bounds(low, low + span, whole=False)
@@ -238,7 +238,7 @@ def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
 
 
 def profiled(resource: Resource) -> dict[str, Any] | None:
-    """Give what the API says of the profiles as a whole."""
+    """Give the properties of all profiles in the API."""
     answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
     found: dict[str, Any] | None = answer["result"]["meta"].get("profiled")
     return found
@@ -275,7 +275,7 @@ def test_a_merge_leaves_profiles_of_the_records_before(table: Table, mode: str) 
     assert current(table) == (2, False)
 
 
-def test_the_api_says_of_which_records_the_profiles_are(table: Table) -> None:
+def test_the_api_tells_whether_profiles_are_current(table: Table) -> None:
     found = table.result("info")["meta"]["profiled"]
 
     assert (found["records"], found["current"]) == (2, True)

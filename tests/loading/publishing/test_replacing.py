@@ -272,7 +272,7 @@ def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> N
 
 @pytest.fixture
 def table(db: None) -> Table:
-    """A table made of a file, and somebody who may write to it."""
+    """A table made of a file, and a user who may write to it."""
     table = Table(token_of_writer())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "a,b\n1,x\n")
