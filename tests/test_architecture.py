@@ -1,0 +1,169 @@
+"""The map in the architecture: its names are those of the code, in the order in which it runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+from datastore_search.loading.jobs import load_file
+from datastore_search.models import Resource
+from datastore_search.tokens import issue_token
+
+from .builders import SURVEY, make_resource
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "datastore_search"
+PAGE = ROOT / "docs" / "architecture.md"
+
+MAX_STOPS = 10
+
+#: These run in a process of their own, of which the test sees nothing.
+IN_THE_CHILD = (
+    "loading/readers/child.py",
+    "loading/readers/formats.py",
+    "loading/readers/delimited",
+)
+
+
+class Stop(NamedTuple):
+    """A numbered line of a way: ``1. `file.py` · `function` …``."""
+
+    file: str
+    function: str
+
+
+def ways() -> dict[str, list[Stop]]:
+    """The ways of the page, by title."""
+    parts = re.split(r"^### The way of (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    line = re.compile(r"^\d+\. `([\w/]+\.(?:py|sql))` · `([\w.]+)`", re.MULTILINE)
+    return {
+        title: [Stop(*found) for found in line.findall(text.split("\n## ")[0])]
+        for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+WAYS = ways()
+STOPS = [pytest.param(stop, id=f"{title}: {stop}") for title in WAYS for stop in WAYS[title]]
+
+
+@cache
+def functions(file: str) -> frozenset[str]:
+    """The qualified names of what a file defines."""
+    if file.endswith(".sql"):
+        text = (PACKAGE / file).read_text()
+        return frozenset(re.findall(r"CREATE (?:OR REPLACE )?FUNCTION (\w+)", text))
+    names: set[str] = set()
+
+    def add(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(prefix + child.name)
+                add(child, f"{prefix}{child.name}.")
+
+    add(ast.parse((PACKAGE / file).read_text()), "")
+    return frozenset(names)
+
+
+def test_the_map_has_the_four_ways() -> None:
+    assert list(WAYS) == ["`q`", "`filters`", "a CSV file", "an upsert"]
+
+
+@pytest.mark.parametrize("title", WAYS)
+def test_a_way_has_few_stops(title: str) -> None:
+    assert 3 <= len(WAYS[title]) <= MAX_STOPS
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_every_stop_is_in_the_code(stop: Stop) -> None:
+    assert stop.function in functions(stop.file)
+
+
+# The order ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def calls_recorded() -> Iterator[list[Stop]]:
+    """Record every function of the package that is called meanwhile, in any thread."""
+    calls: list[Stop] = []
+    prefix = f"{PACKAGE}/"
+
+    def record(frame: FrameType, event: str, _argument: Any) -> None:
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(prefix):
+            calls.append(Stop(file.removeprefix(prefix), frame.f_code.co_qualname))
+
+    threading.setprofile(record)
+    sys.setprofile(record)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+
+
+def post(action: str, token: str = "", **parameters: Any) -> None:
+    response = Client().post(
+        f"/en/api/action/{action}",
+        json.dumps(parameters),
+        content_type="application/json",
+        headers={"Authorization": token} if token else {},
+    )
+    assert response.status_code == 200, response.content
+
+
+def search(**parameters: Any) -> Callable[[Path], None]:
+    def run(_folder: Path) -> None:
+        resource = make_resource(SURVEY)
+        post("datastore_search", resource_id=str(resource.pk), **parameters)
+
+    return run
+
+
+def load(folder: Path) -> None:
+    path = folder / "survey.csv"
+    path.write_text(SURVEY)
+    load_file(Resource.objects.create(name="survey"), path)
+
+
+def upsert(_folder: Path) -> None:
+    user = get_user_model().objects.create_superuser("writer", password=uuid.uuid4().hex)
+    token = issue_token(user)
+    resource = Resource.objects.create(name="stock")
+    ids = {"resource_id": str(resource.pk), "force": True}
+    fields = [{"id": "code", "type": "text"}, {"id": "amount", "type": "int"}]
+    post("datastore_create", token, **ids, fields=fields, primary_key=["code"])
+    post("datastore_upsert", token, **ids, records=[{"code": "a", "amount": 1}])
+
+
+RUNS: dict[str, Callable[[Path], None]] = {
+    "`q`": search(q="river"),
+    "`filters`": search(filters={"subject": ["watershed", "air"]}),
+    "a CSV file": load,
+    "an upsert": upsert,
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("title", WAYS)
+def test_a_way_is_walked_in_the_order_of_its_stops(title: str, tmp_path: Path) -> None:
+    with calls_recorded() as calls:
+        RUNS[title](tmp_path)
+
+    rest = iter(calls)
+    for stop in WAYS[title]:
+        if stop.file.endswith(".py") and not stop.file.startswith(IN_THE_CHILD):
+            assert stop in rest, f"{stop} is not called, or before the stop above it"
