@@ -22,7 +22,7 @@ class LoadState(models.TextChoices):
     """
     How far a load is.
 
-    A draft has its file and its options, and waits for somebody to say that it be loaded.
+    A draft has its file and its options, and is loaded when staff confirm it.
     """
 
     DRAFT = "draft", _("draft")
@@ -43,12 +43,12 @@ FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, Lo
 #: A process is at work on a load in one of these states, or was when it was killed.
 RUNNING = frozenset({LoadState.READING, LoadState.COPYING, LoadState.INDEXING})
 
-#: From so much of the work can be told how long the rest will take.
+#: From this progress on, the remaining time can be estimated.
 _MIN_ESTIMABLE_PROGRESS = 0.15
 
 
 class Mode(models.TextChoices):
-    """What becomes of the records that are there."""
+    """What happens to the records that are there."""
 
     REPLACE = "replace", _("replace the records")
     APPEND = "append", _("add to the records")
@@ -66,7 +66,7 @@ def upload_storage() -> Storage:
 
 
 def upload_name(load: Load, filename: str) -> str:
-    """Name an upload so that nobody can guess it: the storage may be open to the public."""
+    """Name an upload by a secret, because the storage may be open to the public."""
     return f"{UPLOADS_FOLDER}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
 
 
@@ -107,12 +107,12 @@ class Load(GuardedModel):
     options = models.JSONField(default=dict, blank=True, editable=False)
     #: How many records the load added or updated.
     rows = models.BigIntegerField(_("records"), default=0)
-    #: Records written so far, and all there are; null while nobody knows.
+    #: Records written so far, and the number of all; null while it is unknown.
     rows_written = models.BigIntegerField(default=0, editable=False)
     rows_total = models.BigIntegerField(null=True, editable=False)
     #: How much of the whole work is done, from 0 to 1.
     progress = models.FloatField(default=0, editable=False)
-    #: When the process that runs the load was last heard of.
+    #: When the process that runs the load last reported.
     heartbeat_at = models.DateTimeField(null=True, editable=False)
     cancel_requested_at = models.DateTimeField(null=True, editable=False)
     #: What a person should know of how the file was read: kept ``Notice``s.
@@ -184,7 +184,7 @@ class Load(GuardedModel):
 
     @property
     def remaining(self) -> timedelta | None:
-        """Estimate how much longer the load will take; None while nobody can know."""
+        """Estimate the remaining time of the load; None while it is unknown."""
         is_known = self.state in RUNNING and self.progress >= _MIN_ESTIMABLE_PROGRESS
         if not (is_known and self.started_at and self.heartbeat_at):
             return None

@@ -126,7 +126,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
 
 def _fields_as_json() -> models.QuerySet[Field, Any]:
-    """Read the fields of each resource of an outer query as JSON, so that one row tells all."""
+    """Read the fields of each resource of an outer query as JSON, in one row."""
     columns = {name: name for name in _column_names() if name != "resource_id"}
     fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
     return fields.values(column=JSONObject(**columns))
@@ -193,7 +193,7 @@ class Resource(GuardedModel):
         editable=False,
         help_text=_("Names of the fields that no two records have the same values in."),
     )
-    #: Null: as the setting says.
+    #: Null: those of the setting.
     indexes = models.JSONField(
         _("indexes"),
         null=True,
@@ -247,7 +247,7 @@ class Resource(GuardedModel):
 
     @cached_property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:
-        """Give what the dictionary says about each field, once ``described`` has read it."""
+        """Map the names of the fields to their entries in the data dictionary."""
         return {field.name: field.info for field in self.schema}
 
     def readable_by(self, user: Reader) -> bool:

@@ -1,7 +1,7 @@
 """
-What lies in PostgreSQL: tables, sessions, locks and the server itself.
+What is in PostgreSQL: tables, sessions, locks and the server itself.
 
-This package knows tables and connections, no models.
+This package works on tables and connections, without models.
 """
 
 from ..table_limits import MAX_FIELDS

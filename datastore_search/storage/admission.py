@@ -1,9 +1,9 @@
 """
 Admission: what may be slow is refused at once while there is a flood of it.
 
-The watchdog tells when it has cancelled a statement because there was no slot.  When that happens
-again and again, no more searches that may be slow run at once than there are slots, so the others
-do not hold a thread even for a moment.  At other times every search is begun.
+The watchdog reports each statement that it cancels because there is no slot.  When that happens
+repeatedly, at most as many searches that may be slow run at once as there are slots.  The others
+are refused before they hold a thread.  At other times every search begins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from ..conf import conf
 from ..exceptions.availability import TooManySlowSearches
 
-#: There is a flood when so many statements found no slot within so many seconds.
+#: There is a flood when this number of statements found no slot within this number of seconds.
 _FLOOD_STATEMENTS = 3
 _FLOOD_SECONDS = 5.0
 
-#: While all slots are taken a statement that has run for so long is cancelled, since a flood is
-#: likely.  In a flood, a search that has run for so long makes the flood last.
+#: While all slots are taken, a statement that has run for this time is cancelled, because a flood
+#: is likely.  In a flood, a search that has run for this time makes the flood last.
 SLOW_SECONDS_WHEN_FULL = 0.1
 
 

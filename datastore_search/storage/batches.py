@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 import psycopg
 from psycopg import adapt, capabilities, errors, generators, pq
 
-#: Seconds for which a statement that nobody reads any more is asked to end.
+#: How long PostgreSQL has to accept the cancellation of a statement that is no longer read.
 _CANCEL_TIMEOUT_SECONDS = 5.0
 
 _IDLE = pq.TransactionStatus.IDLE
@@ -21,8 +21,8 @@ class Texts(NamedTuple):
     """
     Some rows of a statement, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
 
-    ``last`` holds the last column of these rows, ``head`` the others of the statement's first row,
-    if there is any: they say the same in each.
+    ``last`` holds the last column of these rows.  ``head`` holds the other columns of the
+    statement's first row, if there is one; they are equal in all rows.
     """
 
     head: tuple[bytes | None, ...]
@@ -52,7 +52,7 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         batch_rows: int | None,
     ) -> None:
         """
-        Gather the rows of the statement that has so many others ``before`` it in its message.
+        Gather the rows of the statement that has ``before`` others before it in its message.
 
         ``batch_rows`` are in memory at once; None for all rows.
         """

@@ -180,7 +180,7 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
         with unlimited(connection), connection.cursor() as cursor:
             cursor.execute(vacuum)
     except OperationalError as error:
-        # A limit of the portal's own has ended it, or whoever cancels the load, which it will see.
+        # A limit of the portal has ended it, or the cancellation of the load, which the load sees.
         if not isinstance(error.__cause__, errors.QueryCanceled):
             raise
 

@@ -1,9 +1,9 @@
 """
-Who is at work: the locks of a load, and the statements that work for it.
+The locks of a running load, and the statements that run for it.
 
-A pooler in transaction mode gives a client another session of PostgreSQL for each transaction.
-What belongs to a session, a lock or a setting, would be left behind there, and met by others.  So
-everything here belongs to a transaction, and ends with it or with its connection.
+A pooler in transaction mode gives a client another session of PostgreSQL for each transaction.  A
+lock or a setting of the session would stay there, and affect other clients.  So everything here
+belongs to a transaction, and ends with it or with its connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOAD_LOCK = 0x64735F6C
 #: The first number of those that let only one load of a resource run; the second is made of its id.
 _RESOURCE_LOCK = 0x64735F72
 
-#: The advisory lock of whoever changes aliases.
+#: The advisory lock of a transaction that changes aliases.
 _ALIAS_LOCK = 0x64735F616C696173
 
 #: What a portal may limit for its requests, and no load should meet; those that a PostgreSQL has.
@@ -108,7 +108,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
     Mark a load as running for the time of the block; None when another process is running it.
 
     The mark ends with the process, too.  Within a transaction of the caller only this process needs
-    to know it, for nobody else sees what the load does.
+    to know it, because no other process sees what the load does.
     """
     if connection.in_atomic_block:
         mark = (connection.alias, load_id)
@@ -119,7 +119,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
             _within_transactions.discard(mark)
         return
     own = connections.create_connection(connection.alias)
-    own.inc_thread_sharing()  # whoever watches the load asks for its locks
+    own.inc_thread_sharing()  # the monitor's thread verifies its locks
     try:
         own.set_autocommit(False)
         _prepare(own, load_id)

@@ -13,7 +13,7 @@ def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     Say that the database is read-only, or that the portal's role may not do this.
 
     None when something else is wrong.  A standby, ``default_transaction_read_only`` and a role
-    without privileges are no faults of what was asked.
+    without privileges are not errors of the request.
     """
     cause = error.__cause__ if isinstance(error, DatabaseError) else error
     if isinstance(cause, errors.ReadOnlySqlTransaction):

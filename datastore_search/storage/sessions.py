@@ -21,7 +21,7 @@ from .batches import BatchCursor, Found, Gather
 from .watchdog import Watched
 
 #: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
-#: memory; compiling a statement takes longer than it saves; nobody reads notices.
+#: memory; compiling a statement takes longer than it saves; notices are not read.
 _FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
 
 #: For what may look at half a table: there a page fetched out of order costs three times as much as
@@ -46,7 +46,7 @@ class Session:
 
     Outside a transaction the settings travel in one message with the statement, which PostgreSQL
     runs as one transaction: one way there and back.  Such a statement is sent once more when the
-    connection turns out to be dead, so nobody has to ask whether it is alive.
+    connection is dead, so no health check is needed.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Session:
         client: Client | None = None,
     ) -> None:
         """
-        Wrap a connection; within a transaction the settings are somebody else's business.
+        Wrap a connection; within a transaction of the caller the settings are left as they are.
 
         Statements for a ``client`` are watched; None is the program itself.
         """
@@ -209,7 +209,7 @@ def snapshot(
     """
     Read as ``reading``, and let all statements of the block see one moment.
 
-    Within a transaction of the caller the moment is that transaction's business.
+    Within a transaction of the caller its isolation level decides.
 
     Source: PostgreSQL's isolation level ``REPEATABLE READ``.
     """
@@ -217,7 +217,8 @@ def snapshot(
     with ExitStack() as stack:
         is_ours = not connection.in_atomic_block
         if is_ours:
-            connection.close_if_health_check_failed()  # before, lest another one takes its place
+            # Before the transaction, so that the check cannot replace the connection in it.
+            connection.close_if_health_check_failed()
             connection.ensure_connection()
             stack.enter_context(_isolated(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))
@@ -281,7 +282,7 @@ def unlimited(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """
     Let a statement take its time that cannot be in a transaction, if the session is ours alone.
 
-    Of a pooler in transaction mode it is not: the settings would stay for whoever comes next.
+    With a pooler in transaction mode it is not: the settings would stay for the next client.
     """
     if not _has_own_session(connection):
         yield
@@ -303,7 +304,7 @@ def _has_own_session(connection: BaseDatabaseWrapper) -> bool:
     """
     Tell whether all statements of a connection run in one session of PostgreSQL.
 
-    Source: PgBouncer, which tells its clients a number of a process that is none of the server's.
+    Source: PgBouncer, which gives its clients a process id that no process of the server has.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")

@@ -126,7 +126,7 @@ class Watched:
 
     def _cancel(self) -> None:
         """
-        Cancel the running statement, and return when its server process has been told.
+        Cancel the running statement, and return when its server process has the signal.
 
         A cancellation ends whatever the connection runs when it arrives.  A connection that one may
         still arrive at cannot be used again.
@@ -180,7 +180,7 @@ class _Watchdog:
     def _run(self) -> None:
         while True:
             with self._condition:
-                self._is_idle = True  # before the look at the set, lest a statement goes unseen
+                self._is_idle = True  # before the set is read, so that no statement is missed
                 while not self._watched:
                     self._condition.wait()
                 self._is_idle = False

@@ -1,4 +1,4 @@
-"""Transactions that write: they wait for the locks of others only so long."""
+"""Transactions that write, with a limit for the wait for locks."""
 
 from __future__ import annotations
 

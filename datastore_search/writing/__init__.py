@@ -2,10 +2,9 @@
 The write path of single records: changes to the table that is being served.
 
 Whole files go through ``loading``, which replaces the table.  Here each call is one transaction
-under a lock of the resource: writers wait for each other, readers only while a primary key is being
-replaced, and a call that fails leaves everything as it was.  The number of records is kept with
-every change, and the search vector is a generated column, so neither can be wrong
-(``docs/decisions/0010``).
+under a lock of the resource.  Writers wait for each other; readers wait only while a primary key is
+replaced.  A call that fails changes nothing.  The number of records changes with them, and the
+search vector is a generated column (``docs/decisions/0010``).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ _ID = "_id"
 
 
 class Method(StrEnum):
-    """What becomes of records whose key is known, and of those whose key is not."""
+    """What happens to records whose key exists, and to those whose key does not."""
 
     INSERT = "insert"
     UPDATE = "update"
@@ -83,8 +83,8 @@ def read_records(
     """
     Read records for a resource.
 
-    Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey`` when records must be
-    told apart and cannot.
+    Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey`` when records are to be
+    updated without a key.
     """
     types = {field.name: field_types[field.type] for field in resource.schema}
     key = resource.primary_key
@@ -144,7 +144,7 @@ def _read_members(
     cast: Cast,
     faults: dict[int, InvalidRecord],
 ) -> list[dict[str, str]]:
-    """Read the records field by field, so that PostgreSQL is asked once for each at most."""
+    """Read the records field by field, with at most one statement for each field."""
     members: list[dict[str, str]] = [{} for _record in records]
     for name, kind in types.items():
         places = [place for place, record in enumerate(records) if name in record]

@@ -1,8 +1,8 @@
 """
-Records into and out of a record table.
+Insert, update and delete the records of a record table.
 
-Under the resource's lock nobody else writes, so which records there are already is asked first, and
-each kind of change is then one statement.
+Under the resource's lock there is no other writer.  So one statement finds the records that exist,
+and each kind of change is then one statement.
 """
 
 from __future__ import annotations
@@ -239,8 +239,8 @@ def _last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     """
     Read the last ``_id`` that the table has given, or that the next one follows.
 
-    A load lets the next one follow the file's last row, and PostgreSQL's own functions say nothing
-    of a sequence that was set in this way, before it is used.
+    A load sets the next one to follow the file's last row, and PostgreSQL's functions return
+    nothing for a sequence that was set in this way and not used yet.
     """
     with connection.cursor() as cursor:
         cursor.execute(

@@ -28,10 +28,10 @@ from .rows import find_line, measure_longest_values, render_rows
 
 _FIELDS_PER_STATEMENT = 500
 
-#: At most so many rows are copied before another connection is open.
+#: This number of rows is copied before a second connection is open.
 _MAX_ROWS_OF_ONE_CONNECTION = 10_000
 
-#: At most so many rows are sorted without an index as fast as with one.
+#: This number of rows is sorted without an index as fast as with one.
 _MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
 
 #: The number of records with a value is kept from this number on.
