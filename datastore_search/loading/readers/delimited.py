@@ -186,7 +186,8 @@ class _Lines:
                 both += block.count(b"\r\n")
                 have_quotes = have_quotes or quote in block
                 content = block.rstrip(b"\r\n")
-                ends = _count_line_ends(block[len(content) :])
+                tail = block[len(content) :]
+                ends = tail.count(b"\n") + tail.count(b"\r") - tail.count(b"\r\n")
                 blank = ends if content else blank + ends
         return cls(
             count=feeds + returns - both - blank + 1,
@@ -195,10 +196,6 @@ class _Lines:
             are_blank_at_end=blank > 1,
             have_quotes=have_quotes,
         )
-
-
-def _count_line_ends(text: bytes) -> int:
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 # Row by row ---------------------------------------------------------------------------------------
