@@ -14,13 +14,13 @@ from datastore_search.api.authentication import BareTokenAuthentication
 from datastore_search.models import Resource
 from example_project.wsgi import application
 
-from .access import visible
 from .addresses import Portal
 from .calls import Call
+from .credentials import visible
 from .requests import ONE_VALUE, RARE_WORD, Request
 from .resources import Loaded
 from .statements import Stopwatch, timed, timing_statements
-from .subject import Pace, Subject
+from .timed_calls import Pace, Subject
 from .timing import LEAST
 
 #: The version of the API: an answer without a database query.

@@ -9,14 +9,14 @@ from typing import Any
 
 from psycopg import Connection
 
-from .access import visible
 from .addresses import Ckan, Portal
 from .calls import again
+from .credentials import visible
 from .floor import Floor
 from .requests import Request
 from .resources import Loaded
 from .statements import statements_of
-from .subject import TOGETHER, Pace, Served, Subject
+from .timed_calls import TOGETHER, Pace, Served, Subject
 from .timing import Timing
 
 

@@ -9,7 +9,7 @@ from .addresses import Portal
 from .comparison import asking
 from .requests import Request
 from .resources import Loaded
-from .subject import Pace
+from .timed_calls import Pace
 from .timing import Timing
 
 

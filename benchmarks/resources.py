@@ -16,7 +16,7 @@ from datastore_search import storage
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
-from .access import set_private
+from .credentials import set_private
 from .data import FIELDS, Source, write_table
 from .failures import BenchmarkError
 

@@ -13,11 +13,12 @@ from django.core.management import call_command
 
 from datastore_search.models import Resource
 
-from .access import reading_token
 from .addresses import Ckan, Portal
 from .breakdown import REQUESTS, break_down
 from .comparison import Comparison
+from .credentials import reading_token
 from .data import Source
+from .environment import setting
 from .failures import BenchmarkError
 from .floor import floor_connection
 from .growth import grow
@@ -28,9 +29,8 @@ from .requests import Request, requests_of
 from .resources import Loaded, loaded, small_resources
 from .results import Results
 from .server import serving
-from .setting import setting
 from .spread import spread
-from .subject import Pace
+from .timed_calls import Pace
 
 
 @dataclass(frozen=True, slots=True)

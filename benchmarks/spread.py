@@ -11,7 +11,7 @@ from datastore_search.models import Resource
 from .addresses import Portal
 from .calls import Call, ask
 from .requests import Request
-from .subject import TOGETHER, Pace, Served, Subject
+from .timed_calls import TOGETHER, Pace, Served, Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from .comparison import Figures
 from .report import Table, number, ratio
 from .resources import Cost
 from .spread import Spread
-from .subject import TOGETHER, Served
+from .timed_calls import TOGETHER, Served
 from .timing import Timing
 
 _MEBIBYTE = 2**20

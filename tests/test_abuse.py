@@ -17,13 +17,13 @@ import pytest
 from django.db import connection
 
 from benchmarks.abuse import run
+from benchmarks.abuse.attackers import raiding
 from benchmarks.abuse.attacks import ATTACKS, worst_questions
 from benchmarks.abuse.clients import Client, Target
-from benchmarks.abuse.honest import Asked, Honesty, ask_honestly
+from benchmarks.abuse.honest_client import Asked, Honesty, ask_honestly
+from benchmarks.abuse.monitor import Watched
 from benchmarks.abuse.options import _parser, read_options
-from benchmarks.abuse.raid import raiding
 from benchmarks.abuse.tables import fat_text
-from benchmarks.abuse.watching import Watched
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import THREADS

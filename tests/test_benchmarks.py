@@ -25,13 +25,13 @@ from django.db import connection, transaction
 from knox.models import get_token_model
 
 from benchmarks import data, packages, report
-from benchmarks.access import reading_token, visible
 from benchmarks.addresses import Ckan, Portal
 from benchmarks.calls import Call, again, ask
+from benchmarks.credentials import reading_token, visible
 from benchmarks.data import FIELDS, HEADER, Source
-from benchmarks.driving import threads, wrk
 from benchmarks.failures import BenchmarkError
 from benchmarks.floor import Floor, floor_connection
+from benchmarks.load_generators import threads, wrk
 from benchmarks.options import PAGE, _parser, read_options
 from benchmarks.report import Table
 from benchmarks.requests import Request, requests_of

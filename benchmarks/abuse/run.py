@@ -15,13 +15,13 @@ from django.core.management import call_command
 from ..nginx import proxying
 from ..report import Table, number
 from ..server import free_port, wait_for
+from .attackers import raiding
 from .attacks import ATTACKS
 from .clients import Target
-from .honest import PROMPT_SECONDS, Honesty, ask_honestly
+from .honest_client import PROMPT_SECONDS, Honesty, ask_honestly
+from .monitor import Watched, counts, database, watching
 from .options import Options
-from .raid import raiding
 from .tables import fat_table_of, table_of
-from .watching import Watched, counts, database, watching
 
 #: Requirements: the share of the honest client's requests with a prompt answer, and the maximum
 #: memory of all workers together.

@@ -11,7 +11,7 @@ from django.db import connections, router
 
 from datastore_search.models import Load
 
-from .driving import by_wrk
+from .load_generators import by_wrk
 from .options import Options
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .calls import Call, ask
-from .driving import drive
+from .load_generators import drive
 from .timing import Timing, typical
 
 #: Connections in parallel.
