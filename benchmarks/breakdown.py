@@ -16,11 +16,11 @@ from example_project.wsgi import application
 
 from .addresses import Portal
 from .calls import Call
-from .credentials import visible
+from .credentials import set_visibility
 from .requests import ONE_VALUE, RARE_WORD, Request
 from .resources import Loaded
-from .statements import Stopwatch, timed, timing_statements
-from .timed_calls import Pace, Subject
+from .statements import Stopwatch, time_calls, time_statements
+from .timed_calls import Pace, TimedCalls
 from .timing import LEAST
 
 #: The version of the API: an answer without a database query.
@@ -63,11 +63,11 @@ def break_down(
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
-    with visible(target.resource, private=private):
+    with set_visibility(target.resource, private=private):
         call = portal.call(request, target.id)
-        subject = Subject([call])
+        subject = TimedCalls([call])
         framework = Call(portal.server, "GET", _FRAMEWORK_PATH, call.headers)
-        rounds = [_round(subject, framework, pace.seconds) for _ in range(pace.rounds)]
+        rounds = [_time_round(subject, framework, pace.seconds) for _ in range(pace.rounds)]
     total, within, access, database, empty = (
         statistics.median(figures) for figures in zip(*rounds, strict=True)
     )
@@ -78,14 +78,14 @@ def break_down(
         access_ms=access,
         database_ms=database,
         own_ms=within - access - database - empty,
-        statements=_here(call).statements,
+        statements=_answer_here(call).statements,
     )
 
 
-def _round(subject: Subject, framework: Call, seconds: float) -> tuple[float, ...]:
+def _time_round(subject: TimedCalls, framework: Call, seconds: float) -> tuple[float, ...]:
     total = subject.time(1, seconds).median_ms
-    empty, _access, _database = _repeated(framework, seconds)
-    return (total, *_repeated(subject.calls[0], seconds), empty)
+    empty, _access, _database = _time_repeated(framework, seconds)
+    return (total, *_time_repeated(subject.calls[0], seconds), empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ class _Here:
     statements: int
 
 
-def _repeated(call: Call, seconds: float) -> tuple[float, float, float]:
+def _time_repeated(call: Call, seconds: float) -> tuple[float, float, float]:
     """Return the medians of an answer, of its user and permissions, and of the database, in ms."""
     taken: list[_Here] = []
     end = time.perf_counter() + seconds
     while len(taken) < LEAST or (time.perf_counter() < end and len(taken) < _MOST):
-        taken.append(_here(call))
+        taken.append(_answer_here(call))
     return (
         statistics.median(one.seconds for one in taken) * 1000,
         statistics.median(one.access_seconds for one in taken) * 1000,
@@ -111,10 +111,10 @@ def _repeated(call: Call, seconds: float) -> tuple[float, float, float]:
     )
 
 
-def _here(call: Call) -> _Here:
+def _answer_here(call: Call) -> _Here:
     """Call the WSGI application like a server, up to the last block of the answer."""
-    environ = _environ(call)
-    with timing_statements() as watch, _timing_access(watch) as access:
+    environ = _build_environ(call)
+    with time_statements() as watch, _time_permissions(watch) as access:
         begin = time.perf_counter()
         answer = application(environ, _start_response)
         for _block in answer:
@@ -125,16 +125,16 @@ def _here(call: Call) -> _Here:
 
 
 @contextmanager
-def _timing_access(database: Stopwatch) -> Iterator[Stopwatch]:
+def _time_permissions(database: Stopwatch) -> Iterator[Stopwatch]:
     """Time the check of user and permissions in this process, without its statements."""
     access = Stopwatch()
     with ExitStack() as stack:
         for owner, name in ((BareTokenAuthentication, "authenticate"), (Resource, "permits")):
-            stack.enter_context(timed(owner, name, access, but=database))
+            stack.enter_context(time_calls(owner, name, access, but=database))
         yield access
 
 
-def _environ(call: Call) -> dict[str, Any]:
+def _build_environ(call: Call) -> dict[str, Any]:
     path, _, query = call.path.partition("?")
     host, _, port = call.server.partition(":")
     headers = {

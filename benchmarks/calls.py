@@ -10,10 +10,10 @@ from http import HTTPStatus
 
 from .failures import BenchmarkError
 
-_PATIENCE_SECONDS = 600
+_TIMEOUT_SECONDS = 600
 _BLOCK_BYTES = 2**20
-_BEGIN_BYTES = 2**16
-_SAID_LETTERS = 2_000
+_MAX_BEGIN_BYTES = 2**16
+_MAX_SHOWN_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Call:
         if status != self.expects:
             raise BenchmarkError(
                 f"{self.method} {self.path} was answered with {status}, not with {self.expects}:"
-                f" {body.decode(errors='replace')[:_SAID_LETTERS]}"
+                f" {body.decode(errors='replace')[:_MAX_SHOWN_LENGTH]}"
             )
 
 
@@ -60,7 +60,7 @@ class Caller:
 
     def __init__(self, server: str) -> None:
         """Connect with the first call."""
-        self._connection = http.client.HTTPConnection(server, timeout=_PATIENCE_SECONDS)
+        self._connection = http.client.HTTPConnection(server, timeout=_TIMEOUT_SECONDS)
         self._block = bytearray(_BLOCK_BYTES)
 
     def ask(self, call: Call) -> Answer:
@@ -74,7 +74,7 @@ class Caller:
             self._connection.request(call.method, call.path, call.body or None, dict(call.headers))
             response = self._connection.getresponse()
             size = response.readinto(self._block)
-            first = bytes(self._block[: min(size, _BEGIN_BYTES)])
+            first = bytes(self._block[: min(size, _MAX_BEGIN_BYTES)])
             while read := response.readinto(self._block):
                 size += read
         except (OSError, http.client.HTTPException) as error:
@@ -103,7 +103,7 @@ def ask(call: Call) -> Answer:
         caller.close()
 
 
-def again(call: Call) -> Call | None:
+def build_conditional_call(call: Call) -> Call | None:
     """
     Send a call, and make the conditional call that repeats it; None without ETag.
 

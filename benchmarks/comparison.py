@@ -10,13 +10,13 @@ from typing import Any
 from psycopg import Connection
 
 from .addresses import Ckan, Portal
-from .calls import again
-from .credentials import visible
+from .calls import build_conditional_call
+from .credentials import set_visibility
 from .floor import Floor
 from .requests import Request
 from .resources import Loaded
-from .statements import statements_of
-from .timed_calls import TOGETHER, Pace, Served, Subject
+from .statements import record_statements
+from .timed_calls import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls
 from .timing import Timing
 
 
@@ -38,12 +38,12 @@ class Figures:
 
 
 @contextmanager
-def asking(portal: Portal, request: Request, target: Loaded) -> Iterator[Subject | None]:
+def prepare_calls(portal: Portal, request: Request, target: Loaded) -> Iterator[TimedCalls | None]:
     """Prepare a request to the portal; None for a repeated one if the portal sends no ETag."""
-    with visible(target.resource, private=request.private):
+    with set_visibility(target.resource, private=request.private):
         call = portal.call(request, target.id)
-        sent = again(call) if request.repeated else call
-        yield None if sent is None else Subject([sent])
+        sent = build_conditional_call(call) if request.repeated else call
+        yield None if sent is None else TimedCalls([sent])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class Comparison:
 
         Raises: ``BenchmarkError`` when an answer is not the expected one.
         """
-        with asking(self.portal, request, target) as ours:
+        with prepare_calls(self.portal, request, target) as ours:
             if ours is None:
                 return None
-            sent = statements_of(ours.calls[0])
+            sent = record_statements(ours.calls[0])
             floor = Floor(self.floor, sent)
-            theirs = self._ckan(request)
+            theirs = self._prepare_ckan(request)
             for _ in range(self.pace.rounds):
-                self._round(ours, floor, theirs)
+                self._time_round(ours, floor, theirs)
         return Figures(
             answer_bytes=ours.answer_bytes,
             statements=len(sent),
@@ -78,13 +78,13 @@ class Comparison:
             ckan=theirs.served if theirs else None,
         )
 
-    def _ckan(self, request: Request) -> Subject | None:
+    def _prepare_ckan(self, request: Request) -> TimedCalls | None:
         call = self.ckan.call(request) if self.ckan else None
-        return Subject([call]) if call else None
+        return TimedCalls([call]) if call else None
 
-    def _round(self, ours: Subject, floor: Floor, theirs: Subject | None) -> None:
+    def _time_round(self, ours: TimedCalls, floor: Floor, theirs: TimedCalls | None) -> None:
         servers = [ours, theirs] if theirs else [ours]
-        for connections in (1, TOGETHER):
+        for connections in (1, PARALLEL_CONNECTIONS):
             for server in servers:
                 if connections > 1 and server.is_long:
                     continue

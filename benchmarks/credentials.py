@@ -16,7 +16,7 @@ _USER = "benchmark"
 
 
 @contextmanager
-def reading_token() -> Iterator[str]:
+def issue_reading_token() -> Iterator[str]:
     """Issue a token of a user who may read every resource, and delete it at the end."""
     user, _ = get_user_model().objects.get_or_create(username=_USER)
     user.user_permissions.set(
@@ -33,7 +33,7 @@ def reading_token() -> Iterator[str]:
 
 
 @contextmanager
-def visible(resource: Resource, *, private: bool) -> Iterator[None]:
+def set_visibility(resource: Resource, *, private: bool) -> Iterator[None]:
     """Make a resource private or public; it is public at the end."""
     set_private(resource, private)
     try:

@@ -12,7 +12,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from .failures import BenchmarkError
-from .packages import Package, packages
+from .packages import Package, read_packages
 
 #: The fields with their types, in order.
 FIELDS = {
@@ -49,13 +49,13 @@ class Source:
         """Return the number of rows that a table can have, at most ``rows``."""
         if self._file is None:
             return rows
-        return sum(1 for _ in islice(_read(self._file), rows))
+        return sum(1 for _ in islice(_read_rows(self._file), rows))
 
     def rows(self) -> Iterator[Row]:
         """Yield rows without end."""
         if self._file is None:
-            return varied(self._packages)
-        return (row for _ in count() for row in _read(self._file))
+            return vary_rows(self._packages)
+        return (row for _ in count() for row in _read_rows(self._file))
 
     def table(self, rows: int) -> Path:
         """Return a file of the first ``rows`` rows; an existing one is reused."""
@@ -70,7 +70,7 @@ class Source:
 
     @cached_property
     def _packages(self) -> list[Package]:
-        return packages()
+        return read_packages()
 
 
 def write_table(path: Path, rows: Iterable[Row]) -> None:
@@ -81,7 +81,7 @@ def write_table(path: Path, rows: Iterable[Row]) -> None:
         writer.writerows(rows)
 
 
-def _read(path: Path) -> Iterator[Row]:
+def _read_rows(path: Path) -> Iterator[Row]:
     """Read the rows of a file; raise ``BenchmarkError`` for one with other columns."""
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.reader(file)
@@ -90,39 +90,39 @@ def _read(path: Path) -> Iterator[Row]:
         yield from reader
 
 
-def varied(base: Sequence[Package]) -> Iterator[Row]:
+def vary_rows(base: Sequence[Package]) -> Iterator[Row]:
     """
     Yield the packages repeatedly, without end.
 
     From the second round on, versions have a suffix and numbers differ.  The changes come from a
     hash, so that the same packages make the same rows everywhere.
     """
-    return (_row(package, turn) for turn in count() for package in base)
+    return (_build_row(package, turn) for turn in count() for package in base)
 
 
-def _row(package: Package, turn: int) -> Row:
+def _build_row(package: Package, turn: int) -> Row:
     key = "\n".join([package.name, package.version, package.architecture, str(turn)])
     first, second, when, score, share, empty = struct.unpack("<6I8x", sha256(key.encode()).digest())
     if turn:
         package = package._replace(
             version=f"{package.version}+{turn}",
-            installed_size=_scaled(package.installed_size, first),
-            size=_scaled(package.size, second),
+            installed_size=_scale(package.installed_size, first),
+            size=_scale(package.size, second),
         )
     return (
         *package,
-        "" if empty % _EMPTY_EVERY == 0 else _moment(when),
+        "" if empty % _EMPTY_EVERY == 0 else _build_timestamp(when),
         "" if empty % _EMPTY_EVERY == 1 else f"{score / 2**32 * 10:.6f}",
         f"{share % 10_000_000 / 100:.2f}",
     )
 
 
-def _scaled(number: str, chance: int) -> str:
+def _scale(number: str, chance: int) -> str:
     """Change a number by up to a half."""
     if not number:
         return ""
     return str(min(_INT4_MOST, int(number) * (512 + chance % 1024) // 1024))
 
 
-def _moment(chance: int) -> str:
+def _build_timestamp(chance: int) -> str:
     return (_BEGIN + timedelta(seconds=chance % _SECONDS)).isoformat()

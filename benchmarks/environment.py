@@ -11,11 +11,11 @@ from django.db import connections, router
 
 from datastore_search.models import Load
 
-from .load_generators import by_wrk
+from .load_generators import uses_wrk
 from .options import Options
 
 
-def setting(options: Options) -> list[str]:
+def describe_environment(options: Options) -> list[str]:
     """Name the versions, the machine's cores, the server's workers, the driver and the day."""
     connection = connections[router.db_for_read(Load)]
     release, patch = connection.get_database_version()
@@ -26,6 +26,6 @@ def setting(options: Options) -> list[str]:
         f"workers: {options.workers}",
         f"threads of each: {options.threads}",
         f"cores: {os.cpu_count()}",
-        f"driven by {'wrk' if by_wrk(options.seconds) else 'threads'}",
+        f"driven by {'wrk' if uses_wrk(options.seconds) else 'threads'}",
         f"{datetime.now(UTC):%Y-%m-%d}",
     ]

@@ -20,8 +20,8 @@ from psycopg import ClientCursor, Connection
 
 from datastore_search.models import Load
 
-from .statements import Statement, reads, sets
-from .timing import LEAST, Timing, typical
+from .statements import Statement
+from .timing import LEAST, Timing, find_typical
 
 #: Maximum answers of a round.
 _MOST = 1_000
@@ -30,7 +30,7 @@ _TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
 
 
 @contextmanager
-def floor_connection() -> Iterator[Connection[Any]]:
+def connect_for_floor() -> Iterator[Connection[Any]]:
     """Connect to the portal's database with the portal's settings."""
     wrapper = connections.create_connection(router.db_for_read(Load))
     wrapper.ensure_connection()
@@ -46,7 +46,7 @@ class Floor:
     def __init__(self, connection: Connection[Any], statements: Sequence[Statement]) -> None:
         """Send nothing yet."""
         self._connection = connection
-        self._transactions = _transactions(statements)
+        self._transactions = _group_transactions(statements)
         self._timings: list[Timing] = []
         self._explained: list[float] = []
 
@@ -66,12 +66,12 @@ class Floor:
         """Measure PostgreSQL's planning and execution of their queries."""
         if self._transactions:
             for _ in range(LEAST):
-                self._explained.append(sum(map(self._time_of, self._transactions)))
+                self._explained.append(sum(map(self._time_statements, self._transactions)))
 
     @property
     def timing(self) -> Timing | None:
         """Their times, from all rounds; None without statements."""
-        return typical(self._timings) if self._timings else None
+        return find_typical(self._timings) if self._timings else None
 
     @property
     def postgresql_ms(self) -> float | None:
@@ -86,19 +86,19 @@ class Floor:
                     with ClientCursor(self._connection) as cursor:
                         (_copy if statement.copies else _fetch)(cursor, statement.text)
 
-    def _time_of(self, statements: Sequence[Statement]) -> float:
+    def _time_statements(self, statements: Sequence[Statement]) -> float:
         """Explain the queries of a transaction, under its settings up to then."""
         taken = 0.0
         with self._connection.transaction(), ClientCursor(self._connection) as cursor:
             for command in chain.from_iterable(statement.commands for statement in statements):
-                if sets(command):
+                if is_setting(command):
                     cursor.execute(command.encode())
-                elif reads(command):
-                    taken += _explained(cursor, command)
+                elif is_reading(command):
+                    taken += _explain_ms(cursor, command)
         return taken
 
 
-def _transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
+def _group_transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
     """Split the statements into transactions; one outside of any is a transaction by itself."""
     parted: list[list[Statement]] = []
     for transacted, found in groupby(statements, key=lambda statement: statement.transacted):
@@ -107,7 +107,7 @@ def _transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
     return parted
 
 
-def _explained(cursor: ClientCursor[Any], query: str) -> float:
+def _explain_ms(cursor: ClientCursor[Any], query: str) -> float:
     cursor.execute((_EXPLAIN + query).encode())
     plan = "\n".join(line for (line,) in cursor.fetchall())
     return sum(map(float, _TIMES.findall(plan)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from .addresses import Portal
-from .comparison import asking
+from .comparison import prepare_calls
 from .requests import Request
 from .resources import Loaded
 from .timed_calls import Pace
@@ -22,7 +22,7 @@ def grow(
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
     with ExitStack() as stack:
-        prepared = [stack.enter_context(asking(portal, *step)) for step in steps]
+        prepared = [stack.enter_context(prepare_calls(portal, *step)) for step in steps]
         subjects = [subject for subject in prepared if subject is not None]
         if len(subjects) < len(steps):
             return None

@@ -37,7 +37,7 @@ http {{
 
 
 @contextmanager
-def proxying(server: str) -> Iterator[str]:
+def serve_nginx(server: str) -> Iterator[str]:
     """
     Run nginx before a server (host and port), on a free port of this machine; yield its address.
 
@@ -50,7 +50,9 @@ def proxying(server: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "static").mkdir()
-        (folder / "portal.conf").write_text(_configured(server, address, folder), encoding="utf-8")
+        (folder / "portal.conf").write_text(
+            _write_configuration(server, address, folder), encoding="utf-8"
+        )
         user = "user root;" if os.geteuid() == 0 else ""  # only this user can read the folder
         main = folder / "nginx.conf"
         main.write_text(_MAIN.format(folder=folder, user=user), encoding="utf-8")
@@ -64,9 +66,9 @@ def proxying(server: str) -> Iterator[str]:
             nginx.wait()
 
 
-def _configured(server: str, address: str, folder: Path) -> str:
+def _write_configuration(server: str, address: str, folder: Path) -> str:
     """Change the lines that the file marks with “change”."""
-    return _replaced(
+    return _replace(
         CONFIGURATION.read_text(encoding="utf-8"),
         {
             "server 127.0.0.1:8000;": f"server {server};",
@@ -76,7 +78,7 @@ def _configured(server: str, address: str, folder: Path) -> str:
     )
 
 
-def _replaced(text: str, changes: Mapping[str, str]) -> str:
+def _replace(text: str, changes: Mapping[str, str]) -> str:
     for old, new in changes.items():
         if text.count(old) != 1:
             raise BenchmarkError(f"{CONFIGURATION} must have “{old}” once.")

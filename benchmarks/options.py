@@ -65,7 +65,7 @@ class Options:
 
 def read_options(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; the default part is the requests."""
-    parser = _parser()
+    parser = _build_parser()
     given = vars(parser.parse_args(arguments))
     if bool(given["ckan"]) != bool(given["ckan_resource"]):
         parser.error("--ckan and --ckan-resource go together.")
@@ -79,7 +79,7 @@ def read_options(arguments: Sequence[str] | None = None) -> Options:
     return Options(**{**given, **lists})
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=_DESCRIPTION)
     _add_data(parser.add_argument_group("the data"))
     _add_parts(parser.add_argument_group("the parts"))
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_data(group: argparse._ArgumentGroup) -> None:
     rows = int(os.environ.get("BENCH_ROWS", "100000"))
-    group.add_argument("--rows", type=_natural, default=rows, help="records (%(default)s)")
+    group.add_argument("--rows", type=_parse_natural, default=rows, help="records (%(default)s)")
     group.add_argument("--csv", type=Path, help="load this file (its first rows, if it has more)")
     group.add_argument("--data", type=Path, help="keep the generated files in this folder")
     group.add_argument("--reload", action="store_true", help="load again what is already loaded")
@@ -99,18 +99,32 @@ def _add_data(group: argparse._ArgumentGroup) -> None:
 def _add_parts(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--requests", action="store_true", help="each request of the list")
     group.add_argument(
-        "--growth", type=_natural, nargs="+", default=(), metavar="ROWS", help="by size of resource"
+        "--growth",
+        type=_parse_natural,
+        nargs="+",
+        default=(),
+        metavar="ROWS",
+        help="by size of resource",
     )
     group.add_argument(
-        "--resources", type=_natural, default=0, metavar="N", help="spread over small resources"
+        "--resources",
+        type=_parse_natural,
+        default=0,
+        metavar="N",
+        help="spread over small resources",
     )
     group.add_argument("--breakdown", action="store_true", help="where the time goes")
     group.add_argument(
-        "--loads", type=_natural, nargs="+", default=(), metavar="ROWS", help="loads, beside COPY"
+        "--loads",
+        type=_parse_natural,
+        nargs="+",
+        default=(),
+        metavar="ROWS",
+        help="loads, beside COPY",
     )
     group.add_argument(
         "--small-loads",
-        type=_natural,
+        type=_parse_natural,
         default=0,
         metavar="N",
         help="small files, one after the other",
@@ -120,12 +134,12 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
 def _add_timing(group: argparse._ArgumentGroup) -> None:
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
     group.add_argument(
-        "--workers", type=_natural, default=workers, help="of the server (%(default)s)"
+        "--workers", type=_parse_natural, default=workers, help="of the server (%(default)s)"
     )
     group.add_argument(
-        "--threads", type=_natural, default=THREADS, help="of each worker (%(default)s)"
+        "--threads", type=_parse_natural, default=THREADS, help="of each worker (%(default)s)"
     )
-    group.add_argument("--rounds", type=_natural, default=3, help="(%(default)s)")
+    group.add_argument("--rounds", type=_parse_natural, default=3, help="(%(default)s)")
     group.add_argument(
         "--seconds", type=float, default=3.0, help="of each subject in a round (%(default)s)"
     )
@@ -152,7 +166,7 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _natural(text: str) -> int:
+def _parse_natural(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("must be a whole number from 1")
     return int(text)

@@ -32,25 +32,25 @@ class Package(NamedTuple):
     description: str
 
 
-def packages() -> list[Package]:
+def read_packages() -> list[Package]:
     """List the packages of this Debian release; on another system, generated ones."""
-    return _of_debian() if shutil.which("apt-cache") else made_up()
+    return _read_debian_packages() if shutil.which("apt-cache") else make_up_packages()
 
 
 # Debian's -----------------------------------------------------------------------------------------
 
 
-def _of_debian() -> list[Package]:
-    long = _long_descriptions()
+def _read_debian_packages() -> list[Package]:
+    long = _read_long_descriptions()
     found = {
-        _package(stanza, long)
-        for stanza in _stanzas(_lines("apt-cache", "dumpavail"))
+        _build_package(stanza, long)
+        for stanza in _parse_stanzas(_read_lines("apt-cache", "dumpavail"))
         if "Filename" in stanza  # packages installed by hand differ between machines
     }
-    return sorted(found) or made_up()
+    return sorted(found) or make_up_packages()
 
 
-def _package(stanza: dict[str, str], long: dict[str, str]) -> Package:
+def _build_package(stanza: dict[str, str], long: dict[str, str]) -> Package:
     name = stanza["Package"]
     return Package(
         name=name,
@@ -67,20 +67,20 @@ def _package(stanza: dict[str, str], long: dict[str, str]) -> Package:
     )
 
 
-def _long_descriptions() -> dict[str, str]:
+def _read_long_descriptions() -> dict[str, str]:
     """Read the English descriptions that apt has fetched, by their checksums."""
-    names = _lines(
+    names = _read_lines(
         *("apt-get", *_ENGLISH, "indextargets"),
         *("--format", "$(FILENAME)", "Created-By: Translations"),
     )
     return {
         stanza["Description-md5"]: _EMPTY_LINE.sub("", stanza.get("Description-en", ""))
         for name in names
-        for stanza in _stanzas(_lines(str(_HELPER), "cat-file", name.strip()))
+        for stanza in _parse_stanzas(_read_lines(str(_HELPER), "cat-file", name.strip()))
     }
 
 
-def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+def _parse_stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
     """Read paragraphs of ``Name: value``; a line that begins with a blank continues the value."""
     stanza: dict[str, str] = {}
     name = ""
@@ -98,7 +98,7 @@ def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
         yield stanza
 
 
-def _lines(*command: str) -> Iterator[str]:
+def _read_lines(*command: str) -> Iterator[str]:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
     ) as process:
@@ -118,15 +118,15 @@ _PRIORITIES = {"optional": 995, "extra": 4, "required": 1}
 _COMMON_SHARE, _RARE_EVERY, _HOMELESS_SHARE = 0.2, 7_000, 0.07
 
 
-def made_up() -> list[Package]:
+def make_up_packages() -> list[Package]:
     """Generate packages, the same on every machine, with rare and common words and values."""
     chance = random.Random(20261121)
     words = sorted({"".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)})
-    made = [_made_up(chance, words, number) for number in range(_MADE_UP - 1)]
-    return sorted([*made, _made_up(chance, words, _MADE_UP)._replace(name="nginx")])
+    made = [_make_up_package(chance, words, number) for number in range(_MADE_UP - 1)]
+    return sorted([*made, _make_up_package(chance, words, _MADE_UP)._replace(name="nginx")])
 
 
-def _made_up(chance: random.Random, words: list[str], number: int) -> Package:
+def _make_up_package(chance: random.Random, words: list[str], number: int) -> Package:
     name = f"{chance.choice(words)}-{chance.choice(words)}{number}"
     size = int(chance.lognormvariate(11, 2)) + 500
     text = chance.choices(words, k=55)
@@ -137,8 +137,8 @@ def _made_up(chance: random.Random, words: list[str], number: int) -> Package:
     return Package(
         name=name,
         version=f"{chance.randrange(9)}.{chance.randrange(30)}-{chance.randrange(1, 5)}",
-        section=_weighted(chance, _SECTIONS),
-        priority=_weighted(chance, _PRIORITIES),
+        section=_choose_weighted(chance, _SECTIONS),
+        priority=_choose_weighted(chance, _PRIORITIES),
         architecture=chance.choice(("amd64", "all")),
         installed_size=str(size // 300 + 1),
         size=str(size),
@@ -149,6 +149,6 @@ def _made_up(chance: random.Random, words: list[str], number: int) -> Package:
     )
 
 
-def _weighted(chance: random.Random, weights: dict[str, int]) -> str:
+def _choose_weighted(chance: random.Random, weights: dict[str, int]) -> str:
     (value,) = chance.choices(list(weights), list(weights.values()))
     return value

@@ -22,7 +22,7 @@ class Table:
         """Write the table with its columns aligned."""
         lines = [self.header, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join([self.caption, "", *(_aligned(line, widths) for line in lines)])
+        return "\n".join([self.caption, "", *(_align(line, widths) for line in lines)])
 
     def as_markdown(self) -> str:
         """Write the table as Markdown."""
@@ -31,13 +31,13 @@ class Table:
         return "\n".join([self.caption, "", *(f"| {' | '.join(line)} |" for line in lines)])
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = zip(cells, widths, strict=True)
     name, width = first
     return "  ".join([name.ljust(width), *(cell.rjust(wide) for cell, wide in others)]).rstrip()
 
 
-def write_into(page: Path, tables: Mapping[str, Table]) -> None:
+def write_tables_into(page: Path, tables: Mapping[str, Table]) -> None:
     """
     Write each table between the page's comments ``<!-- name -->`` and ``<!-- /name -->``.
 
@@ -45,11 +45,11 @@ def write_into(page: Path, tables: Mapping[str, Table]) -> None:
     """
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
-        text = _replaced(text, name, table.as_markdown())
+        text = _replace_block(text, name, table.as_markdown())
     page.write_text(text, encoding="utf-8")
 
 
-def _replaced(text: str, name: str, block: str) -> str:
+def _replace_block(text: str, name: str, block: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     between = re.compile(f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", re.DOTALL)
     text, found = between.subn(lambda _: f"\n{block}\n\n", text)
@@ -61,7 +61,7 @@ def _replaced(text: str, name: str, block: str) -> str:
 # Cells --------------------------------------------------------------------------------------------
 
 
-def number(value: float | None, unit: str = "") -> str:
+def format_number(value: float | None, unit: str = "") -> str:
     """Format a number with three significant digits, or a dash for None."""
     if value is None:
         return "–"
@@ -69,6 +69,6 @@ def number(value: float | None, unit: str = "") -> str:
     return f"{value:,.{digits}f}{unit}"
 
 
-def ratio(above: float | None, below: float | None) -> str:
+def format_ratio(above: float | None, below: float | None) -> str:
     """Format the ratio of two numbers."""
-    return number(above / below, "×") if above is not None and below else "–"
+    return format_number(above / below, "×") if above is not None and below else "–"

@@ -33,7 +33,7 @@ class Request:
     dump: bool = False
 
 
-def requests_of(rows: int) -> list[Request]:
+def build_requests(rows: int) -> list[Request]:
     """List the requests to a resource with this number of records."""
     return [
         Request("a_limit5", {"limit": 5}),

@@ -52,17 +52,17 @@ class Loaded:
         return str(self.resource.pk)
 
 
-def loaded(source: Source, rows: int, *, reload: bool) -> Loaded:
+def load_resource(source: Source, rows: int, *, reload: bool) -> Loaded:
     """Load the first ``rows`` rows, unless they are already served."""
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
     set_private(resource, False)  # an interrupted run may have left it private
     if reload or resource.table_version_id is None:
         load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
-    return _measured(resource)
+    return _measure_resource(resource)
 
 
-def _measured(resource: Resource) -> Loaded:
+def _measure_resource(resource: Resource) -> Loaded:
     version = resource.table_version
     load = version.load if version else None
     if version is None or load is None or load.finished_at is None:
@@ -73,15 +73,20 @@ def _measured(resource: Resource) -> Loaded:
     return Loaded(resource, Cost(version.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
 
 
-def small_resources(source: Source, number: int) -> list[Resource]:
+def load_small_resources(source: Source, number: int) -> list[Resource]:
     """Load resources of mixed size, unless they are already served."""
     rows = source.rows()
-    known = {found.name: found for found in Resource.objects.filter(name__startswith=_small(""))}
+    known = {
+        found.name: found
+        for found in Resource.objects.filter(name__startswith=_name_small_resource(""))
+    }
     made = []
     with tempfile.TemporaryDirectory() as folder:
         for place in tqdm(range(number), desc="small resources", disable=None):
-            table = list(islice(rows, small_size(place)))
-            resource = known.get(_small(place)) or Resource.objects.create(name=_small(place))
+            table = list(islice(rows, choose_small_size(place)))
+            resource = known.get(_name_small_resource(place)) or Resource.objects.create(
+                name=_name_small_resource(place)
+            )
             if resource.table_version_id is None:
                 path = Path(folder) / "table.csv"
                 write_table(path, table)
@@ -90,11 +95,11 @@ def small_resources(source: Source, number: int) -> list[Resource]:
     return made
 
 
-def _small(place: object) -> str:
+def _name_small_resource(place: object) -> str:
     return f"benchmark-small-{place}"
 
 
-def small_size(place: int) -> int:
+def choose_small_size(place: int) -> int:
     """Choose a size by the number: small ones are more common than large ones."""
     least, most = _SMALL
     chance = random.Random(place).random()

@@ -49,15 +49,15 @@ class Results:
         ckan = [] if self.ckan_records is None else [f"CKAN: {self.ckan_records:,}"]
         number = f"{self.resources_number:,} resources"
         made = {
-            "load": tables.load(self._caption(), self.load),
-            "requests": tables.requests(self._caption(records, *ckan), self.requests),
-            "growth": tables.growth(self._caption(), self.growth_sizes, self.growth),
-            "resources": tables.resources(self._caption(number), self.resources),
-            "breakdown": tables.breakdown(self._caption(records), self.breakdown),
-            "loads": load_tables.loads(self._caption(), self.loads),
-            "small-loads": load_tables.many(self._caption(), self.small_loads),
+            "load": tables.load(self._build_caption(), self.load),
+            "requests": tables.requests(self._build_caption(records, *ckan), self.requests),
+            "growth": tables.growth(self._build_caption(), self.growth_sizes, self.growth),
+            "resources": tables.resources(self._build_caption(number), self.resources),
+            "breakdown": tables.breakdown(self._build_caption(records), self.breakdown),
+            "loads": load_tables.loads(self._build_caption(), self.loads),
+            "small-loads": load_tables.many(self._build_caption(), self.small_loads),
         }
         return {name: table for name, table in made.items() if table.rows}
 
-    def _caption(self, *parts: str) -> str:
+    def _build_caption(self, *parts: str) -> str:
         return f"{'; '.join([*parts, *self.setting])}."

@@ -11,7 +11,7 @@ from datastore_search.models import Resource
 from .addresses import Portal
 from .calls import Call, ask
 from .requests import Request
-from .timed_calls import TOGETHER, Pace, Served, Subject
+from .timed_calls import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +22,36 @@ class Spread:
     all: Served
 
 
-def spread(pace: Pace, resources: Sequence[Resource], portal: Portal) -> dict[str, Spread]:
+def measure_spread(pace: Pace, resources: Sequence[Resource], portal: Portal) -> dict[str, Spread]:
     """
     Time a few records and one filter.
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
     ids = [str(resource.pk) for resource in resources]
-    few = [_search(portal, {"limit": 5}, resource_id) for resource_id in ids]
-    one = [_search(portal, _filter(portal, resource_id), resource_id) for resource_id in ids]
-    return {"limit 5": _timed(pace, few), "one filter": _timed(pace, one)}
+    few = [_build_search(portal, {"limit": 5}, resource_id) for resource_id in ids]
+    one = [
+        _build_search(portal, _build_filter(portal, resource_id), resource_id)
+        for resource_id in ids
+    ]
+    return {"limit 5": _time_spread(pace, few), "one filter": _time_spread(pace, one)}
 
 
-def _filter(portal: Portal, resource_id: str) -> dict[str, object]:
+def _build_filter(portal: Portal, resource_id: str) -> dict[str, object]:
     """Request a package of the resource."""
-    call = _search(portal, {"limit": 1, "fields": ["Package"]}, resource_id)
+    call = _build_search(portal, {"limit": 1, "fields": ["Package"]}, resource_id)
     (record,) = json.loads(ask(call).begin)["result"]["records"]
     return {"filters": record}
 
 
-def _search(portal: Portal, parameters: dict[str, object], resource_id: str) -> Call:
+def _build_search(portal: Portal, parameters: dict[str, object], resource_id: str) -> Call:
     return portal.call(Request("spread", parameters), resource_id)
 
 
-def _timed(pace: Pace, calls: Sequence[Call]) -> Spread:
-    one, all_ = Subject([calls[len(calls) // 2]]), Subject(calls)
+def _time_spread(pace: Pace, calls: Sequence[Call]) -> Spread:
+    one, all_ = TimedCalls([calls[len(calls) // 2]]), TimedCalls(calls)
     for _ in range(pace.rounds):
-        for connections in (1, TOGETHER):
+        for connections in (1, PARALLEL_CONNECTIONS):
             for subject in (one, all_):
                 subject.time(connections, pace.seconds)
     return Spread(one=one.served, all=all_.served)

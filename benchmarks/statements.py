@@ -44,22 +44,22 @@ class Statement:
     def commands(self) -> list[str]:
         """The commands in it; of a COPY, its query."""
         if not self.copies:
-            return _commands(self.text)
+            return _split_commands(self.text)
         found = _COPIES.match(self.text.strip())
         return [found[1]] if found else []
 
 
-def sets(command: str) -> bool:
+def is_setting(command: str) -> bool:
     """Return whether a command only changes settings."""
     return _SETS.match(command) is not None
 
 
-def reads(command: str) -> bool:
+def is_reading(command: str) -> bool:
     """Return whether a command reads."""
-    return _READS.match(command) is not None and not sets(command)
+    return _READS.match(command) is not None and not is_setting(command)
 
 
-def _commands(text: str) -> list[str]:
+def _split_commands(text: str) -> list[str]:
     commands = [""]
     for piece in _PIECES.findall(text):
         if piece == ";":
@@ -69,7 +69,7 @@ def _commands(text: str) -> list[str]:
     return [command.strip() for command in commands if command.strip()]
 
 
-def statements_of(call: Call) -> list[Statement]:
+def record_statements(call: Call) -> list[Statement]:
     """
     Answer a call twice within this process, and return the statements of the second time.
 
@@ -77,7 +77,7 @@ def statements_of(call: Call) -> list[Statement]:
     """
     answer_here(call)
     sent: list[Statement] = []
-    with _observing(lambda cursor, *given: sent.append(_statement(cursor, *given))):
+    with _observe_statements(lambda cursor, *given: sent.append(_build_statement(cursor, *given))):
         answer_here(call)
     return sent
 
@@ -112,7 +112,7 @@ class Stopwatch:
 
 
 @contextmanager
-def timing_statements() -> Iterator[Stopwatch]:
+def time_statements() -> Iterator[Stopwatch]:
     """
     Time all work of psycopg within the block, except reading rows afterwards.
 
@@ -124,18 +124,18 @@ def timing_statements() -> Iterator[Stopwatch]:
         watch.statements += 1
 
     with ExitStack() as stack:
-        stack.enter_context(_observing(count))
+        stack.enter_context(_observe_statements(count))
         for owner, name in (
             *((cursor, "execute") for cursor in _CURSORS),
             (Connection, "commit"),
             (Connection, "rollback"),
         ):
-            stack.enter_context(timed(owner, name, watch))
+            stack.enter_context(time_calls(owner, name, watch))
         yield watch
 
 
 @contextmanager
-def _observing(observe: Callable[..., None]) -> Iterator[None]:
+def _observe_statements(observe: Callable[..., None]) -> Iterator[None]:
     """Call ``observe`` with the cursor, the text and the parameters of each statement."""
     copy = Cursor.copy
 
@@ -159,7 +159,7 @@ def _observing(observe: Callable[..., None]) -> Iterator[None]:
 
 
 @contextmanager
-def timed(
+def time_calls(
     owner: type, name: str, watch: Stopwatch, *, but: Stopwatch | None = None
 ) -> Iterator[None]:
     """Time a method within the block, without the time of another watch."""
@@ -176,7 +176,7 @@ def timed(
         yield
 
 
-def _statement(cursor: Cursor[Any], query: Any, params: Any, copies: bool) -> Statement:
+def _build_statement(cursor: Cursor[Any], query: Any, params: Any, copies: bool) -> Statement:
     if params is not None:
         text = ClientCursor(cursor.connection).mogrify(query, params)
     elif isinstance(query, sql.Composable):

@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from .breakdown import Shares
 from .comparison import Figures
-from .report import Table, number, ratio
+from .report import Table, format_number, format_ratio
 from .resources import Cost
 from .spread import Spread
-from .timed_calls import TOGETHER, Served
+from .timed_calls import PARALLEL_CONNECTIONS, Served
 from .timing import Timing
 
 _MEBIBYTE = 2**20
 _KIBIBYTE = 2**10
-_SERVED = ("median", "p95", f"median of {TOGETHER}", f"of {TOGETHER}, per s")
-_CKAN = ("CKAN", "CKAN ÷ portal", f"CKAN of {TOGETHER}, per s", "portal ÷ CKAN")
+_SERVED = (
+    "median",
+    "p95",
+    f"median of {PARALLEL_CONNECTIONS}",
+    f"of {PARALLEL_CONNECTIONS}, per s",
+)
+_CKAN = ("CKAN", "CKAN ÷ portal", f"CKAN of {PARALLEL_CONNECTIONS}, per s", "portal ÷ CKAN")
 _MISSING = "–"
 
 
@@ -28,11 +33,11 @@ def load(caption: str, costs: Sequence[Cost]) -> Table:
 def _load(cost: Cost) -> tuple[str, ...]:
     return (
         f"{cost.rows:,}",
-        number(cost.seconds),
-        number(cost.rows / cost.seconds),
-        number(cost.table_bytes / _MEBIBYTE),
-        number(cost.indexes_bytes / _MEBIBYTE),
-        number((cost.table_bytes + cost.indexes_bytes) / cost.rows),
+        format_number(cost.seconds),
+        format_number(cost.rows / cost.seconds),
+        format_number(cost.table_bytes / _MEBIBYTE),
+        format_number(cost.indexes_bytes / _MEBIBYTE),
+        format_number((cost.table_bytes + cost.indexes_bytes) / cost.rows),
     )
 
 
@@ -54,12 +59,12 @@ def _request(taken: Figures, *, has_ckan: bool) -> tuple[str, ...]:
     median = taken.portal.alone.median_ms
     floor = taken.floor.median_ms if taken.floor else None
     return (
-        number(taken.answer_bytes / _KIBIBYTE),
+        format_number(taken.answer_bytes / _KIBIBYTE),
         *_served(taken.portal),
-        number(taken.postgresql_ms),
-        number(floor),
-        ratio(median, floor),
-        number(None if floor is None else median - floor),
+        format_number(taken.postgresql_ms),
+        format_number(floor),
+        format_ratio(median, floor),
+        format_number(None if floor is None else median - floor),
         *(_ckan(taken) if has_ckan else ()),
     )
 
@@ -70,10 +75,10 @@ def _ckan(taken: Figures) -> tuple[str, ...]:
         return (_MISSING,) * len(_CKAN)
     ours, theirs = _per_second(portal), _per_second(ckan)
     return (
-        number(ckan.alone.median_ms),
-        ratio(ckan.alone.median_ms, portal.alone.median_ms),
-        number(theirs),
-        ratio(ours, theirs),
+        format_number(ckan.alone.median_ms),
+        format_ratio(ckan.alone.median_ms, portal.alone.median_ms),
+        format_number(theirs),
+        format_ratio(ours, theirs),
     )
 
 
@@ -83,10 +88,10 @@ def _per_second(served: Served) -> float | None:
 
 def _served(served: Served) -> tuple[str, ...]:
     return (
-        number(served.alone.median_ms),
-        number(served.alone.p95_ms),
-        number(served.together.median_ms if served.together else None),
-        number(_per_second(served)),
+        format_number(served.alone.median_ms),
+        format_number(served.alone.p95_ms),
+        format_number(served.together.median_ms if served.together else None),
+        format_number(_per_second(served)),
     )
 
 
@@ -104,7 +109,7 @@ def growth(
 
 def _growth(timings: Sequence[Timing]) -> tuple[str, ...]:
     medians = [timing.median_ms for timing in timings]
-    return (*map(number, medians), ratio(medians[-1], medians[0]))
+    return (*map(format_number, medians), format_ratio(medians[-1], medians[0]))
 
 
 def resources(caption: str, spreads: Mapping[str, Spread]) -> Table:
@@ -113,7 +118,7 @@ def resources(caption: str, spreads: Mapping[str, Spread]) -> Table:
     rows = []
     for name, taken in spreads.items():
         rows.append((name, "one", *_served(taken.one), ""))
-        slower = ratio(taken.all.alone.median_ms, taken.one.alone.median_ms)
+        slower = format_ratio(taken.all.alone.median_ms, taken.one.alone.median_ms)
         rows.append((name, "all", *_served(taken.all), slower))
     return Table(caption, header, rows)
 
@@ -127,12 +132,12 @@ def breakdown(caption: str, parts: Mapping[str, Shares]) -> Table:
     rows = [
         (
             name,
-            number(shares.total_ms),
-            number(shares.server_ms),
-            number(shares.framework_ms),
-            number(shares.access_ms),
-            number(shares.database_ms),
-            number(shares.own_ms),
+            format_number(shares.total_ms),
+            format_number(shares.server_ms),
+            format_number(shares.framework_ms),
+            format_number(shares.access_ms),
+            format_number(shares.database_ms),
+            format_number(shares.own_ms),
             str(shares.statements),
         )
         for name, shares in parts.items()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from .calls import Call, ask
 from .load_generators import drive
-from .timing import Timing, typical
+from .timing import Timing, find_typical
 
 #: Connections in parallel.
-TOGETHER = 8
+PARALLEL_CONNECTIONS = 8
 
 #: Seconds from which an answer is long: eight of them in parallel would take minutes.
 _LONG = 5.0
@@ -33,7 +33,7 @@ class Served:
     together: Timing | None
 
 
-class Subject:
+class TimedCalls:
     """
     Calls that are sent in turn.
 
@@ -64,10 +64,10 @@ class Subject:
     @property
     def alone(self) -> Timing:
         """The times over one connection, from all rounds."""
-        return typical(self._timings[1])
+        return find_typical(self._timings[1])
 
     @property
     def served(self) -> Served:
         """The times from all rounds."""
-        together = self._timings.get(TOGETHER)
-        return Served(self.alone, typical(together) if together else None)
+        together = self._timings.get(PARALLEL_CONNECTIONS)
+        return Served(self.alone, find_typical(together) if together else None)

@@ -32,7 +32,7 @@ class Timing:
         )
 
 
-def typical(timings: Iterable[Timing]) -> Timing:
+def find_typical(timings: Iterable[Timing]) -> Timing:
     """Return the median of each figure over several rounds; the answers are added up."""
     timings = list(timings)
     return Timing(

@@ -17,13 +17,13 @@ import pytest
 from django.db import connection
 
 from benchmarks.abuse import run
-from benchmarks.abuse.attackers import raiding
-from benchmarks.abuse.attacks import ATTACKS, worst_questions
+from benchmarks.abuse.attackers import run_attackers
+from benchmarks.abuse.attacks import ATTACKS, build_worst_queries
 from benchmarks.abuse.clients import Client, Target
-from benchmarks.abuse.honest_client import Asked, Honesty, ask_honestly
-from benchmarks.abuse.monitor import Watched
-from benchmarks.abuse.options import _parser, read_options
-from benchmarks.abuse.tables import fat_text
+from benchmarks.abuse.honest_client import HonestOutcomes, HonestRequest, send_honest_requests
+from benchmarks.abuse.monitor import ServerMaxima
+from benchmarks.abuse.options import _build_parser, read_options
+from benchmarks.abuse.tables import build_fat_text
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import THREADS
@@ -110,8 +110,8 @@ def test_every_attack_is_tried() -> None:
 
 
 def test_the_attackers_of_all_attacks_begin_and_end_together(target: Target) -> None:
-    with raiding(target, ["questions", "slow-bodies"]) as outcomes:
-        honesty = ask_honestly(target, 0.5, requests=5)
+    with run_attackers(target, ["questions", "slow-bodies"]) as outcomes:
+        honesty = send_honest_requests(target, 0.5, requests=5)
 
     assert honesty.outcomes == {"200": 5}
     assert outcomes["questions"]["200"] > 0
@@ -130,26 +130,30 @@ def test_no_other_machine_is_attacked(server: str) -> None:
 def test_the_worst_questions_are_refused_by_a_limit_or_answered(client: Any) -> None:
     row = ",".join("1" if type_ != "timestamp" else "2020-01-01" for type_ in FIELDS.values())
     resource = make_resource(f"{','.join(FIELDS)}\n{row}\n", types=FIELDS)
-    asked = [{"resource_id": str(resource.pk), **question} for question in worst_questions(1)]
+    asked = [{"resource_id": str(resource.pk), **question} for question in build_worst_queries(1)]
 
     assert [ask(client, parameters).status_code for parameters in asked] == [409] * 3 + [200] * 6
 
 
 def test_a_fat_record_has_110_kilobytes_and_no_two_are_the_same() -> None:
-    assert [len(fat_text(number)) for number in range(3)] == [109_999] * 3
-    assert len({fat_text(number) for number in range(3)}) == 3
+    assert [len(build_fat_text(number)) for number in range(3)] == [109_999] * 3
+    assert len({build_fat_text(number) for number in range(3)}) == 3
 
 
 # The judgement ------------------------------------------------------------------------------------
 
 
-def honesty(prompt: int, *others: Asked) -> Honesty:
-    return Honesty([*[Asked("200", 0.1)] * prompt, *others])
+def honesty(prompt: int, *others: HonestRequest) -> HonestOutcomes:
+    return HonestOutcomes([*[HonestRequest("200", 0.1)] * prompt, *others])
 
 
 def test_an_answer_counts_if_it_is_one_and_comes_within_a_second() -> None:
     found = honesty(
-        6, Asked("503", 0.1), Asked("200", 1.5), Asked("timed out", 20), Asked("200", 1)
+        6,
+        HonestRequest("503", 0.1),
+        HonestRequest("200", 1.5),
+        HonestRequest("timed out", 20),
+        HonestRequest("200", 1),
     )
 
     assert found.prompt_share == 0.7
@@ -164,10 +168,12 @@ def test_an_answer_counts_if_it_is_one_and_comes_within_a_second() -> None:
 def test_a_portal_holds_out_that_answers_in_time_within_its_memory(
     prompt: int, mebibytes: int, held_out: bool
 ) -> None:
-    watched = Watched(workers_rss_bytes=mebibytes * 2**20, worker_rss_bytes=1, workers={1, 2, 3})
-    asked = honesty(prompt, *[Asked("timed out", 20)] * (100 - prompt))
+    watched = ServerMaxima(
+        workers_rss_bytes=mebibytes * 2**20, worker_rss_bytes=1, workers={1, 2, 3}
+    )
+    asked = honesty(prompt, *[HonestRequest("timed out", 20)] * (100 - prompt))
     found = run.Findings(asked, {"upload": {"413": 1}}, watched, 2, 0)
-    told = "\n".join(run.tell(read_options([]), found))
+    told = "\n".join(run.format_findings(read_options([]), found))
 
     assert found.has_held_out == held_out
     assert f"The portal {'passed' if held_out else 'failed'}." in told
@@ -203,7 +209,7 @@ def test_options_that_cannot_be_followed_are_refused(arguments: list[str]) -> No
 
 
 def test_the_page_names_every_attack_and_every_option() -> None:
-    options = {option for action in _parser()._actions for option in action.option_strings}
+    options = {option for action in _build_parser()._actions for option in action.option_strings}
 
     assert re.findall(r"^\| `([\w-]+)` \| (\d+) \|", PAGE, re.MULTILINE) == [
         (attack.name, str(attack.clients)) for attack in ATTACKS.values()

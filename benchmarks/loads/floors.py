@@ -21,12 +21,12 @@ _COLUMNS = sql.SQL(", ").join(
 
 def copy_typed(connection: Connection[Any], path: Path) -> float:
     """Copy a CSV file into typed columns, and return the seconds."""
-    return _copied(connection, _COLUMNS, sql.SQL("FORMAT csv, HEADER"), path)
+    return _copy_rows(connection, _COLUMNS, sql.SQL("FORMAT csv, HEADER"), path)
 
 
 def copy_json(connection: Connection[Any], path: Path) -> float:
     """Copy the records as the portal stores them, one JSON text a line; return the seconds."""
-    return _copied(connection, sql.SQL("data jsonb"), sql.SQL("FORMAT text"), path)
+    return _copy_rows(connection, sql.SQL("data jsonb"), sql.SQL("FORMAT text"), path)
 
 
 def keep_json(connection: Connection[Any], table_id: int, path: Path) -> None:
@@ -42,7 +42,7 @@ def keep_json(connection: Connection[Any], table_id: int, path: Path) -> None:
             file.write(block)
 
 
-def _copied(
+def _copy_rows(
     connection: Connection[Any], columns: sql.Composable, form: sql.SQL, path: Path
 ) -> float:
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_TABLE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from benchmarks.report import Table, number, ratio
+from benchmarks.report import Table, format_number, format_ratio
 
 from .files import LEFT, LoadFigures, ManyFigures
 
@@ -29,18 +29,18 @@ def _row(figures: LoadFigures) -> tuple[str, ...]:
     ckan = statistics.median(figures.ckan) if figures.ckan else None
     return (
         f"{rows:,}",
-        number(load),
-        number(rows / load),
-        *(number(figures.state(name)) for name in _STATES),
-        number(figures.base_bytes / _MEBIBYTE),
-        number(figures.peak_bytes / _MEBIBYTE),
-        number(typed),
-        number(rows / typed),
-        number(statistics.median(figures.json)),
-        ratio(load, typed),
-        number(ckan),
-        number(rows / ckan if ckan else None),
-        ratio(ckan, load),
+        format_number(load),
+        format_number(rows / load),
+        *(format_number(figures.state(name)) for name in _STATES),
+        format_number(figures.base_bytes / _MEBIBYTE),
+        format_number(figures.peak_bytes / _MEBIBYTE),
+        format_number(typed),
+        format_number(rows / typed),
+        format_number(statistics.median(figures.json)),
+        format_ratio(load, typed),
+        format_number(ckan),
+        format_number(rows / ckan if ckan else None),
+        format_ratio(ckan, load),
     )
 
 
@@ -53,8 +53,8 @@ def many(caption: str, figures: Sequence[ManyFigures]) -> Table:
 def _many(figures: ManyFigures) -> tuple[str, ...]:
     return (
         f"{figures.files:,}",
-        number(figures.seconds),
-        number(figures.files / figures.seconds),
-        number(figures.peak_bytes / _MEBIBYTE),
+        format_number(figures.seconds),
+        format_number(figures.files / figures.seconds),
+        format_number(figures.peak_bytes / _MEBIBYTE),
         *(str(figures.left[name]) for name in LEFT),
     )

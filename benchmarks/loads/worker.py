@@ -29,17 +29,17 @@ def main(what: str, *arguments: str) -> None:
     """Prepare Django, load, print."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
-    print(json.dumps((one if what == "one" else many)(*arguments)))
+    print(json.dumps((load_one if what == "one" else load_many)(*arguments)))
 
 
-def one(name: str, path: str) -> dict[str, Any]:
+def load_one(name: str, path: str) -> dict[str, Any]:
     """Load one file, with types and options inferred."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
     target, _ = Resource.objects.get_or_create(name=name)
-    before = _peak_bytes()
-    with _states() as entered:
+    before = _measure_peak_bytes()
+    with _record_states() as entered:
         begin = time.perf_counter()
         load = load_file(target, Path(path), options=LoadOptions(force=True))
         end = time.perf_counter()
@@ -50,11 +50,11 @@ def one(name: str, path: str) -> dict[str, Any]:
         "seconds": end - begin,
         "states": {state: later - moment for (state, moment), (_, later) in pairwise(moments)},
         "before_bytes": before,
-        "peak_bytes": _peak_bytes(),
+        "peak_bytes": _measure_peak_bytes(),
     }
 
 
-def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
+def load_many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
     """Load files into ``targets`` resources in turn; count what they leave behind."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
@@ -64,22 +64,22 @@ def many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
     ]
     options = LoadOptions(drop_missing_fields=True, force=True)
     load_file(resources[0], Path(paths[0]), options=options)  # work that is done only once
-    before = _left()
+    before = _count_left_objects()
     begin = time.perf_counter()
     for place, path in enumerate(paths):
         load_file(resources[place % len(resources)], Path(path), options=options)
     seconds = time.perf_counter() - begin
-    after = _left()
+    after = _count_left_objects()
     return {
         "files": len(paths),
         "seconds": seconds,
         "left": {name: after[name] - before[name] for name in after},
-        "peak_bytes": _peak_bytes(),
+        "peak_bytes": _measure_peak_bytes(),
     }
 
 
 @contextmanager
-def _states() -> Iterator[dict[str, float]]:
+def _record_states() -> Iterator[dict[str, float]]:
     """Record when a load enters each of its states."""
     from datastore_search.loading.jobs.monitor import JobMonitor
 
@@ -94,11 +94,11 @@ def _states() -> Iterator[dict[str, float]]:
         yield entered
 
 
-def _peak_bytes() -> int:
+def _measure_peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE
 
 
-def _left() -> dict[str, int]:
+def _count_left_objects() -> dict[str, int]:
     """Count what a load may leave behind."""
     from django.db import connections, router
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.nginx import proxying
+from benchmarks.nginx import serve_nginx
 from benchmarks.server import free_port, wait_for
 from datastore_search.models import Resource
 from example_project.management.commands.serve import web_server
@@ -120,7 +120,7 @@ def begin_dump(server: str, client: str, resource: Resource) -> socket.socket:
 
 def test_slow_bodies_and_slow_readers_keep_nobody_waiting(large: Resource, uploads: Path) -> None:
     asked = json.dumps({"resource_id": str(large.pk), "limit": 5}).encode()
-    with portal(uploads) as behind, proxying(behind) as server, ExitStack() as held:
+    with portal(uploads) as behind, serve_nginx(behind) as server, ExitStack() as held:
         for number in range(8):
             held.enter_context(begin_body(server, f"127.0.1.{number + 1}"))
             held.enter_context(begin_dump(server, f"127.0.2.{number + 1}", large))
@@ -163,7 +163,7 @@ def server() -> Iterator[str]:
     """Nginx before a server that says what it was sent."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as echo:
         Thread(target=echo.serve_forever).start()
-        with proxying(f"127.0.0.1:{echo.server_address[1]}") as address:
+        with serve_nginx(f"127.0.0.1:{echo.server_address[1]}") as address:
             yield address
         echo.shutdown()
 
@@ -212,7 +212,7 @@ def test_what_the_portal_refuses_stays_as_it_says_it(server: str) -> None:
 
 @pytest.mark.parametrize("locale", ["", "/vi", "/zh_Hans_CN"])
 def test_a_portal_that_is_down_is_said_in_the_envelope(locale: str) -> None:
-    with proxying(f"127.0.0.1:{free_port()}") as server:
+    with serve_nginx(f"127.0.0.1:{free_port()}") as server:
         answered = send(server, "POST", f"{locale}/api/action/datastore_search", b"{}")
         dump, _body = send(server, "GET", f"{locale}/datastore/dump/1")
         page, html = send(server, "GET", f"{locale}/datastore/")
