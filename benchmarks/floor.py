@@ -20,7 +20,7 @@ from psycopg import ClientCursor, Connection
 
 from datastore_search.models import Load
 
-from .statements import Statement
+from .statements import Statement, is_reading, is_setting
 from .timing import LEAST, Timing, find_typical
 
 #: Maximum answers of a round.

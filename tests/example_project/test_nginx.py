@@ -19,7 +19,7 @@ import pytest
 from benchmarks.nginx import serve_nginx
 from benchmarks.server import free_port, wait_for
 from datastore_search.models import Resource
-from example_project.management.commands.serve import web_server
+from example_project.management.commands.serve import build_web_server_command
 
 from ..builders import make_resource
 from ..deployment.servers import wait
@@ -34,7 +34,7 @@ def portal(uploads: Path) -> Iterator[str]:
     """The portal as ``serve`` runs it, with two workers of four threads: host and port."""
     port = free_port()
     server = subprocess.Popen(
-        web_server(port, 2, 4), cwd=PROJECT, env=environment(database_url(), uploads)
+        build_web_server_command(port, 2, 4), cwd=PROJECT, env=environment(database_url(), uploads)
     )
     try:
         wait_for(f"127.0.0.1:{port}", server)

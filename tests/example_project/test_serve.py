@@ -188,7 +188,10 @@ def changed(command: list[str], **options: int) -> list[str]:
 def test_a_worker_over_the_limit_of_memory_is_replaced(uploads: Path) -> None:
     port = free_port()
     command = changed(
-        serve.web_server(port, 1, 1), workers_max_rss=1, rss_sample_interval=1, rss_samples=1
+        serve.build_web_server_command(port, 1, 1),
+        workers_max_rss=1,
+        rss_sample_interval=1,
+        rss_samples=1,
     )
     web = psutil.Popen(command, cwd=PROJECT, env=environment(database_url(), uploads))
     try:

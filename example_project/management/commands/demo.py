@@ -35,7 +35,7 @@ Ask it something:
 
 
 class Command(BaseCommand):
-    """May run any number of times: what is there already stays."""
+    """Prepare the example portal; a repeated run keeps what exists."""
 
     help = "Prepare the example portal and print how to use it."
 
@@ -44,11 +44,11 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Prepare everything, then say how to use it."""
+        """Prepare everything, then print how to use it."""
         call_command("migrate", verbosity=0)
         for sample in json.loads((_SAMPLES / "manifest.json").read_text(encoding="utf-8")):
-            self._load(sample)
-        user, password = self._admin()
+            self._load_sample(sample)
+        user, password = self._create_admin()
         token = issue_token(user)
         survey = Resource.objects.get(name=_SURVEY)
         self.stdout.write(
@@ -57,11 +57,11 @@ class Command(BaseCommand):
                 user=user.get_username(),
                 password=password,
                 token=token,
-                curl=_curl(options["port"], token, survey),
+                curl=_build_curl_command(options["port"], token, survey),
             )
         )
 
-    def _load(self, sample: dict[str, Any]) -> None:
+    def _load_sample(self, sample: dict[str, Any]) -> None:
         """Make a resource of a sample, unless it is there."""
         resource, _ = Resource.objects.get_or_create(
             pk=sample["id"],
@@ -80,7 +80,7 @@ class Command(BaseCommand):
                 Field.objects.filter(resource=resource, name=name).update(**{attribute: text})
         self.stdout.write(f"{resource}: {load.rows} records")
 
-    def _admin(self) -> tuple[Any, str]:
+    def _create_admin(self) -> tuple[Any, str]:
         """Make the admin user, or give the one there is a new password; forget old tokens."""
         password = os.environ.get("DEMO_PASSWORD") or secrets.token_urlsafe(9)
         user, _ = get_user_model().objects.get_or_create(
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         return user, password
 
 
-def _curl(port: int, token: str, survey: Resource) -> str:
+def _build_curl_command(port: int, token: str, survey: Resource) -> str:
     body = json.dumps(
         {
             "resource_id": str(survey.pk),

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-_LOOK_AGAIN = 0.5
+_CHECK_INTERVAL_SECONDS = 0.5
 
 #: Requests that each worker of the web server answers at once: one more than its slow statement and
 #: its two streams, which take long.
@@ -29,7 +29,7 @@ MAX_WORKER_RSS_MIB = 256
 _MIN_UPTIME_SECONDS = 10.0
 
 #: Seconds that a process gets for its end before it is killed: requests and loads are cut off.
-_PATIENCE = 10
+_TERMINATION_SECONDS = 10
 
 
 class Command(BaseCommand):
@@ -51,11 +51,13 @@ class Command(BaseCommand):
         """Bring the database up to date, and serve until somebody ends it."""
         parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _leave)
+            signal.signal(number, _exit_on_signal)
         call_command("migrate", verbosity=0)
         call_command("datastore_cleanup", stdout=StringIO())  # marks loads that were cut off
-        web = _Program(web_server(options["port"], options["workers"], options["threads"]))
-        worker = _Program(_worker())
+        web = _Program(
+            build_web_server_command(options["port"], options["workers"], options["threads"])
+        )
+        worker = _Program(_build_worker_command())
         try:
             with suppress(KeyboardInterrupt):
                 web.start()
@@ -64,15 +66,15 @@ class Command(BaseCommand):
                     if web.has_ended() and web.uptime_seconds() < _MIN_UPTIME_SECONDS:
                         raise CommandError("The web server cannot be started.")
                     for program in (web, worker):
-                        if program.has_ended():  # killed; or its database was away, perhaps
+                        if program.has_ended():  # it was killed, or its database was unavailable
                             program.start()
-                    time.sleep(_LOOK_AGAIN)
+                    time.sleep(_CHECK_INTERVAL_SECONDS)
         finally:
-            _end((web, worker))
+            _end_programs((web, worker))
 
 
 class _Program:
-    """A program and all that it starts: a process group of their own."""
+    """A program with its child processes, in a process group of their own."""
 
     def __init__(self, command: list[str]) -> None:
         self._command = command
@@ -80,7 +82,7 @@ class _Program:
         self._started_at = 0.0
 
     def start(self) -> None:
-        """Start the program, and end what an earlier one has left: workers outlive granian."""
+        """Start the program, after killing an earlier one's workers, which outlive granian."""
         self.kill_group()
         self._started_at = time.monotonic()
         self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, process_group=0)
@@ -96,21 +98,21 @@ class _Program:
             self._process.terminate()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the end of the program, not of what it has started."""
+        """Wait for the end of the program, not of its child processes."""
         if self._process:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
 
     def kill_group(self) -> None:
-        """Kill the program and what it has started, as far as they still run."""
+        """Kill the program and its child processes that still run."""
         if self._process:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
 
 
-def web_server(port: int, workers: int, threads: int) -> list[str]:
-    """Say how the web server is started."""
+def build_web_server_command(port: int, workers: int, threads: int) -> list[str]:
+    """Build the command that starts the web server."""
     return [
         sys.executable, "-m", "granian", "example_project.wsgi:application",
         "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
@@ -123,25 +125,25 @@ def web_server(port: int, workers: int, threads: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _worker() -> list[str]:
+def _build_worker_command() -> list[str]:
     return [sys.executable, "manage.py", "db_worker", "--no-reload", "--verbosity", "0"]
 
 
-def _leave(_number: int, _frame: object) -> NoReturn:
+def _exit_on_signal(_number: int, _frame: object) -> NoReturn:
     sys.exit()
 
 
-def _end(programs: Sequence[_Program]) -> None:
-    """End the programs, whatever they are doing; the first who asked has been heard."""
+def _end_programs(programs: Sequence[_Program]) -> None:
+    """End the programs, and ignore further signals meanwhile."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     for program in programs:
         program.terminate()
     for program in programs:
         program.wait(1)
-    for program in programs:  # asked once more, a worker does not wait for the end of its load
+    for program in programs:  # after a second signal, a worker does not finish its load
         program.terminate()
     for program in programs:
-        program.wait(_PATIENCE)
+        program.wait(_TERMINATION_SECONDS)
     for program in programs:
         program.kill_group()
