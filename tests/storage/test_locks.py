@@ -72,7 +72,7 @@ def lock_timeout() -> str:
 
 @pytest.fixture
 def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(sessions, "_LOCK_TIMEOUT", timedelta(milliseconds=200))
+    monkeypatch.setattr(sessions, "_READER_LOCK_TIMEOUT", timedelta(milliseconds=200))
     sessions._settings.cache_clear()
     yield
     sessions._settings.cache_clear()
