@@ -45,7 +45,7 @@ class RecordsMissing(UnknownResource):
 
 
 class RecordsIncomplete(DatastoreError):
-    """The table holds fewer records than were loaded: others than this package took them away."""
+    """The table holds fewer records than were loaded: another program removed them."""
 
     message = _(
         "Records of this resource are missing from the database. They must be restored, or loaded"

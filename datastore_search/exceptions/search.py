@@ -86,7 +86,7 @@ class TooManyTextConditions(InvalidParameter):
 class InvalidSort(InvalidParameter):
     parameter = "sort"
     message = _(
-        "“%(key)s” is no sort key: a field, then asc or desc, then nulls first or nulls last."
+        "“%(key)s” is not a sort key: a field, then asc or desc, then nulls first or nulls last."
     )
 
 

@@ -60,12 +60,12 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "load.resource_changed": _(
         "The fields of the resource changed while the file was being loaded. Load it once more."
     ),
-    # Rows that cannot be loaded, where the choice is to refuse them; the report lists them.
+    # For loads whose option is to refuse such rows; the report lists them.
     "load.bad_rows": _(
         "Rows that cannot be loaded: %(count)s. The first is line %(line)s, field “%(field)s”, "
         "value “%(value)s”: %(reason)s"
     ),
-    # Fields that the resource has are not in the file, and nobody has said that they may go.
+    # The file lacks fields of the resource, and the options do not allow them to be dropped.
     "load.missing_fields": _(
         "The file lacks fields of the resource: %(fields)s. If they may go, tick “Fields may"
         " disappear” in the admin, or give the command --drop-missing-fields."
@@ -87,34 +87,33 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "key.required": _(
         "Records are updated by a key, and the resource has none: name the fields of the key."
     ),
-    # Another key is for a new table: to drop the old one's index, readers would have to wait.
+    # Another key needs a new table: to drop the index of the old key would make readers wait.
     "key.cannot_change": _(
         "The key of the resource is %(fields)s. Only a load that replaces the records can change"
         " it."
     ),
-    # Records that are there already, or values that only PostgreSQL takes for the same.
+    # Found by PostgreSQL: existing records, or values that are equal only there.
     "key.duplicate": _("Some records have the same values in the fields of the key: %(fields)s."),
     # URLs -----------------------------------------------------------------------------------------
     "url.invalid": _(
         "“%(address)s” is not the address of a file: it must begin with http:// or https:// and"
         " name a server."
     ),
-    # The address is kept and shown, and a password with it would be.
+    # The address is stored and shown, and so would be a password in it.
     "url.has_credentials": _("The address must not hold a user name or password."),
-    # No such name, no public address, no connection: nobody learns which of them it is.
+    # The same for no such name, no public address and no connection, so that it tells nothing
+    # about the network of the portal.
     "url.unknown_server": _(
         "There is no server “%(server)s” on the public internet that can be reached."
     ),
     "url.untrusted_server": _(
-        "The certificate of the server “%(server)s” is not valid, or nobody vouches for it."
+        "The certificate of the server “%(server)s” is not valid, or not trusted."
     ),
-    "url.server_silent": _("The server was silent for more than %(seconds)s seconds."),
-    "url.timeout": _("The file was not there within %(minutes)s minutes."),
-    "url.too_many_redirects": _("The address leads on to others more than %(most)s times."),
-    "url.error_status": _(
-        "The server does not hand the file out: it answers with status %(status)s."
-    ),
-    "url.broken_response": _("The server's answer broke off, or is not what HTTP allows."),
+    "url.server_silent": _("The server sent nothing for more than %(seconds)s seconds."),
+    "url.timeout": _("The file did not arrive within %(minutes)s minutes."),
+    "url.too_many_redirects": _("The address redirects more than %(most)s times."),
+    "url.error_status": _("The server refuses the file: it answers with status %(status)s."),
+    "url.broken_response": _("The server's answer is incomplete, or is not valid HTTP."),
     "url.web_page": _(
         "The address leads to a page for people, perhaps one to sign in, and not to a file."
     ),
@@ -146,7 +145,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     # Workbooks ------------------------------------------------------------------------------------
     "workbook.unknown_format": _(
-        "The file is no workbook that can be read: neither Excel's nor OpenDocument's."
+        "The file is not a workbook that can be read, neither Excel's nor OpenDocument's."
     ),
     "workbook.encrypted": _("The workbook is protected by a password. Save it without one."),
     "workbook.damaged": _("The workbook is damaged or incomplete."),
@@ -157,7 +156,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The workbook takes more than %(most)s MB when unpacked; save the sheet as CSV."
     ),
     # JSON -----------------------------------------------------------------------------------------
-    "json.invalid": _("The file is no valid JSON: see line %(line)s, letter %(letter)s."),
+    "json.invalid": _("The file is not valid JSON (line %(line)s, column %(column)s)."),
     "json.truncated": _("The file ends in the middle of its JSON."),
     "json.long_value": _("A value of the JSON, from line %(line)s on, is longer than %(most)s MB."),
     "json.too_deep": _("The JSON nests lists and objects more than %(most)s deep."),
@@ -191,21 +190,23 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The value has numbers with exponents that are too long when they are written out; each may"
         " have %(most)s digits."
     ),
-    # What PostgreSQL's JSON does not take: the character U+0000, numbers beyond its own.
-    "row.unstorable": _("The value cannot be stored: it holds the character U+0000, or no JSON."),
+    # PostgreSQL's JSON has no character U+0000, and no numbers beyond its range.
+    "row.unstorable": _(
+        "The value cannot be stored: it has the character U+0000, or is not valid JSON."
+    ),
     "row.too_long": _("The row is longer than %(most)s MB."),
     "row.not_utf8": _("The text holds bytes that are not UTF-8."),
     "row.error_cell": _(
         "The cell holds an error. List “%(error)s” among the texts that mean nothing, or mend it."
     ),
-    "row.not_json": _("The line is no JSON."),
-    "row.not_an_object": _("It is no object, as the others are."),
-    "row.not_a_list": _("It is no list of cells, as the others are."),
+    "row.not_json": _("The line is not valid JSON."),
+    "row.not_an_object": _("It is not an object, as the others are."),
+    "row.not_a_list": _("It is not a list of cells, as the others are."),
     "row.repeated_member": _("The member “%(member)s” is there twice in one object."),
     "row.too_deep": _("It nests lists and objects more than %(most)s deep."),
     # Notices: how a file was read, and what has changed -------------------------------------------
     "notice.encoding_guessed": _(
-        "The file does not say its character encoding: it was read as %(encoding)s."
+        "The file does not declare its character encoding: it was read as %(encoding)s."
     ),
     "notice.lines_above_header": _(
         "The header was found on line %(line)s; what stands above it was left out."
@@ -226,7 +227,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Names of more than %(most)s characters were shortened: %(fields)s."
     ),
     "notice.no_header": _(
-        "The first row has values that are no names, so it was read as a record."
+        "The first row has values that cannot be names, so it was read as a record."
     ),
     "notice.sheet_chosen": _("Read the sheet “%(sheet)s”. Others with cells: %(others)s."),
     "notice.merged_cells": _(
@@ -235,10 +236,10 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
     "notice.json_constants": _(
-        "The file holds NaN or Infinity, which JSON has not; they are kept as such."
+        "The file has NaN or Infinity, which are not part of JSON; they are kept."
     ),
     "notice.binary_values": _(
-        "The field “%(field)s” holds bytes that are no text; they are written in hex."
+        "The field “%(field)s” has bytes that are not text; they are written in hexadecimal."
     ),
     "notice.ambiguous_dates": _(
         "Field “%(field)s” stays text: it cannot be told whether the day or the month comes first, "
@@ -259,9 +260,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.type_not_applied": _(
         "The type kept for “%(field)s” was not applied: the file has no such field."
     ),
-    "notice.schema_ignored": _("The schema says more than is kept or checked: %(names)s."),
+    "notice.schema_ignored": _("Parts of the schema are not used: %(names)s."),
     "notice.field_schema_ignored": _(
-        "The schema says more than is kept or checked: %(names)s (field “%(field)s”)."
+        "Parts of the schema are not used: %(names)s (field “%(field)s”)."
     ),
     "notice.format_ignored": _(
         "The schema’s type %(type)s with the format %(format)s cannot be held: the values of "
@@ -275,7 +276,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "notice.field_retyped": _(
         "Field “%(field)s” was of type %(before)s, and is of type %(type)s now."
     ),
-    # Records that are there have the type; only a load that replaces them can change it.
+    # Existing records have the type; only a load that replaces them can change it.
     "notice.type_kept": _(
         "Field “%(field)s” keeps its type %(type)s, though %(chosen)s was chosen."
     ),
@@ -314,9 +315,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     "type.no_values": _("text: the field has no values"),
     "type.chosen": _("%(type)s: chosen"),
-    "type.declared": _("%(type)s: the file says so"),
+    "type.declared": _("%(type)s: declared in the file"),
     "type.date_order": _("%(type)s: the order of dates was chosen; the values leave it open"),
-    "type.every_value": _("%(type)s: every value says so"),
+    "type.every_value": _("%(type)s: all values are of this type"),
     # How the values of a type are written ---------------------------------------------------------
     "format.day_first": _("%(type)s, day first"),
     "format.month_first": _("%(type)s, month first"),

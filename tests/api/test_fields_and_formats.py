@@ -786,7 +786,7 @@ def test_all_parameters_that_cannot_be_read_are_reported_together(
         "limit": ["Invalid integer"],
         "offset": ["Must be a natural number"],
         "fields": ["Must be a list of names, or names separated by commas."],
-        "sort": ["“” is no sort key: a field, then asc or desc, then nulls first or nulls last."]
+        "sort": ["“” is not a sort key: a field, then asc or desc, then nulls first or nulls last."]
         * 2,
         "filters": ["Cannot parse JSON"],
         "q": ["The full-text query must be text, or an object: field → text."],

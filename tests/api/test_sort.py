@@ -315,7 +315,7 @@ def test_a_key_that_fits_no_field_is_refused_by_name(
     [("int4,", 1), (",int4", 1), ("int4,,text", 1), (",", 2), ([""], 1), (["int4", "", ""], 2)],
 )
 def test_an_empty_key_is_refused(client: Client, typed: Resource, sort: Any, count: int) -> None:
-    said = "“” is no sort key: a field, then asc or desc, then nulls first or nulls last."
+    said = "“” is not a sort key: a field, then asc or desc, then nulls first or nulls last."
 
     assert refusals(client, typed, sort) == [said] * count
 

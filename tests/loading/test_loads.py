@@ -114,7 +114,7 @@ def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, pa
 
     assert str(refusal.value) == (
         'Rows that cannot be loaded: 1. The first is line 3, field “b”, value “"\\u0000"”:'
-        " The value cannot be stored: it holds the character U+0000, or no JSON."
+        " The value cannot be stored: it has the character U+0000, or is not valid JSON."
     )
     assert records_of(resource) == before
 

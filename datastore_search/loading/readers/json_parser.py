@@ -226,7 +226,7 @@ class Document:
         if position >= len(self._text) or is_unterminated:
             return LoadFailed("json.truncated")
         self._count_lines(position)
-        return LoadFailed("json.invalid", line=self._line, letter=self._column)
+        return LoadFailed("json.invalid", line=self._line, column=self._column)
 
 
 def format_json(value: Any, depth: int = 1) -> str:

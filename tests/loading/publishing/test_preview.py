@@ -30,9 +30,9 @@ def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> No
         ("day", "day", "date:dmy", False, ("31/12/2024", "1/2/2024")),
     ]
     assert [str(field.explanation) for field in found.fields] == [
-        "int4: every value says so",
+        "int4: all values are of this type",
         "text: numbers would lose the zeros that values begin with, first in line 2: “007”",
-        "date, day first: every value says so",
+        "date, day first: all values are of this type",
     ]
     assert found.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
     assert (found.row_count, found.bad_row_count, found.row_errors, found.notices) == (2, 0, (), ())

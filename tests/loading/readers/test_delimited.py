@@ -346,7 +346,7 @@ def test_letters_far_down_decide_the_encoding(path: Path) -> None:
 
     assert [row[1] for row in rows[-2:]] == ["São Paulo", "João"]
     assert said_of(path) == [
-        "The file does not say its character encoding: it was read as Windows-1252."
+        "The file does not declare its character encoding: it was read as Windows-1252."
     ]
 
 

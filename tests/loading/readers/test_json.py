@@ -83,7 +83,7 @@ def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: 
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "letter"),
+    ("text", "line", "column"),
     [
         ('[{"n": 1},\n {"n": x}]', 2, 8),
         ('[{"n": 1}\n{"n": 2}]', 2, 1),
@@ -95,12 +95,12 @@ def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: 
     ],
 )
 def test_what_is_wrong_is_found_at_its_place(
-    path: Path, block: int, text: str, line: int, letter: int
+    path: Path, block: int, text: str, line: int, column: int
 ) -> None:
     failure = refused(path, text)
 
     assert failure.code == "json.invalid"
-    assert failure.parameters == {"line": line, "letter": letter}
+    assert failure.parameters == {"line": line, "column": column}
 
 
 @pytest.mark.parametrize(

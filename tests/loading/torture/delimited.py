@@ -66,21 +66,21 @@ CASES = [
         "Vietnamese with tones behind their vowels",
         fields={"tên": "text", "dân số": "int4"},
         records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
-        says=["The file does not say its character encoding: it was read as Windows-1258."],
+        says=["The file does not declare its character encoding: it was read as Windows-1258."],
     ),
     Case(
         "windows_1252.csv",
         "Western European, which could be Central European",
         fields={"nom": "text", "ville": "text"},
         records=[["João", "São Paulo"], ["François", "Orléans"]],
-        says=["The file does not say its character encoding: it was read as Windows-1252."],
+        says=["The file does not declare its character encoding: it was read as Windows-1252."],
     ),
     Case(
         "windows_1251.csv",
         "Cyrillic",
         fields={"имя": "text", "город": "text"},
         records=[["Иван", "Москва"], ["Ольга", "Санкт-Петербург"]],
-        says=["The file does not say its character encoding: it was read as Windows-1251."],
+        says=["The file does not declare its character encoding: it was read as Windows-1251."],
     ),
     Case(
         "windows_1251.csv",
@@ -106,7 +106,7 @@ CASES = [
         "Japanese",
         fields={"名前": "text", "都市": "text"},
         records=[["太郎", "東京"], ["花子", "大阪府"]],
-        says=["The file does not say its character encoding: it was read as cp932."],
+        says=["The file does not declare its character encoding: it was read as cp932."],
     ),
     Case(
         "utf8_damaged.csv",

@@ -7,11 +7,11 @@ from datastore_search.loading.jobs import LoadOptions
 from .cases import Case
 
 _SKIP = LoadOptions(bad_rows="skip")
-_NO_OBJECT = "It is no object, as the others are."
+_NO_OBJECT = "It is not an object, as the others are."
 _NO_RECORDS = "The JSON's list holds no object with members, and no row, to make records of."
 _TWICE = "The member “{0}” is there twice in one object."
-_NUL = "The value cannot be stored: it holds the character U+0000, or no JSON."
-_BROKEN = "The file is no valid JSON: see line {0}, letter {1}."
+_NUL = "The value cannot be stored: it has the character U+0000, or is not valid JSON."
+_BROKEN = "The file is not valid JSON (line {0}, column {1})."
 
 
 def _left_out(count: int) -> str:
@@ -55,7 +55,7 @@ CASES = [
         "NaN, which Python writes and JSON does not have",
         fields={"n": "numeric"},
         records=[[1.5], ["NaN"], ["-Infinity"]],
-        says=["The file holds NaN or Infinity, which JSON has not; they are kept as such."],
+        says=["The file has NaN or Infinity, which are not part of JSON; they are kept."],
     ),
     Case(
         "nested.json",
@@ -124,7 +124,7 @@ CASES = [
         fields={"field_1": "text", "field_2": "int4"},
         records=[["Hanoi", 1], ["Hue", 2]],
         says=[
-            "The first row has values that are no names, so it was read as a record.",
+            "The first row has values that cannot be names, so it was read as a record.",
             "Fields without a name were named by their place: field_1, field_2.",
         ],
     ),
@@ -175,16 +175,16 @@ CASES = [
         fields={"n": "int4"},
         records=[[1], [3]],
         says=[_left_out(2)],
-        faults=[(3, "", '{"n": 2', "The line is no JSON."), (5, "", "null", _NO_OBJECT)],
+        faults=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(
         "broken_line.ndjson",
         "lines that are no JSON, refused",
         refused=(
             'Rows that cannot be loaded: 2. The first is line 3, field “–”, value “{"n": 2”: The'
-            " line is no JSON."
+            " line is not valid JSON."
         ),
-        faults=[(3, "", '{"n": 2', "The line is no JSON."), (5, "", "null", _NO_OBJECT)],
+        faults=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(
         "latin1_line.ndjson",

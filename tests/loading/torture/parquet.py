@@ -80,7 +80,7 @@ CASES = [
         "bytes that are no text, and texts that are written as bytes",
         fields={"picture": "text", "word": "text"},
         records=[[r"\xff00", "café"], [r"\x61", "b"]],
-        says=["The field “picture” holds bytes that are no text; they are written in hex."],
+        says=["The field “picture” has bytes that are not text; they are written in hexadecimal."],
     ),
     Case(
         "nul.parquet",
@@ -94,7 +94,7 @@ CASES = [
                 1,
                 "k",
                 "a�b",
-                "The value cannot be stored: it holds the character U+0000, or no JSON.",
+                "The value cannot be stored: it has the character U+0000, or is not valid JSON.",
             )
         ],
     ),

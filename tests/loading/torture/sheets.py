@@ -151,7 +151,7 @@ CASES = [
     Case(
         "letter.xlsx",
         "a text document with the name of a workbook",
-        refused="The file is no workbook that can be read: neither Excel's nor OpenDocument's.",
+        refused="The file is not a workbook that can be read, neither Excel's nor OpenDocument's.",
     ),
     Case(
         "old.xls",

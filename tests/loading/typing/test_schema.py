@@ -119,12 +119,12 @@ def test_unsupported_properties_have_notices() -> None:
     ).notices
 
     assert [str(notice) for notice in notices] == [
-        "The schema says more than is kept or checked: foreignKeys.",
+        "Parts of the schema are not used: foreignKeys.",
         (
             "The schema’s type date with the format %d/%m/%y cannot be held: the values of “b”"
             " decide."
         ),
-        "The schema says more than is kept or checked: constraints, missingValues (field “a”).",
+        "Parts of the schema are not used: constraints, missingValues (field “a”).",
     ]
 
 
