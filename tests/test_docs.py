@@ -51,7 +51,7 @@ from datastore_search.search import RecordsFormat
 from datastore_search.storage import MAX_FIELDS
 from datastore_search.tokens import issue_token
 from datastore_search.writing import Method
-from datastore_search.writing.records import ID_MOST
+from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables
 
 from .builders import act, make_user
@@ -423,7 +423,7 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (SEARCH, f"objects of a group or list | {MAX_OPERATIONS - 1} |"),
         (SEARCH, f"groups within each other | {MAX_DEPTH} |"),
         (WRITING, f"{MAX_FIELDS:,} fields"),
-        (WRITING, f"{ID_MOST:,}"),
+        (WRITING, f"{MAX_ID:,}"),
     ],
 )
 def test_the_reference_says_every_limit(page: Path, said: str) -> None:

@@ -55,7 +55,7 @@ def ordered(db: None) -> Resource:
         fields = [GivenField("code", "text"), GivenField("name", "text")]
         writer.create(fields, [])
         writer.set_key(["code"])
-        writer.order(["name"])
+        writer.index_orders(["name"])
         writer.write([{"code": "1", "name": "short"}], Method.INSERT)
     resource.refresh_from_db()
     return resource

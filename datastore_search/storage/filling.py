@@ -76,12 +76,12 @@ def _fill_by_one(
             create_table(connection, table.id, language=language)
             with cursor.copy(_copy(table.id, freeze=True)) as lines:
                 for batch in batches:
-                    lines.write(_lines(count + 1, batch))
+                    lines.write(_render_lines(count + 1, batch))
                     count += len(batch)
             _set_next_id(connection, table.id, count + 1)
     # COPY goes past Django, which would wrap its errors.
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(row_of(error) or "?") from error
+        raise UnstorableRecord(parse_copy_line(error) or "?") from error
     return count
 
 
@@ -134,9 +134,9 @@ def _copy_batches(alias: str, table: NewTable, work: Queue[Work]) -> None:
             while piece := work.get():
                 first, batch = piece
                 firsts.append((first, len(batch)))
-                lines.write(_lines(first, batch))
+                lines.write(_render_lines(first, batch))
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(_row_among(firsts, row_of(error))) from error
+        raise UnstorableRecord(_find_row(firsts, parse_copy_line(error))) from error
 
 
 def _copy(table_id: int, *, freeze: bool) -> sql.Composable:
@@ -147,17 +147,17 @@ def _copy(table_id: int, *, freeze: bool) -> sql.Composable:
     )
 
 
-def _lines(first: int, batch: list[str]) -> str:
+def _render_lines(first: int, batch: list[str]) -> str:
     return "".join(f"{number}\x02{text}\n" for number, text in enumerate(batch, first))
 
 
-def row_of(error: psycopg.Error) -> int | None:
+def parse_copy_line(error: psycopg.Error) -> int | None:
     """Read from PostgreSQL's report at which row a COPY ended."""
     found = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
     return int(found[1]) if found else None
 
 
-def _row_among(firsts: list[tuple[int, int]], line: int | None) -> int | str:
+def _find_row(firsts: list[tuple[int, int]], line: int | None) -> int | str:
     """Find the row of a line of a COPY: ``firsts`` are its batches, by first row and length."""
     for first, length in firsts:
         if line is not None and line <= length:

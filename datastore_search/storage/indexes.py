@@ -17,8 +17,8 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from .locks import comment_of, load_transaction, thread_connection
-from .sessions import milliseconds, setting, unlimited
+from .locks import load_transaction, statement_comment, thread_connection
+from .sessions import temporary_setting, to_milliseconds, without_time_limits
 from .tables import LOCK_TIMEOUT, NewTable, record_table, table_name
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
@@ -111,7 +111,7 @@ def _run(
     with (
         load_transaction(connection, load_id),
         connection.cursor() as cursor,
-        setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
+        temporary_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
     ):
         for statement in statements:
             cursor.execute(statement, [])
@@ -174,10 +174,10 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
     What is not done now, autovacuum does later.
     """
     vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
-        sql.SQL(comment_of(load_id)), record_table(table_id)
+        sql.SQL(statement_comment(load_id)), record_table(table_id)
     )
     try:
-        with unlimited(connection), connection.cursor() as cursor:
+        with without_time_limits(connection), connection.cursor() as cursor:
             cursor.execute(vacuum)
     except OperationalError as error:
         # A limit of the portal has ended it, or the cancellation of the load, which the load sees.
@@ -207,7 +207,7 @@ def drop_order_indexes(
     """
     with (
         connection.cursor() as cursor,
-        setting(cursor, "lock_timeout", milliseconds(LOCK_TIMEOUT)),
+        temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
     ):
         for name in names:
             index = sql.Identifier(_order_name(table_id, name))
@@ -223,7 +223,7 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
     """
     key = sql.Identifier(f"{table_name(table_id)}_key")
     with connection.cursor() as cursor:
-        with setting(cursor, "lock_timeout", milliseconds(LOCK_TIMEOUT)):
+        with temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)):
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
         if names:
             cursor.execute(

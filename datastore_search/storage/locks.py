@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
 from ..exceptions.loads import LoadFailed
-from .sessions import milliseconds, setting
+from .sessions import temporary_setting, to_milliseconds
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
@@ -74,7 +74,7 @@ class JobLock:
             try:
                 with (
                     self._connection.connection.transaction(),  # a savepoint: the other lock stays
-                    setting(cursor, "lock_timeout", milliseconds(timeout)),
+                    temporary_setting(cursor, "lock_timeout", to_milliseconds(timeout)),
                 ):
                     cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", numbers)
             except OperationalError as error:
@@ -122,7 +122,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
     own.inc_thread_sharing()  # the monitor's thread verifies its locks
     try:
         own.set_autocommit(False)
-        _prepare(own, load_id)
+        _prepare_transaction(own, load_id)
         with own.cursor() as cursor:
             numbers = [_LOAD_LOCK, _lock_number(load_id)]
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", numbers)
@@ -161,7 +161,7 @@ def load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> It
     is_ours = not connection.in_atomic_block
     with transaction.atomic(using=connection.alias):
         if is_ours and load_id is not None:
-            _prepare(connection, load_id)
+            _prepare_transaction(connection, load_id)
         yield
 
 
@@ -183,20 +183,20 @@ def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
             " WHERE datname = current_database() AND usename = current_user"
             " AND (application_name = %s OR starts_with(query, %s))"
             " AND state = 'active' AND pid <> pg_backend_pid()",
-            [_name(load_id), comment_of(load_id)],
+            [_application_name(load_id), statement_comment(load_id)],
         )
 
 
-def comment_of(load_id: int) -> str:
+def statement_comment(load_id: int) -> str:
     """Give the comment by which a statement belongs to a load that cannot be in a transaction."""
-    return f"/* {_name(load_id)} */"
+    return f"/* {_application_name(load_id)} */"
 
 
-def _name(load_id: int) -> str:
+def _application_name(load_id: int) -> str:
     return f"datastore_search load {load_id}"
 
 
-def _prepare(connection: BaseDatabaseWrapper, load_id: int) -> None:
+def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
     """
     Name the transaction after its load, and let nothing but the load itself end it.
 
@@ -210,7 +210,7 @@ def _prepare(connection: BaseDatabaseWrapper, load_id: int) -> None:
             " UNION ALL SELECT set_config('application_name', %s, true)"
             " UNION ALL SELECT set_config('client_connection_check_interval',"
             " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
-            [list(_LIMITS), _name(load_id)],
+            [list(_LIMITS), _application_name(load_id)],
         )
 
 

@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
-from .filling import row_of
+from .filling import parse_copy_line
 from .indexes import key_expression
 from .locks import load_transaction
 from .tables import record_table, staging_table
@@ -53,7 +53,7 @@ def stage_rows(
                     lines.write("".join(f"{line}\x02{text}\n" for line, text in batch))
             cursor.execute(sql.SQL("ANALYZE {}").format(table))
     except (psycopg.DataError, errors.StatementTooComplex) as error:
-        raise UnstorableRecord(row_of(error) or "?") from error
+        raise UnstorableRecord(parse_copy_line(error) or "?") from error
 
 
 def read_taken_lines(
@@ -63,7 +63,7 @@ def read_taken_lines(
     statement = sql.SQL(
         "SELECT staged._id FROM {staged} AS staged WHERE EXISTS"
         " (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
-    ).format(staged=staging_table(load_id), table=record_table(table_id), same=_same(key))
+    ).format(staged=staging_table(load_id), table=record_table(table_id), same=_compare_keys(key))
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, [])
         while batch := cursor.fetchmany(_ROWS_AT_ONCE):
@@ -77,7 +77,7 @@ def delete_taken_rows(
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}").format(
-                staged=staging_table(load_id), table=record_table(table_id), same=_same(key)
+                staged=staging_table(load_id), table=record_table(table_id), same=_compare_keys(key)
             ),
             [],
         )
@@ -98,7 +98,7 @@ def add_rows(
     """
     new = (
         sql.SQL("WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})").format(
-            table=record_table(table_id), same=_same(key)
+            table=record_table(table_id), same=_compare_keys(key)
         )
         if key
         else sql.SQL("")
@@ -128,13 +128,15 @@ def update_records(
                 "UPDATE {table} AS record SET data = record.data || staged.data"
                 " FROM {staged} AS staged"
                 " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
-            ).format(table=record_table(table_id), staged=staging_table(load_id), same=_same(key)),
+            ).format(
+                table=record_table(table_id), staged=staging_table(load_id), same=_compare_keys(key)
+            ),
             [],
         )
         return int(cursor.rowcount)
 
 
-def _same(key: Sequence[str]) -> sql.Composable:
+def _compare_keys(key: Sequence[str]) -> sql.Composable:
     return sql.SQL(" AND ").join(
         sql.SQL("{} = {}").format(
             key_expression("record.data", name), key_expression("staged.data", name)

@@ -34,7 +34,7 @@ _FOR_SCANNING = {"random_page_cost": "4"}
 _READER_LOCK_TIMEOUT = timedelta(seconds=5)
 
 #: Settings, and statements that set them, which are kept: the limits hardly ever change.
-_KEPT = 100
+_MAX_CACHED_SETTINGS = 100
 
 #: Changes a setting until the end of the transaction.
 _SET = "SELECT set_config(%s, %s, true)"
@@ -132,10 +132,10 @@ class Session:
         with ExitStack() as stack:
             if not self._settings and settings:
                 keeping = stack.enter_context(_client_cursor(self.connection))
-                stack.enter_context(_kept(keeping, settings))
+                stack.enter_context(_restore_settings_after(keeping, settings))
             before, message = self._message(text, settings)
             batches = BatchCursor(self.connection.connection, before, gather, batch_rows)
-            cursor = stack.enter_context(_wrapped(self.connection, batches))
+            cursor = stack.enter_context(_wrap_cursor(self.connection, batches))
             with self.watched():
                 cursor.execute(message, parameters)
             gathered: Found = batches.gathered
@@ -147,16 +147,16 @@ class Session:
         statement = text.as_bytes(self.connection.connection)
         if not self._settings:
             return 0, statement
-        return 1, f"{_setting_all({**self._settings, **settings})}; ".encode() + statement
+        return 1, f"{_render_settings({**self._settings, **settings})}; ".encode() + statement
 
 
 def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
     """Open a cursor that merges parameters here: only so can a message hold two statements."""
     connection.ensure_connection()
-    return _wrapped(connection, psycopg.ClientCursor(connection.connection))
+    return _wrap_cursor(connection, psycopg.ClientCursor(connection.connection))
 
 
-def _wrapped(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
+def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
     """Wrap a cursor as Django does its own; its stubs know no driver."""
     if connection.queries_logged:
         return connection.make_debug_cursor(cursor)
@@ -167,13 +167,13 @@ def _is_dead(connection: BaseDatabaseWrapper) -> bool:
     return connection.connection is None or connection.connection.closed
 
 
-def _setting_all(settings: Mapping[str, str]) -> str:
+def _render_settings(settings: Mapping[str, str]) -> str:
     """Set what holds no quote: names and values are ours, or PostgreSQL's own."""
-    return _setting_each(tuple(settings.items()))
+    return _render_setting_list(tuple(settings.items()))
 
 
-@lru_cache(maxsize=_KEPT)
-def _setting_each(settings: tuple[tuple[str, str], ...]) -> str:
+@lru_cache(maxsize=_MAX_CACHED_SETTINGS)
+def _render_setting_list(settings: tuple[tuple[str, str], ...]) -> str:
     each = (f"set_config('{name}', '{value}', true)" for name, value in settings)
     return f"SELECT {', '.join(each)}"
 
@@ -190,12 +190,12 @@ def reading(
 
     Statements see the moment at which each of them begins.  Those for a ``client`` are watched.
     """
-    settings = _settings(limit, memory_bytes)
+    settings = _build_settings(limit, memory_bytes)
     with ExitStack() as stack:
         if connection.in_atomic_block:  # which a failure must leave usable
             stack.enter_context(transaction.atomic(using=connection.alias))
             cursor = stack.enter_context(connection.cursor())
-            stack.enter_context(_kept(cursor, settings))
+            stack.enter_context(_restore_settings_after(cursor, settings))
         yield Session(connection, settings, client)
 
 
@@ -213,35 +213,35 @@ def snapshot(
 
     Source: PostgreSQL's isolation level ``REPEATABLE READ``.
     """
-    settings = _settings(limit, memory_bytes)
+    settings = _build_settings(limit, memory_bytes)
     with ExitStack() as stack:
         is_ours = not connection.in_atomic_block
         if is_ours:
             # Before the transaction, so that the check cannot replace the connection in it.
             connection.close_if_health_check_failed()
             connection.ensure_connection()
-            stack.enter_context(_isolated(connection))
+            stack.enter_context(_begin_repeatable_read(connection))
         stack.enter_context(transaction.atomic(using=connection.alias))
         cursor = stack.enter_context(connection.cursor())
         if is_ours:  # the settings end with the transaction
-            cursor.execute(_setting_all(settings))
+            cursor.execute(_render_settings(settings))
         else:
-            stack.enter_context(_kept(cursor, settings))
+            stack.enter_context(_restore_settings_after(cursor, settings))
         yield Session(connection, settings, client)
 
 
-@lru_cache(maxsize=_KEPT)
-def _settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
+@lru_cache(maxsize=_MAX_CACHED_SETTINGS)
+def _build_settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
     return {
         **_FOR_READING,
-        "statement_timeout": milliseconds(limit),
-        "lock_timeout": milliseconds(_READER_LOCK_TIMEOUT),
+        "statement_timeout": to_milliseconds(limit),
+        "lock_timeout": to_milliseconds(_READER_LOCK_TIMEOUT),
         "work_mem": f"{memory_bytes // 1024}kB",
     }
 
 
 @contextmanager
-def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _begin_repeatable_read(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Begin the next transaction as ``REPEATABLE READ``, without a statement of its own."""
     driver = connection.connection
     before = driver.isolation_level
@@ -254,7 +254,7 @@ def _isolated(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 
 @contextmanager
-def _kept(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
+def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
     """Change settings of PostgreSQL within the current transaction, then change them back."""
     if not settings:
         yield
@@ -263,13 +263,13 @@ def _kept(cursor: CursorWrapper, settings: Mapping[str, str]) -> Iterator[None]:
         "SELECT name, current_setting(name) FROM unnest(%s::text[]) AS name", [list(settings)]
     )
     before = dict(cursor.fetchall())
-    cursor.execute(_setting_all(settings))
+    cursor.execute(_render_settings(settings))
     yield
-    cursor.execute(_setting_all(before))
+    cursor.execute(_render_settings(before))
 
 
 @contextmanager
-def setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
+def temporary_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
     """Change a setting of PostgreSQL within the current transaction, then change it back."""
     cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
     before, _ = cursor.fetchone()
@@ -278,7 +278,7 @@ def setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
 
 
 @contextmanager
-def unlimited(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def without_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """
     Let a statement take its time that cannot be in a transaction, if the session is ours alone.
 
@@ -312,6 +312,6 @@ def _has_own_session(connection: BaseDatabaseWrapper) -> bool:
     return bool(pid == connection.connection.info.backend_pid)
 
 
-def milliseconds(duration: timedelta) -> str:
+def to_milliseconds(duration: timedelta) -> str:
     """Write a duration as PostgreSQL reads it."""
     return str(duration // timedelta(milliseconds=1))

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
-from .sessions import Session, milliseconds, setting
+from .sessions import Session, temporary_setting, to_milliseconds
 
 _PREFIX = "datastore_search_record_"
 _STAGING_PREFIX = "datastore_search_staging_"
@@ -114,8 +114,10 @@ def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: 
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            setting(cursor, "statement_timeout", "0"),  # or waiting for a reader would be an error
-            setting(cursor, "lock_timeout", milliseconds(lock_timeout)),
+            temporary_setting(
+                cursor, "statement_timeout", "0"
+            ),  # or waiting for a reader would be an error
+            temporary_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
         ):
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {table}").format(table=table))
     except OperationalError as error:

@@ -15,7 +15,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
-from .sessions import milliseconds, setting
+from .sessions import temporary_setting, to_milliseconds
 from .tables import LOCK_TIMEOUT, record_table, table_name
 
 _SINCE = "datastore_search: served by no resource since "
@@ -52,7 +52,7 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            setting(cursor, "lock_timeout", milliseconds(LOCK_TIMEOUT)),
+            temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
         ):
             cursor.execute(statement)
     except (OperationalError, ProgrammingError) as error:

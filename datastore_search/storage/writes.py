@@ -13,7 +13,7 @@ from django.db.utils import OperationalError
 from psycopg import errors, sql
 
 from ..exceptions.availability import WriteBlocked
-from .sessions import milliseconds
+from .sessions import to_milliseconds
 
 _LIMIT = sql.SQL(
     "SELECT current_setting('lock_timeout'), set_config('lock_timeout', {limit}, true)"
@@ -70,7 +70,7 @@ def _begin(
     connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: Row | None
 ) -> tuple[str, str, bool]:
     """Limit the waits and lock the row; give the limits before and now, and if it was found."""
-    statement: sql.Composable = _LIMIT.format(limit=sql.Literal(milliseconds(lock_timeout)))
+    statement: sql.Composable = _LIMIT.format(limit=sql.Literal(to_milliseconds(lock_timeout)))
     if row is not None:
         lock = sql.SQL("SELECT FROM {table} WHERE id = {id} FOR NO KEY UPDATE").format(
             table=sql.Identifier(row.table), id=sql.Literal(row.id)

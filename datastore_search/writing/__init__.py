@@ -65,14 +65,14 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     using = router.db_for_write(TableVersion)
     row = storage.Row(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
     transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
-    with transaction_of_call as is_found, _anticipated(resource):
+    with transaction_of_call as is_found, _translate_database_errors(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)
         yield Writer(connections[using], resource.pk)
 
 
 @contextmanager
-def _anticipated(resource: Resource) -> Iterator[None]:
+def _translate_database_errors(resource: Resource) -> Iterator[None]:
     """Turn what PostgreSQL may refuse into our own failures."""
     try:
         yield
@@ -96,7 +96,7 @@ class Writer:
         self._connection = connection
         self.using = connection.alias
         self._resource_id = resource_id
-        self.resource = self._read()
+        self.resource = self._read_resource()
 
     def check_writable(self, *, force: bool) -> None:
         """
@@ -123,10 +123,10 @@ class Writer:
         Raises: ``InvalidParameters`` for fields that cannot be.
         """
         if not self.resource.has_table:
-            self._make_table()
+            self._create_table()
         change_fields(self._connection, self.resource, fields, given, delete_others=delete_others)
         record_changes.record_change(self._connection, self.resource, added=0)
-        self.resource = self._read()
+        self.resource = self._read_resource()
         names = {field.name for field in self.resource.schema}
         if not names.issuperset(self.resource.primary_key):
             self.set_key([])
@@ -155,7 +155,7 @@ class Writer:
         except IntegrityError as error:
             raise KeyNotUnique from error
 
-    def order(self, names: Sequence[str]) -> None:
+    def index_orders(self, names: Sequence[str]) -> None:
         """
         Index the order of some fields, as far as their types have one.
 
@@ -184,24 +184,26 @@ class Writer:
         set_aliases(self._connection, self.resource, names)
 
     def write(
-        self, given: Sequence[Mapping[str, Any]], method: Method, *, for_good: bool = True
+        self, given: Sequence[Mapping[str, Any]], method: Method, *, is_permanent: bool = True
     ) -> list[int]:
         """
         Store records and return the ``_id`` of each.
 
-        ``for_good`` is false where the changes will be rolled back.
+        ``is_permanent`` is false where the changes will be rolled back.
 
         Raises: ``InvalidRecord`` for the first that cannot be stored; ``NoKey``;
         ``DuplicateKeys``.
         """
         table_id = self._table_version.pk
-        read = read_records(self.resource, given, method, self._cast)
+        read = read_records(self.resource, given, method, self._cast_texts)
         record_changes.drop_outgrown_order_indexes(
             self._connection, self.resource, measure_longest_values(read)
         )
         try:
-            changes = rows.plan(self._connection, self.resource, table_id, read, method)
-            rows.run(self._connection, self.resource, table_id, changes, for_good=for_good)
+            changes = rows.plan_changes(self._connection, self.resource, table_id, read, method)
+            rows.apply_changes(
+                self._connection, self.resource, table_id, changes, is_permanent=is_permanent
+            )
         except IntegrityError as error:
             raise DuplicateKeys from error
         record_changes.record_change(self._connection, self.resource, added=len(changes.added))
@@ -216,12 +218,12 @@ class Writer:
         table_id = self._table_version.pk
         names = {field.name: field.type for field in self.resource.schema}
         sparse = frozenset(field.name for field in self.resource.schema if field.is_sparse)
-        where = compile_conditions(conditions, TypedFields(names, self._cast, sparse))
-        deleted = rows.delete(self._connection, table_id, where)
+        where = compile_conditions(conditions, TypedFields(names, self._cast_texts, sparse))
+        deleted = rows.delete_records(self._connection, table_id, where)
         record_changes.record_change(self._connection, self.resource, added=-deleted)
         return deleted
 
-    def drop(self) -> None:
+    def drop_table(self) -> None:
         """Take the table away, with its fields and aliases; the resource stays."""
         table_id = self._table_version.pk
         self.resource.fields.using(self.using).all().delete()
@@ -244,7 +246,7 @@ class Writer:
         return storage.Session(self._connection, {})
 
     @property
-    def _cast(self) -> Callable[[str, Sequence[str]], Sequence[str | None]]:
+    def _cast_texts(self) -> Callable[[str, Sequence[str]], Sequence[str | None]]:
         return partial(storage.cast_texts, self._connection)
 
     @property
@@ -254,7 +256,7 @@ class Writer:
             raise UnknownResource(resource=self._resource_id)
         return version
 
-    def _read(self) -> Resource:
+    def _read_resource(self) -> Resource:
         """Read the resource with its fields; one that was never loaded has none."""
         resource = (
             Resource.objects.using(self.using)
@@ -264,7 +266,7 @@ class Writer:
         resource.schema = tuple(resource.fields.using(self.using).all())
         return resource
 
-    def _make_table(self) -> None:
+    def _create_table(self) -> None:
         version = TableVersion.objects.using(self.using).create(
             resource=self.resource,
             origin=Origin.API,

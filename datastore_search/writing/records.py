@@ -32,10 +32,10 @@ from ..field_types import (
 from ..models import Resource
 
 #: Letters of a value that a message repeats.
-_LETTERS_SHOWN = 100
+_MAX_SHOWN_LENGTH = 100
 
 #: A JavaScript client knows no whole number beyond this one.
-ID_MOST = 2**53 - 1
+MAX_ID = 2**53 - 1
 
 _ID = "_id"
 
@@ -96,7 +96,7 @@ def read_records(
         ids.append(None)
         try:
             _check_names(number, record, types, method)
-            ids[-1] = _id_of(number, record, method)
+            ids[-1] = _read_id(number, record, method)
             if method is not Method.INSERT and ids[-1] is None:
                 _check_key(number, record, key)
         except InvalidRecord as fault:
@@ -110,16 +110,16 @@ def read_records(
     ]
 
 
-def _id_of(number: int, record: Mapping[str, Any], method: Method) -> int | None:
+def _read_id(number: int, record: Mapping[str, Any], method: Method) -> int | None:
     if _ID not in record or method is Method.INSERT:
         return None
     value = record[_ID]
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _LETTERS_SHOWN:
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < _MAX_SHOWN_LENGTH:
         value = int(value)
     if isinstance(value, Decimal) and value == value.to_integral_value():
-        value = int(value) if value.adjusted() < _LETTERS_SHOWN else None
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= ID_MOST:
-        raise InvalidKey(record=number, most=ID_MOST)
+        value = int(value) if value.adjusted() < _MAX_SHOWN_LENGTH else None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_ID:
+        raise InvalidKey(record=number, most=MAX_ID)
     return value
 
 
@@ -148,32 +148,34 @@ def _read_members(
     members: list[dict[str, str]] = [{} for _record in records]
     for name, kind in types.items():
         places = [place for place, record in enumerate(records) if name in record]
-        values = [_filled(records[place][name], kind) for place in places]
+        values = [_empty_to_none(records[place][name], kind) for place in places]
         try:
             texts = parse_values(kind, kind.parse_value, values, cast)
         except ValueNotOfType as error:
             place = places[error.position]
-            faults.setdefault(place + 1, _unfit(place, name, kind, error))
+            faults.setdefault(place + 1, _describe_misfit(place, name, kind, error))
             continue
         for place, text in zip(places, texts, strict=True):
             members[place][name] = text or "null"
     return members
 
 
-def _filled(value: Json, kind: FieldType) -> Json:
+def _empty_to_none(value: Json, kind: FieldType) -> Json:
     """Take an empty text for null, except where it is a value; so does CKAN."""
     return None if value == "" and not kind.is_text and kind.name != "json" else value
 
 
-def _unfit(place: int, name: str, kind: FieldType, error: ValueNotOfType) -> InvalidRecord:
+def _describe_misfit(
+    place: int, name: str, kind: FieldType, error: ValueNotOfType
+) -> InvalidRecord:
     if error.has_many_digits:
         return NumberTooLong(record=place + 1, field=name, most=MAX_NUMBER_DIGITS)
-    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shown(error.value))
+    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shorten(error.value))
 
 
-def _shown(value: Json) -> str:
+def _shorten(value: Json) -> str:
     try:
         text = dump_json(value)
     except NotOfType:
         return "…"
-    return text if len(text) <= _LETTERS_SHOWN else text[:_LETTERS_SHOWN] + "…"
+    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"

@@ -26,7 +26,7 @@ from .records import Method, Record
 
 
 @dataclass(slots=True)
-class _New:
+class _NewRecord:
     """A record to be added; the ``_id`` is None where the table gives the next one."""
 
     record: Record
@@ -43,12 +43,12 @@ class Changes:
     another value; ``ids`` are those of all of them, in order, once it is done.
     """
 
-    added: list[_New] = field(default_factory=list)
+    added: list[_NewRecord] = field(default_factory=list)
     changed: dict[int, dict[str, str]] = field(default_factory=dict)
     ids: list[int] = field(default_factory=list)
 
 
-def plan(
+def plan_changes(
     connection: BaseDatabaseWrapper,
     resource: Resource,
     table_id: int,
@@ -60,11 +60,11 @@ def plan(
 
     Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
     """
-    known = _known_ids(connection, resource, table_id, records)
+    known = _find_known_ids(connection, resource, table_id, records)
     changes = Changes()
-    pending: dict[Hashable, _New] = {}
+    pending: dict[Hashable, _NewRecord] = {}
     for record in records:
-        key = _identity(record, resource.primary_key)
+        key = _find_identity(record, resource.primary_key)
         found = known.get(record.number)
         if method is Method.INSERT and (found is not None or (key is not None and key in pending)):
             raise DuplicateKey(record=record.number)
@@ -75,40 +75,42 @@ def plan(
         elif method is Method.UPDATE:
             raise UnknownKey(record=record.number)
         else:
-            new = _New(record, dict(record.members), record.id)
+            new = _NewRecord(record, dict(record.members), record.id)
             changes.added.append(new)
             if key is not None:
                 pending[key] = new
     return changes
 
 
-def run(
+def apply_changes(
     connection: BaseDatabaseWrapper,
     resource: Resource,
     table_id: int,
     changes: Changes,
     *,
-    for_good: bool,
+    is_permanent: bool,
 ) -> None:
     """
     Make the changes, and note the ``_id`` of every record concerned.
 
-    What no transaction takes back is left out unless they are ``for_good``.
+    What no transaction takes back is left out unless they are ``is_permanent``.
     """
     names = [found.name for found in resource.schema]
     _update(connection, table_id, changes.changed)
-    if not for_good:
-        _number(changes.added, _last_id(connection, table_id))
+    if not is_permanent:
+        _assign_ids(changes.added, _read_last_id(connection, table_id))
     numbered = [new for new in changes.added if new.id is not None]
     unnumbered = [new for new in changes.added if new.id is None]
     _insert_numbered(connection, table_id, numbered, names)
-    if numbered and for_good:
-        _number_from(connection, table_id, max(new.id for new in numbered if new.id))
-    ids = _insert(connection, table_id, [_document(new.members, names) for new in unnumbered])
+    if numbered and is_permanent:
+        _advance_sequence(connection, table_id, max(new.id for new in numbered if new.id))
+    ids = _insert(
+        connection, table_id, [_render_document(new.members, names) for new in unnumbered]
+    )
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
 
 
-def _number(added: Sequence[_New], last_id: int) -> None:
+def _assign_ids(added: Sequence[_NewRecord], last_id: int) -> None:
     """Give each new record the ``_id`` that the table would give it, without asking the table."""
     following = count(max([last_id, *(new.id for new in added if new.id is not None)]) + 1)
     for new in added:
@@ -116,7 +118,7 @@ def _number(added: Sequence[_New], last_id: int) -> None:
             new.id = next(following)
 
 
-def delete(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
+def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int:
     """Delete the records that meet a condition and return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -129,7 +131,7 @@ def delete(connection: BaseDatabaseWrapper, table_id: int, where: Clause) -> int
 # Which records are known --------------------------------------------------------------------------
 
 
-def _identity(record: Record, key: Sequence[str]) -> Hashable | None:
+def _find_identity(record: Record, key: Sequence[str]) -> Hashable | None:
     """Tell which of the sent records are the same; None for one that is like no other."""
     if record.id is not None:
         return record.id
@@ -137,35 +139,35 @@ def _identity(record: Record, key: Sequence[str]) -> Hashable | None:
     if not key or "null" in texts:
         return None
     # As numbers, since 1.5 is 1.50.
-    return tuple(map(_comparable, texts))
+    return tuple(map(_parse_comparable, texts))
 
 
-def _comparable(text: str) -> Hashable:
+def _parse_comparable(text: str) -> Hashable:
     """Make what equals another where PostgreSQL's JSON does: 1.5 and 1.50, but not 1 and true."""
-    return _hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+    return _make_hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
 
 
-def _hashable(value: Any) -> Hashable:
+def _make_hashable(value: Any) -> Hashable:
     if isinstance(value, dict):
-        return frozenset((name, _hashable(member)) for name, member in value.items())
+        return frozenset((name, _make_hashable(member)) for name, member in value.items())
     if isinstance(value, list):
-        return tuple(map(_hashable, value))
+        return tuple(map(_make_hashable, value))
     return type(value), value
 
 
-def _known_ids(
+def _find_known_ids(
     connection: BaseDatabaseWrapper, resource: Resource, table_id: int, records: Sequence[Record]
 ) -> dict[int, int]:
     """Map the numbers of records that are there already to their ``_id``."""
     by_id = {record.number: record.id for record in records if record.id is not None}
     keyed = [record for record in records if record.id is None] if resource.primary_key else []
-    known = _by_id(connection, table_id, by_id)
+    known = _find_by_id(connection, table_id, by_id)
     if keyed:
-        known |= _by_key(connection, table_id, keyed, resource.primary_key)
+        known |= _find_by_key(connection, table_id, keyed, resource.primary_key)
     return known
 
 
-def _by_id(
+def _find_by_id(
     connection: BaseDatabaseWrapper, table_id: int, ids: Mapping[int, int]
 ) -> dict[int, int]:
     if not ids:
@@ -179,7 +181,7 @@ def _by_id(
     return {number: record_id for number, record_id in ids.items() if record_id in there}
 
 
-def _by_key(
+def _find_by_key(
     connection: BaseDatabaseWrapper, table_id: int, records: Sequence[Record], key: Sequence[str]
 ) -> dict[int, int]:
     statement = sql.SQL(
@@ -194,7 +196,7 @@ def _by_key(
             for name in key
         ),
     )
-    documents = [_document(record.members, key) for record in records]
+    documents = [_render_document(record.members, key) for record in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.number for record in records], documents])
         return dict(cursor.fetchall())
@@ -203,7 +205,7 @@ def _by_key(
 # Statements ---------------------------------------------------------------------------------------
 
 
-def _document(members: Mapping[str, str], names: Sequence[str]) -> str:
+def _render_document(members: Mapping[str, str], names: Sequence[str]) -> str:
     """Write a record with every field, null where it has none."""
     return "{" + ",".join(f"{dump_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
 
@@ -222,7 +224,10 @@ def _insert(connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[
 
 
 def _insert_numbered(
-    connection: BaseDatabaseWrapper, table_id: int, records: Sequence[_New], names: Sequence[str]
+    connection: BaseDatabaseWrapper,
+    table_id: int,
+    records: Sequence[_NewRecord],
+    names: Sequence[str],
 ) -> None:
     """Add records with the ``_id`` that was sent."""
     if not records:
@@ -230,12 +235,12 @@ def _insert_numbered(
     statement = sql.SQL(
         "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
     ).format(table=record_table(table_id))
-    documents = [_document(new.members, names) for new in records]
+    documents = [_render_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.id for record in records], documents])
 
 
-def _last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
+def _read_last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     """
     Read the last ``_id`` that the table has given, or that the next one follows.
 
@@ -257,7 +262,7 @@ def _last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     return int(last_id)
 
 
-def _number_from(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:
+def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:
     """Let the next records be numbered after an ``_id`` that was sent."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -278,6 +283,6 @@ def _update(
         " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
         " WHERE record._id = given.id"
     ).format(table=record_table(table_id))
-    members = [_document(found, list(found)) for found in changed.values()]
+    members = [_render_document(found, list(found)) for found in changed.values()]
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(changed), members])

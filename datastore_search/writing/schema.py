@@ -18,13 +18,13 @@ from ..models import Field, Resource
 from ..record_changes import add_fields
 from .guessing import guess_type
 
-_LETTERS_MOST = 200
+_MAX_NAME_LENGTH = 200
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 #: Decimal digits before the point that every double has room for.
-_DOUBLE_DIGITS = 308
+_MAX_DOUBLE_DIGITS = 308
 
 #: Names of what is no field but lies beside the fields.
-_TAKEN = frozenset({"_id", "_full_text"})
+_RESERVED_NAMES = frozenset({"_id", "_full_text"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ def change_fields(
     Raises: ``InvalidParameters``.
     """
     known = {field.name: field for field in resource.schema}
-    wanted = [*given, *_of_records(given, known, records)]
-    _check(wanted, known)
+    wanted = [*given, *_find_unlisted_fields(given, known, records)]
+    _check_fields(wanted, known)
     new = [each for each in wanted if each.name not in known]
     named = {each.name for each in wanted}
     gone = [name for name in known if name not in named]
@@ -68,12 +68,12 @@ def change_fields(
         storage.remove_fields(connection, version.pk, gone)
     for each in wanted:
         if each.name in known and each.info is not None:
-            known[each.name].info = _kept(each.info)
+            known[each.name].info = _to_storable_json(each.info)
             known[each.name].save(using=connection.alias)
     add_fields(connection, resource, [_build_field(resource, each, records) for each in new])
 
 
-def _of_records(
+def _find_unlisted_fields(
     given: Sequence[GivenField], known: Mapping[str, Field], records: Sequence[Mapping[str, Any]]
 ) -> list[GivenField]:
     """Find the fields that the first record names and nothing else does, as CKAN does."""
@@ -82,7 +82,7 @@ def _of_records(
     return [GivenField(name) for name in first if name not in named]
 
 
-def _check(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
+def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
     faults: list[InvalidParameter] = []
     seen: set[str] = set()
     for each in wanted:
@@ -105,9 +105,9 @@ def _check(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
 
 
 def _is_valid(name: str) -> bool:
-    if not name or name != name.strip() or len(name) > _LETTERS_MOST:
+    if not name or name != name.strip() or len(name) > _MAX_NAME_LENGTH:
         return False
-    return is_storable(name) and name not in _TAKEN and not _CONTROL.search(name)
+    return is_storable(name) and name not in _RESERVED_NAMES and not _CONTROL.search(name)
 
 
 def _is_type(name: str) -> bool:
@@ -127,16 +127,16 @@ def _build_field(
         else guess_type([record.get(each.name) for record in records])
     )
     field = Field(resource=resource, name=each.name, type=kind.name)
-    field.info = _kept(each.info or {})
+    field.info = _to_storable_json(each.info or {})
     return field
 
 
-def _kept(value: Any) -> Any:
+def _to_storable_json(value: Any) -> Any:
     """Give a JSON value with its numbers as Django's JSON can keep them."""
     if isinstance(value, Mapping):
-        return {name: _kept(member) for name, member in value.items()}
+        return {name: _to_storable_json(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_kept(member) for member in value]
+        return [_to_storable_json(member) for member in value]
     if isinstance(value, Decimal):
-        return float(value) if value.adjusted() < _DOUBLE_DIGITS else str(value)
+        return float(value) if value.adjusted() < _MAX_DOUBLE_DIGITS else str(value)
     return value

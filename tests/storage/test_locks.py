@@ -73,9 +73,9 @@ def lock_timeout() -> str:
 @pytest.fixture
 def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sessions, "_READER_LOCK_TIMEOUT", timedelta(milliseconds=200))
-    sessions._settings.cache_clear()
+    sessions._build_settings.cache_clear()
     yield
-    sessions._settings.cache_clear()
+    sessions._build_settings.cache_clear()
 
 
 @pytest.mark.usefixtures("short_reads")
@@ -181,11 +181,11 @@ def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Reso
 
 
 def test_the_limit_ends_with_the_write(committed: Resource) -> None:
-    for for_good in (True, False):
+    for is_permanent in (True, False):
         with writing_to(committed) as writer:
             assert lock_timeout() == "10s"
             writer.write([{"code": "9"}], Method.INSERT)
-            if not for_good:
+            if not is_permanent:
                 writer.roll_back()
 
         assert lock_timeout() == "0"
@@ -196,10 +196,10 @@ def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Res
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL lock_timeout = '7s'")
 
-        for for_good in (True, False):
+        for is_permanent in (True, False):
             with writing_to(committed) as writer:
                 assert lock_timeout() == "10s"
-                if not for_good:
+                if not is_permanent:
                     writer.roll_back()
 
             assert lock_timeout() == "7s"

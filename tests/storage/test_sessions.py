@@ -145,9 +145,9 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_the
                     with other.cursor() as cursor:
                         cursor.execute(
                             "INSERT INTO datastore_search_resource (id, name, title, description,"
-                            " private, language, primary_key, options, created, modified) VALUES"
-                            " (gen_random_uuid(), gen_random_uuid(), '', '', false, 'english',"
-                            " '[]', '{}', now(), now())"
+                            " private, language, primary_key, options, created_at,"
+                            " modified_at) VALUES (gen_random_uuid(), gen_random_uuid(), '', '',"
+                            " false, 'english', '[]', '{}', now(), now())"
                         )
             assert seen == numbers
             Resource.objects.all().delete()

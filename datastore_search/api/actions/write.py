@@ -80,7 +80,7 @@ def _write_table(
     """Write what was sent, in CKAN's order: fields, keys, aliases, records."""
     records = given.get("records") or []
     writer.create(fields, records, delete_others=given.get("delete_fields", False))
-    writer.order(given.get("indexes", ()))
+    writer.index_orders(given.get("indexes", ()))
     if "primary_key" in given:
         writer.set_key(given["primary_key"])
     if "aliases" in given:
@@ -187,7 +187,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
         dry_run = given.get("dry_run", False)
-        ids = writer.write(given.get("records") or [], method, for_good=not dry_run)
+        ids = writer.write(given.get("records") or [], method, is_permanent=not dry_run)
         result = _build_result(given, writer, method=method.value)
         if given.get("include_records"):
             result["records"] = _read_written_records(writer, ids)
@@ -207,7 +207,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     with writing_to(resource) as writer:
         writer.check_writable(force=given.get("force", False))
         result = _build_result(given, writer)
-        writer.drop()
+        writer.drop_table()
     return Answer(result)
 
 
