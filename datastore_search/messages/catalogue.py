@@ -197,7 +197,8 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "row.too_long": _("The row is longer than %(most)s MB."),
     "row.not_utf8": _("The text holds bytes that are not UTF-8."),
     "row.error_cell": _(
-        "The cell holds an error. List “%(error)s” among the texts that mean nothing, or mend it."
+        "The cell has an error. List “%(error)s” among the texts that stand for no value, or"
+        " correct it."
     ),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, as the others are."),

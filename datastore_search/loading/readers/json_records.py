@@ -37,7 +37,7 @@ class RecordTableBuilder:
     """Writes elements as rows, and collects what the table is to know of them."""
 
     def __init__(self, staging_area: StagingArea, writer: RowWriter, nulls: Sequence[str]) -> None:
-        """Begin without a field; ``nulls`` are texts that mean nothing."""
+        """Begin without a field; ``nulls`` are texts that stand for no value."""
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
         self._writer = writer

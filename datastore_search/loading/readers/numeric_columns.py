@@ -17,7 +17,7 @@ def find_number_types(
     """
     Find the narrowest type that holds all digits of each column of numbers, by its position.
 
-    ``nulls`` are texts that mean nothing.
+    ``nulls`` are texts that stand for no value.
     """
     empty = SQL(", ").join(literal(text) for text in ("", *nulls))
     holds = SQL(

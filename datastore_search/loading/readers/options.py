@@ -10,9 +10,9 @@ class ReadOptions:
     """
     The options that decide how the cells of a file are found; an empty one is detected.
 
-    ``nulls`` are texts that mean nothing, such as ``NA``; ``skip`` counts the lines or rows above
-    the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name in an
-    archive.
+    ``nulls`` are texts that stand for no value, such as ``NA``; ``skip`` counts the lines or rows
+    above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
+    in an archive.
     """
 
     nulls: tuple[str, ...] = ()

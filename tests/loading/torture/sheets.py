@@ -6,7 +6,7 @@ from datastore_search.loading.jobs import LoadOptions
 
 from .cases import Case
 
-_ERROR = "The cell holds an error. List “{0}” among the texts that mean nothing, or mend it."
+_ERROR = "The cell has an error. List “{0}” among the texts that stand for no value, or correct it."
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
