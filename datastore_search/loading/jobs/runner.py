@@ -18,7 +18,7 @@ from django.utils import timezone
 from ... import storage
 from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
-from ...models import Load, LoadState, Resource
+from ...models import Load, LoadState, Resource, TableVersion
 from ..publishing.fingerprint import is_unchanged
 from ..publishing.pipeline import publish_table
 from ..readers.process import open_table
@@ -132,9 +132,13 @@ def _mark_unchanged(monitor: JobMonitor) -> None:
 
 def _find_known_validators(load: Load, options: LoadOptions) -> dict[str, str]:
     """Find the HTTP validators of the file that is served, if loading it again changes nothing."""
-    version = load.resource.table_version
-    served = version.load if version else None
-    if not served or not load.url or served.url != load.url:
+    if not load.url:
+        return {}
+    # As it is now: the table version that the load's resource had may be deleted.
+    resources = Resource.objects.filter(pk=load.resource_id)
+    versions = TableVersion.objects.filter(pk__in=resources.values("table_version"))
+    served = Load.objects.filter(table_versions__in=versions, url=load.url).first()
+    if served is None:
         return {}
     load.checksum = served.checksum  # until the file itself is known
     return dict(served.http_validators) if is_unchanged(load, options) else {}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ... import storage
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from ...models import Mode, Resource
+from ...models import Mode, Resource, TableVersion
 from ..readers.duckdb_sql import SQL, identifier
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import (
@@ -52,7 +52,8 @@ def resolve_merge_options(
     types = dict(options.types)
     notices: list[Notice] = []
     requested = options.requested_types
-    before = resource.table_version.field_formats if resource.table_version else {}
+    version = TableVersion.objects.filter(pk=resource.table_version_id or 0)
+    before = version.values_list("field_formats", flat=True).first() or {}
     for column, name, label in zip(table.columns, table.names, table.labels, strict=True):
         if name not in known:
             continue
