@@ -33,12 +33,12 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
     """
     if not resource.private or resource.readable_by(get_reader(request)):
         return  # a public resource is read without looking up the token
-    asked = make_printable(name)
+    shown_name = make_printable(name)
     if isinstance(request.user, AbstractBaseUser):
-        raise AccessDenied(user=request.user.get_username(), resource=asked)
+        raise AccessDenied(user=request.user.get_username(), resource=shown_name)
     if _has_sent_token(request):
-        raise TokenDenied(resource=asked)
-    raise AnonymousDenied(resource=asked)
+        raise TokenDenied(resource=shown_name)
+    raise AnonymousDenied(resource=shown_name)
 
 
 def check_may_send_records(request: Request) -> None:

@@ -44,13 +44,13 @@ class ActionSchema(AutoSchema):
         prefix = path.rpartition("api/")[0]
         examples = select_examples(name, prefix)
         register(registry, self._build_schemas(), errors.build_responses(prefix))
-        asked = self._build_query(examples) if method == "GET" else self._build_body(examples)
+        request = self._build_query(examples) if method == "GET" else self._build_body(examples)
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
             "summary": str(self._action.help),
             "description": self._build_description(),
             "tags": [self._get_tag()],
-            **asked,
+            **request,
             "security": self._build_security(),
             "responses": self._build_responses(method, examples),
         }
@@ -105,7 +105,7 @@ class ActionSchema(AutoSchema):
         if method == "GET":
             examples = examples[:1]
         schema = schema_ref(f"{build_name(self._action.name)}Answer")
-        found = {
+        result = {
             "description": "The result.",
             "content": {_JSON: {"schema": schema, **_show_answers(examples, HTTP_200_OK)}},
         }
@@ -114,7 +114,7 @@ class ActionSchema(AutoSchema):
             for code in errors.list_statuses(method)
         }
         unchanged = _UNCHANGED if method == "GET" and self._action.name in _CACHED_ACTIONS else {}
-        return {"200": found, **unchanged, **failed}
+        return {"200": result, **unchanged, **failed}
 
 
 #: Actions whose answers have an ``ETag``.

@@ -17,7 +17,7 @@ from ...filters import Clause
 from ...models import Alias, Reader, Resource
 from ...search import ConsistentRead, Page, Query, Relation, open_snapshot, read_page
 
-#: The name, in place of a resource's id.
+#: The name of the pseudo table, used like a resource's id.
 TABLE_METADATA = "_table_metadata"
 
 FIELD_TYPES = {"name": "text", "oid": "int8", "alias_of": "text"}

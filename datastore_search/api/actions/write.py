@@ -54,37 +54,37 @@ MAX_TITLE_LENGTH = 300
 
 
 def _create(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = CreateParameters.parse(sent)
-    fields = _read_fields(given.get("fields") or ())
+    parameters = CreateParameters.parse(sent)
+    fields = _read_fields(parameters.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
     with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
-        resource = _get_or_add_resource(request, given)
-        _check_may_read_records(request, resource, given)
+        resource = _get_or_add_resource(request, parameters)
+        _check_may_read_records(request, resource, parameters)
         with writing_to(resource) as writer:
-            writer.check_writable(force=given.get("force", False))
-            ids = _write_table(writer, given, fields)
-            result = _build_result(given, writer, method=Method.INSERT.value)
+            writer.check_writable(force=parameters.get("force", False))
+            ids = _write_table(writer, parameters, fields)
+            result = _build_result(parameters, writer, method=Method.INSERT.value)
             schema = writer.resource.schema
             result["fields"] = describe_fields(
                 ((field.name, field.type) for field in schema),
                 {field.name: field.info for field in schema},
             )
-            if given.get("include_records"):
+            if parameters.get("include_records"):
                 result["records"] = _read_written_records(writer, ids)
     return Answer(result)
 
 
 def _write_table(
-    writer: Writer, given: Mapping[str, Any], fields: Sequence[GivenField]
+    writer: Writer, parameters: Mapping[str, Any], fields: Sequence[GivenField]
 ) -> list[int]:
     """Write what was sent, in CKAN's order: fields, keys, aliases, records."""
-    records = given.get("records") or []
-    writer.create(fields, records, delete_others=given.get("delete_fields", False))
-    writer.index_orders(given.get("indexes", ()))
-    if "primary_key" in given:
-        writer.set_key(given["primary_key"])
-    if "aliases" in given:
-        writer.set_aliases(given["aliases"])
+    records = parameters.get("records") or []
+    writer.create(fields, records, delete_others=parameters.get("delete_fields", False))
+    writer.index_orders(parameters.get("indexes", ()))
+    if "primary_key" in parameters:
+        writer.set_key(parameters["primary_key"])
+    if "aliases" in parameters:
+        writer.set_aliases(parameters["aliases"])
     return writer.write(records, Method.INSERT)
 
 
@@ -94,37 +94,37 @@ def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
 
     Raises: ``InvalidParameters``.
     """
-    faults: list[InvalidParameter] = []
+    errors: list[InvalidParameter] = []
     for each in fields:
         name, info = each.get("id"), each.get("info")
         if not isinstance(name, str):
-            faults.append(InvalidFieldName(field=make_printable(str(name))))
+            errors.append(InvalidFieldName(field=make_printable(str(name))))
         elif not isinstance(each.get("type"), str | None):
-            faults.append(
+            errors.append(
                 UnknownFieldType(field=name, type=each["type"], types=", ".join(field_types))
             )
         elif not isinstance(info, Mapping | None):
-            faults.append(InvalidFieldInfo(field=make_printable(name)))
-    if faults:
-        raise InvalidParameters(faults)
+            errors.append(InvalidFieldInfo(field=make_printable(name)))
+    if errors:
+        raise InvalidParameters(errors)
     return [GivenField(each["id"], each.get("type") or None, each.get("info")) for each in fields]
 
 
-def _get_or_add_resource(request: Request, given: Mapping[str, Any]) -> Resource:
+def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Resource:
     """
     Find the resource to write to; add it if its id is new and the user may add one.
 
     Raises: ``ResourceAndId``; ``UnknownResource``; ``AccessDenied``; ``InvalidResource``.
     """
-    described = given.get("resource") or {}
-    name = str(given.get("id") or given.get("resource_id") or "")
+    described = parameters.get("resource") or {}
+    name = str(parameters.get("id") or parameters.get("resource_id") or "")
     if described and name:
         raise ResourceAndId
     existing = _find_resource(name) if name else None
     if existing is not None:
         check_may_write(request, existing, name)
-        if "private" in given:
-            existing.private = given["private"]
+        if "private" in parameters:
+            existing.private = parameters["private"]
             existing.save(update_fields=["private", "modified_at"])
         return existing
     resource_id = parse_resource_id(name) if name else _read_new_id(described.get("id"))
@@ -132,7 +132,7 @@ def _get_or_add_resource(request: Request, given: Mapping[str, Any]) -> Resource
         if name:
             raise UnknownResource(resource=make_printable(name))
         check_may_write(request, Resource(), "", "add")
-    return _add_resource(request, given, described, resource_id or uuid.uuid4())
+    return _add_resource(request, parameters, described, resource_id or uuid.uuid4())
 
 
 def _read_new_id(sent: object) -> uuid.UUID:
@@ -143,17 +143,17 @@ def _read_new_id(sent: object) -> uuid.UUID:
     """
     if sent is None:
         return uuid.uuid4()
-    found = parse_resource_id(sent) if isinstance(sent, str) else None
-    if found is None:
+    resource_id = parse_resource_id(sent) if isinstance(sent, str) else None
+    if resource_id is None:
         raise InvalidResource(reason=_("“id” must be a UUID."))
-    if _get_resources().filter(pk=found).exists():
+    if _get_resources().filter(pk=resource_id).exists():
         raise InvalidResource(reason=_("There is already a resource with this id."))
-    return found
+    return resource_id
 
 
 def _add_resource(
     request: Request,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
     described: Mapping[str, Any],
     resource_id: uuid.UUID,
 ) -> Resource:
@@ -162,7 +162,7 @@ def _add_resource(
         "name": _find_free_name(resource_id),
         "title": str(title)[:MAX_TITLE_LENGTH],
         "description": str(description),
-        "private": given.get("private", False),
+        "private": parameters.get("private", False),
     }
     added, is_new = _get_resources().get_or_create(pk=resource_id, defaults=values)
     if not is_new:  # another request has added it just now
@@ -180,16 +180,16 @@ def _find_free_name(resource_id: uuid.UUID) -> str:
 
 
 def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = UpsertParameters.parse(sent)
-    method = Method(given.get("method", Method.UPSERT))
-    resource = _find_writable_resource(request, given)
-    _check_may_read_records(request, resource, given)
+    parameters = UpsertParameters.parse(sent)
+    method = Method(parameters.get("method", Method.UPSERT))
+    resource = _find_writable_resource(request, parameters)
+    _check_may_read_records(request, resource, parameters)
     with writing_to(resource) as writer:
-        writer.check_writable(force=given.get("force", False))
-        dry_run = given.get("dry_run", False)
-        ids = writer.write(given.get("records") or [], method, is_permanent=not dry_run)
-        result = _build_result(given, writer, method=method.value)
-        if given.get("include_records"):
+        writer.check_writable(force=parameters.get("force", False))
+        dry_run = parameters.get("dry_run", False)
+        ids = writer.write(parameters.get("records") or [], method, is_permanent=not dry_run)
+        result = _build_result(parameters, writer, method=method.value)
+        if parameters.get("include_records"):
             result["records"] = _read_written_records(writer, ids)
         if dry_run:
             writer.roll_back()
@@ -200,13 +200,13 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
 
 
 def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
-    given = DeleteParameters.parse(sent)
-    if "filters" in given:
-        return _delete_records(request, given)
-    resource = _find_writable_resource(request, given, "delete")
+    parameters = DeleteParameters.parse(sent)
+    if "filters" in parameters:
+        return _delete_records(request, parameters)
+    resource = _find_writable_resource(request, parameters, "delete")
     with writing_to(resource) as writer:
-        writer.check_writable(force=given.get("force", False))
-        result = _build_result(given, writer)
+        writer.check_writable(force=parameters.get("force", False))
+        result = _build_result(parameters, writer)
         writer.drop_table()
     return Answer(result)
 
@@ -215,14 +215,14 @@ def _delete_records_only(request: Request, sent: Mapping[str, object]) -> Answer
     return _delete_records(request, RecordsDeleteParameters.parse(sent))
 
 
-def _delete_records(request: Request, given: Mapping[str, Any]) -> Answer:
-    conditions = parse_filters(given["filters"])
-    resource = _find_writable_resource(request, given)
-    _check_may_read_records(request, resource, given)
+def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
+    conditions = parse_filters(parameters["filters"])
+    resource = _find_writable_resource(request, parameters)
+    _check_may_read_records(request, resource, parameters)
     with writing_to(resource) as writer:
-        writer.check_writable(force=given.get("force", False))
-        result = _build_result(given, writer)
-        if given.get("include_deleted_records"):
+        writer.check_writable(force=parameters.get("force", False))
+        result = _build_result(parameters, writer)
+        if parameters.get("include_deleted_records"):
             result["deleted_records"] = _read_records(writer, conditions)
         writer.delete(conditions)
     return Answer(result)
@@ -241,14 +241,14 @@ def _find_resource(name: str) -> Resource | None:
 
 
 def _find_writable_resource(
-    request: Request, given: Mapping[str, Any], verb: str = "change"
+    request: Request, parameters: Mapping[str, Any], verb: str = "change"
 ) -> Resource:
     """
     Find a loaded resource that the user may change.
 
     Raises: ``UnknownResource``; ``AccessDenied``.
     """
-    name = ResourceParameters.get_name(given)
+    name = ResourceParameters.get_name(parameters)
     resource = _find_resource(name)
     if resource is None or resource.table_version_id is None:
         raise UnknownResource(resource=make_printable(name))
@@ -256,19 +256,21 @@ def _find_writable_resource(
     return resource
 
 
-def _check_may_read_records(request: Request, resource: Resource, given: Mapping[str, Any]) -> None:
+def _check_may_read_records(
+    request: Request, resource: Resource, parameters: Mapping[str, Any]
+) -> None:
     """
     Refuse to return records to a user who may change but not read them.
 
     Raises: ``AccessDenied``.
     """
-    if given.get("include_records") or given.get("include_deleted_records"):
-        name = given.get("id") or given.get("resource_id") or resource.pk
+    if parameters.get("include_records") or parameters.get("include_deleted_records"):
+        name = parameters.get("id") or parameters.get("resource_id") or resource.pk
         check_may_read(request, resource, str(name))
 
 
-def _build_result(given: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
-    repeated = {name: value for name, value in given.items() if name not in _NOT_REPEATED}
+def _build_result(parameters: Mapping[str, Any], writer: Writer, **more: Any) -> dict[str, Any]:
+    repeated = {name: value for name, value in parameters.items() if name not in _NOT_REPEATED}
     return {**repeated, **more, "resource_id": str(writer.resource.pk)}
 
 

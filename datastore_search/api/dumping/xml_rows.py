@@ -100,8 +100,8 @@ def write_attribute(name: str, text: str) -> str:
     return f' {name}="{_SPECIAL_IN_ATTRIBUTES.sub(_escape_character, text)}"'
 
 
-def _escape_character(found: re.Match[str]) -> str:
-    letter = found[0]
+def _escape_character(match: re.Match[str]) -> str:
+    letter = match[0]
     if letter in _REFERRED:
         return f"&#{ord(letter)};"
     return _ESCAPES.get(letter, _REPLACEMENT)

@@ -48,7 +48,7 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, default=THREADS, help="of each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Bring the database up to date, and serve until somebody ends it."""
+        """Bring the database up to date, and serve until a signal ends it."""
         parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _exit_on_signal)
