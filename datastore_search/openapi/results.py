@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..api import parameter_types as types
+from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.dumping.formats import formats
+from ..api.parameters import SearchParameters
 from ..field_types import field_types
 from ..search import RecordsFormat
 from ..writing import Method
@@ -158,9 +164,20 @@ def _build_page(name: str, records: Schema) -> Schema:
             "_links": schema_ref("DatastoreLinks"),
             "records": records,
         },
-        optional=_OPTIONAL,
+        optional={**_OPTIONAL, **_build_repeated()},
     )
 
+
+#: The schemas of the parameters that an answer repeats, by their types.
+_REPEATED_SCHEMAS: Mapping[type[types.ParameterField], Schema] = {
+    types.NonNegativeIntegerField: _ID,
+    types.BooleanField: BOOLEAN,
+    types.TextField: TEXT,
+    types.FullTextField: TEXT,
+    types.FullTextQueryField: one_of(TEXT, {"type": "object", "additionalProperties": TEXT}),
+    types.FiltersField: _FILTERS,
+    types.SortField: one_of(TEXT, list_of(TEXT)),
+}
 
 _OPTIONAL: dict[str, Schema] = {
     "total": {
@@ -181,15 +198,13 @@ _OPTIONAL: dict[str, Schema] = {
             }
         ),
     },
-    "offset": _ID,
-    "q": one_of(TEXT, {"type": "object", "additionalProperties": TEXT}),
-    "full_text": TEXT,
-    "filters": _FILTERS,
-    "sort": one_of(TEXT, list_of(TEXT)),
-    "plain": BOOLEAN,
-    "language": TEXT,
-    "distinct": BOOLEAN,
 }
+
+
+def _build_repeated() -> dict[str, Schema]:
+    """Describe the parameters that an answer repeats."""
+    fields: Mapping[str, Any] = SearchParameters().fields
+    return {name: _REPEATED_SCHEMAS[type(fields[name])] for name in REPEATED_PARAMETERS}
 
 
 # The others ---------------------------------------------------------------------------------------

@@ -33,10 +33,26 @@ from .action import VARY, Action, Answer
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
 #: The parameters that an answer repeats if they were sent.
-_REPEATED = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
+REPEATED_PARAMETERS = (
+    "offset",
+    "q",
+    "filters",
+    "sort",
+    "plain",
+    "language",
+    "distinct",
+    "full_text",
+)
 
 #: The parameters that the address of another page repeats.
-_LINKED = (*_REPEATED, "limit", "fields", "include_total", "records_format", "include_next_page")
+_LINKED = (
+    *REPEATED_PARAMETERS,
+    "limit",
+    "fields",
+    "include_total",
+    "records_format",
+    "include_next_page",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +119,7 @@ def _repeat_parameters(call: _SearchCall) -> dict[str, Any]:
     parameters = call.parameters
     return {
         name: call.sent[name] if name == "sort" else parameters[name]
-        for name in _REPEATED
+        for name in REPEATED_PARAMETERS
         if name in parameters and (parameters[name] or isinstance(parameters[name], bool))
     }
 
