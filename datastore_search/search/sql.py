@@ -18,7 +18,7 @@ from ..exceptions.search import (
     UnknownSortField,
     UnsortableField,
 )
-from ..field_types import Operators, field_types
+from ..field_types import Operators, Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
     Clause,
@@ -44,7 +44,9 @@ MAX_WIDE_ENTRIES = 30
 _MAX_SORTED_RECORDS = 1_000
 
 #: Types whose keys are the texts that are stored.
-_TEXTS = frozenset({"text", "date", "timestamp", "timestamptz", "time"})
+_TEXTS = frozenset(
+    name for name, kind in field_types.items() if kind.ordered in {Ordered.DATES, Ordered.TEXTS}
+)
 
 
 def compose(template: LiteralString, *clauses: Clause) -> Clause:
