@@ -188,7 +188,9 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
             connections["default"].close()
 
     with psycopg.connect(server.url) as holder:
-        holder.execute("SELECT FROM datastore_search_resource WHERE name = 'waited-for' FOR UPDATE")
+        holder.execute(
+            "SELECT FROM datastore_search_resource WHERE name = 'waited-for' FOR NO KEY UPDATE"
+        )
         thread = Thread(target=work)
         thread.start()
         wait(lambda: waits(server, "UPDATE"))

@@ -210,7 +210,7 @@ def test_staff_load_a_file_and_see_at_once_what_came_of_it(
         drafted = client.post(made["Location"], {"file": file, **choices})
         assert drafted.status_code == 302, drafted.context["form"].errors
         preview = client.get(drafted["Location"])
-        seen = preview.context["found"].mark
+        seen = preview.context["preview"].digest
         begun = client.post(
             drafted["Location"],
             {"load": "1", "bad_rows": "refuse", "seen": seen, "type_0": "", "type_1": ""},

@@ -54,14 +54,15 @@ def replace_records(
     profiles = build_profiles(plan.table, plan.decisions)
     indexes = _choose_indexes(resource, plan, rows)
     progress.enter_state(LoadState.COPYING)
-    version = TableVersion.objects.create(
-        resource=resource,
-        load=load,
-        language=resource.language,
-        indexes=resource.index_kinds,
-        profiles=profiles,
-        field_formats=plan.field_formats,
-    )
+    with storage.load_transaction(connection, load.pk):
+        version = TableVersion.objects.create(
+            resource=resource,
+            load=load,
+            language=resource.language,
+            indexes=resource.index_kinds,
+            profiles=profiles,
+            field_formats=plan.field_formats,
+        )
     try:
         load.rows = version.rows = _fill(connection, plan, version, indexes, progress)
         version.value_counts = _count_values(connection, plan, version, indexes)
