@@ -203,7 +203,7 @@ _OPTIONAL: dict[str, Schema] = {
 
 def _build_repeated() -> dict[str, Schema]:
     """Describe the parameters that an answer repeats."""
-    fields: Mapping[str, Any] = SearchParameters().fields
+    fields: Mapping[str, Any] = SearchParameters().get_fields()
     return {name: _REPEATED_SCHEMAS[type(fields[name])] for name in REPEATED_PARAMETERS}
 
 
