@@ -92,6 +92,14 @@ def test_every_stop_is_in_the_code(stop: Stop) -> None:
     assert stop.function in functions(stop.file)
 
 
+def test_the_table_names_files_that_are_there() -> None:
+    table = PAGE.read_text().partition("| To change | Look in |\n")[2].partition("\n\n")[0]
+    named = re.findall(r"`([\w/]+(?:/|\.py|\.sql))`", table)
+
+    assert len(named) > 20
+    assert [name for name in named if not (PACKAGE / name).exists()] == []
+
+
 # The order ----------------------------------------------------------------------------------------
 
 
