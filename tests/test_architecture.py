@@ -120,7 +120,7 @@ def calls_recorded() -> Iterator[list[Stop]]:
         yield calls
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def post(action: str, token: str = "", **parameters: Any) -> None:
