@@ -85,11 +85,13 @@ def test_a_run_loads_beside_copy_and_ckan_and_leaves_nothing(
 def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
     resource = Resource.objects.create(name="packages")
     load = load_file(resource, path)
+    resource.refresh_from_db()
     records = tmp_path / "records"
 
     with connect_for_floor() as floor:
         floor.autocommit = True
-        keep_json(floor, load.pk, records)
+        assert resource.table_version_id
+        keep_json(floor, resource.table_version_id, records)
         assert copy_typed(floor, path) > 0
         assert copy_json(floor, records) > 0
         left = floor.execute("SELECT to_regclass('benchmark_copied')").fetchone()

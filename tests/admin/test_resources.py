@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 
 from datastore_search.conf import conf
 from datastore_search.models import Field, Load, LoadState, Resource
@@ -140,6 +142,17 @@ def test_the_list_shows_records_size_state_and_last_load(staff: Client) -> None:
     assert '<td class="field-records">6</td>' in page
     assert "KB</td>" in page.replace("\xa0", " ")
     assert "datastore-badge-bad" in page
+
+
+def test_the_page_of_a_resource_lists_its_loads_with_their_dates(staff: Client) -> None:
+    resource = make_resource()
+    load = resource.loads.get()
+
+    page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
+
+    loads = page[page.index('id="loads"') :]
+    dates = re.findall(r"<tr>\s*<td>(.*?)</td>", loads)
+    assert dates == [date_format(localtime(load.created_at), "DATETIME_FORMAT")]
 
 
 def test_the_list_asks_as_few_queries_for_many_as_for_one(
