@@ -19,6 +19,8 @@ from datastore_search.models import Load, LoadState, Resource, TableVersion
 from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.tokens import issue_token
 
+from .reading import reading_in_this_process
+
 SURVEY = """\
 code,subject,stage,title,amount,seen
 001,watershed,active,River level at the old bridge,10.50,2019-01-02
@@ -80,7 +82,10 @@ def load_csv(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        load_file(resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True))
+        with reading_in_this_process():
+            load_file(
+                resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True)
+            )
     resource.refresh_from_db()
     return resource
 
@@ -90,9 +95,14 @@ def page_of(resource: Resource, query: Query) -> Page:
     return with_consistent_read(resource.pk, lambda read: read_page(read, query))
 
 
+def record_table(resource: Resource) -> str:
+    """Name the table of a resource's records."""
+    return f"datastore_search_record_{resource.table_version_id}"
+
+
 def make_slow(resource: Resource, seconds: float = 30) -> None:
     """Let every read of a resource's records take half a minute."""
-    table = f"datastore_search_record_{resource.table_version_id}"
+    table = record_table(resource)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
         cursor.execute(

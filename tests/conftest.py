@@ -20,9 +20,14 @@ from datastore_search.models import Resource
 from datastore_search.storage import admission
 
 from .builders import make_resource
+from .reading import reading_in_this_process
+from .shared import ModuleTransaction, shared_resource
 
 # A password of a test protects nothing; hashing it as Django does takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Static files are found when they are asked for: each client of a test would look for all of them.
+settings.WHITENOISE_AUTOREFRESH = True
 
 # Tasks run at once; tests of the worker start one.
 _TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
@@ -67,6 +72,13 @@ def uploads(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def read_here() -> Iterator[None]:
+    """Files are read in the process of the test."""
+    with reading_in_this_process():
+        yield
+
+
+@pytest.fixture
 def guardian(db: None, settings: Any) -> Iterator[None]:
     """A portal with permissions for single objects, kept by django-guardian."""
     settings.ANONYMOUS_USER_NAME = None
@@ -85,7 +97,40 @@ def guardian(db: None, settings: Any) -> Iterator[None]:
     ContentType.objects.clear_cache()
 
 
-@pytest.fixture
-def resource(db: None) -> Resource:
-    """A public resource with the records of ``builders.SURVEY``."""
+@pytest.fixture(scope="module")
+def module_transaction(
+    django_db_setup: None, django_db_blocker: Any
+) -> Iterator[ModuleTransaction]:
+    """A transaction around the tests of a module: its fixtures make records once for all tests."""
+    with django_db_blocker.unblock(), ModuleTransaction() as shared:
+        yield shared
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """End the transaction around the tests of a module after a test that broke its connection."""
+    ModuleTransaction.end_if_broken()
+
+
+@pytest.fixture(autouse=True)
+def no_module_transaction(request: pytest.FixtureRequest) -> None:
+    """End the transaction around the tests of a module before a test that commits."""
+    if _commits(request):
+        ModuleTransaction.end_current()
+
+
+@pytest.fixture(scope="module")
+def _survey(module_transaction: ModuleTransaction) -> Resource:
     return make_resource()
+
+
+@pytest.fixture
+def resource(_survey: Resource, db: None) -> Resource:
+    """A public resource with the records of ``builders.SURVEY``, as they were loaded."""
+    return shared_resource(_survey) or make_resource()
+
+
+@pytest.fixture
+def no_resource(db: None) -> None:
+    """A database without what the tests of a module share."""
+    Resource.objects.all().delete()

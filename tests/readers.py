@@ -8,6 +8,9 @@ from typing import Self
 from django.db import connections
 from django.test import override_settings
 
+#: Seconds between two looks: readers without a pause keep the interpreter from all other threads.
+_PAUSE = 0.01
+
 
 class ReaderThreads:
     """
@@ -40,7 +43,7 @@ class ReaderThreads:
 
     def _read(self) -> None:
         try:
-            while not self.done.is_set() and not self.faults:
+            while not self.done.wait(_PAUSE) and not self.faults:
                 self.look()
         except BaseException as error:
             self.faults.append(error)

@@ -18,6 +18,8 @@ from .builders import load_csv
 
 Door = Callable[[Resource, str], None]
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 
 def insert(resource: Resource, value: str, _folder: Path) -> None:
     with writing_to(resource) as writer:

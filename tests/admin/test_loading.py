@@ -30,6 +30,8 @@ from datastore_search.models import Load, LoadState, Resource, RowError
 
 from ..builders import SURVEY, load_csv, make_resource, make_unpublished, make_user
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 LOADS = "/en/admin/datastore_search/load/"
 
 TRAPS = Path(__file__).parent.parent / "loading" / "torture" / "files"
@@ -45,7 +47,7 @@ def staff(client: Client, db: None) -> Client:
 
 
 @pytest.fixture
-def empty(db: None) -> Resource:
+def empty(no_resource: None) -> Resource:
     return Resource.objects.create(name="empty")
 
 

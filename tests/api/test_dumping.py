@@ -518,11 +518,6 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 # Access -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def hidden(db: None) -> Resource:
-    return make_resource(private=True)
-
-
 @pytest.mark.parametrize("parameters", [{}, {"fields": "nope"}, {"q": "river"}])
 def test_a_private_resource_is_refused_and_tells_nothing(
     client: Client, hidden: Resource, parameters: dict[str, str]

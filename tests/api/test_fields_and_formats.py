@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,36 +25,10 @@ from ..builders import (
     make_resource,
     result_of,
 )
-from .typed import CELLS, IDS, column, resource_of_every_type, year_first
+from .typed import CELLS, IDS, column, year_first
 from .writers import make_writer
 
 ACTION = "/en/api/action/"
-
-
-@pytest.fixture(scope="module")
-def every_type(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
-    with django_db_blocker.unblock(), resource_of_every_type() as resource:
-        yield resource
-
-
-@pytest.fixture
-def typed(db: None, every_type: Resource) -> Resource:
-    """A resource with a field of each type, and a table ``typed`` that holds the same."""
-    return every_type
-
-
-@pytest.fixture(scope="module")
-def survey(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
-    with django_db_blocker.unblock():
-        resource = make_resource(name="survey")
-        yield resource
-        resource.delete()
-
-
-@pytest.fixture
-def resource(db: None, survey: Resource) -> Resource:
-    """A public resource with the records of ``builders.SURVEY``, the same in all tests."""
-    return survey
 
 
 def find(client: Client, resource: Resource | str, **sent: Any) -> Any:

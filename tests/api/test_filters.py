@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +26,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
 from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
-from .typed import CELLS, IDS, ROWS, column, resource_of_every_type, year_first
+from .typed import CELLS, IDS, ROWS, column, year_first
 
 REFUSED = "refused"
 LISTS = RecordsFormat.LISTS
@@ -228,18 +228,6 @@ def written(value: Any) -> str:
 
 def _contains(cell: list[Any], part: list[Any]) -> bool:
     return all(each in cell for each in part)
-
-
-@pytest.fixture
-def typed(db: None, every_type: Resource) -> Resource:
-    """A resource with a field of each type, and a table ``typed`` that holds the same."""
-    return every_type
-
-
-@pytest.fixture(scope="module")
-def every_type(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
-    with django_db_blocker.unblock(), resource_of_every_type() as resource:
-        yield resource
 
 
 def answer(client: Client, resource: Resource, filters: str) -> list[int] | str:

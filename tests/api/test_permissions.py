@@ -74,11 +74,6 @@ def _quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-@pytest.fixture
-def hidden(db: None) -> Resource:
-    return make_resource(private=True)
-
-
 def find(client: Client, resource: Resource, token: str | None = None, **sent: Any) -> Any:
     headers = {} if token is None else {"Authorization": token}
     return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
@@ -442,7 +437,7 @@ def test_what_is_not_there_is_404_for_everybody(
                 error_of(write.to(client, resource.pk, token), 404, "Not Found Error")
 
 
-def test_who_may_add_no_resource_makes_none(client: Client, db: None) -> None:
+def test_who_may_add_no_resource_makes_none(client: Client, no_resource: None) -> None:
     new, fields = str(uuid.uuid4()), [{"id": "code"}]
     token = token_of("clerk", "view", "change", "delete")
 
@@ -524,7 +519,7 @@ def test_an_alias_is_written_to_by_those_who_may_alone(
 
 
 @pytest.fixture
-def named(db: None) -> dict[str, str]:
+def named(no_resource: None) -> dict[str, str]:
     """The names in the list, and what each is in the tests; “empty” has never been loaded."""
     names: dict[str, str] = {}
     for name, private in (("open", False), ("mine", True), ("other", True)):
@@ -590,7 +585,9 @@ def test_the_list_of_names_counts_only_what_the_reader_may_read(
 
 
 @pytest.mark.parametrize("action", WRITING)
-def test_the_list_of_names_cannot_be_written(client: Client, db: None, action: str) -> None:
+def test_the_list_of_names_cannot_be_written(
+    client: Client, no_resource: None, action: str
+) -> None:
     token = token_of("writer", *VERBS)
 
     response = Write(action, {"filters": {}}).to(client, "_table_metadata", token)

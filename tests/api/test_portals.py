@@ -55,11 +55,6 @@ def let_fail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Except
     return lambda error: monkeypatch.setattr(Raising, "error", error, raising=False)
 
 
-@pytest.fixture
-def hidden(db: None) -> Resource:
-    return make_resource(private=True)
-
-
 def find(client: Client, resource: Resource, token: str = "", **sent: Any) -> Any:
     headers = {"Authorization": token} if token else {}
     return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)

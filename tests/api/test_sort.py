@@ -18,7 +18,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat, SortKey
 
 from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
-from .typed import CELLS, IDS, column, resource_of_every_type, year_first
+from .typed import CELLS, IDS, column, year_first
 
 #: How a direction and a place of nulls are said, and what they mean.
 ENDINGS = {
@@ -30,18 +30,6 @@ ENDINGS = {
     "  Desc   NULLS  First ": (True, True),
     "\tdesc\nnulls last": (True, False),
 }
-
-
-@pytest.fixture(scope="module")
-def every_type(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
-    with django_db_blocker.unblock(), resource_of_every_type() as resource:
-        yield resource
-
-
-@pytest.fixture
-def typed(db: None, every_type: Resource) -> Resource:
-    """A resource with a field of each type, and a table ``typed`` that holds the same."""
-    return every_type
 
 
 def find(client: Client, resource: Resource, **sent: Any) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from django.contrib.auth import get_user_model
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.test import Client
@@ -108,8 +107,7 @@ def year_first() -> Iterator[CursorWrapper]:
         yield cursor
 
 
-@contextmanager
-def resource_of_every_type() -> Iterator[Resource]:
+def make_resource_of_every_type() -> Resource:
     """Make the resource by the API, and the table ``typed`` (id, c0, c1, …) beside it."""
     rows = [
         {kind: cells[row] if row < len(cells) else (None, None) for kind, cells in CELLS.items()}
@@ -129,13 +127,7 @@ def resource_of_every_type() -> Iterator[Resource]:
     )
     assert created.status_code == 200, created.content
     _make_table([[text for _, text in row.values()] for row in rows])
-    try:
-        yield Resource.objects.described(resource.pk)
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("DROP TABLE typed")
-        resource.delete()
-        get_user_model().objects.get(username="typist").delete()
+    return Resource.objects.described(resource.pk)
 
 
 def _make_table(rows: list[list[str | None]]) -> None:

@@ -23,7 +23,7 @@ def titles(client: Client, **parameters: Any) -> list[str]:
     return re.findall(r'<h2><a href="[^"]+"><bdi>(.*?)</bdi>', response.content.decode())
 
 
-def test_an_entry_describes_a_resource(client: Client, db: None) -> None:
+def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> None:
     resource = make_resource(name="waters", title="Waters & <more>", description="All <b>of</b> it")
 
     page = client.get(PATH).content.decode()
@@ -37,7 +37,7 @@ def test_an_entry_describes_a_resource(client: Client, db: None) -> None:
     assert "Loaded on" in page
 
 
-def test_one_record_is_no_records(client: Client, db: None) -> None:
+def test_one_record_is_no_records(client: Client, no_resource: None) -> None:
     make_resource("a\n1\n")
 
     page = text_of(client.get(PATH))
@@ -46,14 +46,14 @@ def test_one_record_is_no_records(client: Client, db: None) -> None:
     assert "1 field " in page
 
 
-def test_entries_come_in_the_order_of_their_titles(client: Client, db: None) -> None:
+def test_entries_come_in_the_order_of_their_titles(client: Client, no_resource: None) -> None:
     for name, title in (("c", ""), ("a", "zebra"), ("z", "Ant"), ("y", "bee")):
         make_resource("a\n1\n", name=name, title=title)
 
     assert titles(client) == ["Ant", "bee", "c", "zebra"]
 
 
-def test_what_was_never_loaded_is_not_listed(client: Client, db: None) -> None:
+def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) -> None:
     Resource.objects.create(name="empty")
 
     assert titles(client) == []
@@ -75,7 +75,7 @@ def test_what_was_never_loaded_is_not_listed(client: Client, db: None) -> None:
     ],
 )
 def test_resources_are_found_by_words_of_their_description(
-    client: Client, db: None, q: str, found: list[str]
+    client: Client, no_resource: None, q: str, found: list[str]
 ) -> None:
     river = make_resource("flow-rate,no_1\n1,2\n", name="r", title="River", description="Gauges")
     Field.objects.filter(resource=river, name="flow-rate").update(label="Débit debit")
@@ -101,7 +101,9 @@ def test_a_text_that_cannot_be_looked_for_is_refused(
     assert resource.name not in response.content.decode()
 
 
-def test_the_catalogue_has_pages(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_has_pages(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("datastore_search.html.views.RESOURCES_PER_PAGE", 2)
     for name in ("n1", "n2", "n3", "other"):
         make_resource("a\n1\n", name=name)
@@ -130,7 +132,7 @@ def test_a_page_that_is_not_there_is_404(client: Client, resource: Resource, pag
 
 
 def test_a_private_resource_is_listed_only_for_those_who_may_read_it(
-    client: Client, db: None
+    client: Client, no_resource: None
 ) -> None:
     make_resource("salary\n1\n", title="Hidden", private=True)
     make_resource("a\n1\n", title="Open")
@@ -144,7 +146,7 @@ def test_a_private_resource_is_listed_only_for_those_who_may_read_it(
 
 @pytest.mark.parametrize("q", ["Hidden", "salary", "secret", ""])
 def test_nothing_of_a_private_resource_is_found_or_counted(
-    client: Client, db: None, q: str
+    client: Client, no_resource: None, q: str
 ) -> None:
     hidden = make_resource("salary\n1\n", title="Hidden", description="secret", private=True)
 
@@ -155,7 +157,7 @@ def test_nothing_of_a_private_resource_is_found_or_counted(
     assert client.get(PATH, {"q": q, "page": "2"}).status_code == 404
 
 
-def test_an_object_permission_is_enough(client: Client, db: None, settings: Any) -> None:
+def test_an_object_permission_is_enough(client: Client, no_resource: None, settings: Any) -> None:
     settings.AUTHENTICATION_BACKENDS = [
         "django.contrib.auth.backends.ModelBackend",
         "tests.html.backends.OnlyTheOneNamedMine",
@@ -209,7 +211,7 @@ def test_links_stay_below_the_script_of_a_portal(client: Client, resource: Resou
     ],
 )
 def test_the_page_says_its_language(
-    client: Client, db: None, path: str, language: str, direction: str
+    client: Client, no_resource: None, path: str, language: str, direction: str
 ) -> None:
     response = client.get(path, headers={"Accept-Language": "de"})
 
@@ -217,12 +219,12 @@ def test_the_page_says_its_language(
     assert response["Content-Language"] == language
 
 
-def test_the_portal_begins_with_the_catalogue(client: Client, db: None) -> None:
+def test_the_portal_begins_with_the_catalogue(client: Client, no_resource: None) -> None:
     assert client.get("/en_GB/")["Location"] == "/en_GB/datastore/"
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
-def test_the_catalogue_is_only_read(db: None, method: str) -> None:
+def test_the_catalogue_is_only_read(no_resource: None, method: str) -> None:
     response = getattr(Client(enforce_csrf_checks=True), method)(PATH)
 
     assert response.status_code == 405

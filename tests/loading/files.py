@@ -12,6 +12,7 @@ from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
 from ..builders import ask, result_of
+from ..reading import reading_in_this_process
 
 
 def load(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:
@@ -19,7 +20,8 @@ def load(resource: Resource, text: str, *, name: str = "file.csv", **options: An
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text)
-        done = load_file(resource, path, options=LoadOptions(**options))
+        with reading_in_this_process():
+            done = load_file(resource, path, options=LoadOptions(**options))
     resource.refresh_from_db()
     done.refresh_from_db()
     return done

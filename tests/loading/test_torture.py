@@ -16,6 +16,8 @@ from ..builders import ask, result_of
 from . import torture
 from .torture.cases import FILES, Case
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 CASES: list[Case] = [
     case
     for module in pkgutil.iter_modules(torture.__path__)

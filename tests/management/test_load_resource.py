@@ -26,6 +26,8 @@ from datastore_search.models import Load, LoadState, Resource, RowError
 from ..loading.sources.server import Server, answer, serving
 from .test_commands import run
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 BODY = "code,day,depth\n001,31.12.2023,1.5\n002,01.02.2024,NA\n003,05.06.2024,2\n"
 
 

@@ -166,7 +166,7 @@ def test_nothing_is_written_to_a_missing_table(
     assert message == _MISSING.format(name=resource.pk)
 
 
-def test_a_table_that_is_missing_can_be_created_again(db: None, client: Client) -> None:
+def test_a_table_that_is_missing_can_be_created_again(no_resource: None, client: Client) -> None:
     token = make_token(make_user(permissions=("add_resource", "change_resource")))
     created = {
         "resource": {"name": "written"}, "primary_key": ["a"],
@@ -214,7 +214,7 @@ def verify() -> str:
     return out.getvalue()
 
 
-def test_the_command_names_every_resource_that_lacks_records(db: None) -> None:
+def test_the_command_names_every_resource_that_lacks_records(no_resource: None) -> None:
     whole, short, lost = (make_resource(name=name) for name in ("whole", "short", "lost"))
     Resource.objects.create(name="never-loaded")
     assert verify() == "3 resources have all their records.\n"

@@ -1,0 +1,33 @@
+"""Resources that the tests of the API share."""
+
+from __future__ import annotations
+
+import pytest
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+from ..shared import ModuleTransaction, shared_resource
+from .typed import make_resource_of_every_type
+
+
+@pytest.fixture(scope="module")
+def _hidden(module_transaction: ModuleTransaction) -> Resource:
+    return make_resource(name="hidden", private=True)
+
+
+@pytest.fixture
+def hidden(_hidden: Resource, db: None) -> Resource:
+    """A private resource with the records of ``builders.SURVEY``."""
+    return shared_resource(_hidden) or make_resource(private=True)
+
+
+@pytest.fixture(scope="module")
+def _every_type(module_transaction: ModuleTransaction) -> Resource:
+    return make_resource_of_every_type()
+
+
+@pytest.fixture
+def typed(_every_type: Resource, db: None) -> Resource:
+    """A resource with a field of each type, and a table ``typed`` that holds the same."""
+    return _every_type

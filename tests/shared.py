@@ -1,0 +1,62 @@
+"""What the tests of a module share: made once, and rolled back after each test."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from django.db import connection, transaction
+
+from datastore_search.models import Resource
+
+from .builders import record_table
+
+
+class ModuleTransaction:
+    """
+    A transaction around the tests of a module, which is rolled back in the end.
+
+    A test that does not commit runs in a savepoint of it.  A test that commits ends it: whatever it
+    had is gone.
+    """
+
+    _current: ClassVar[ModuleTransaction | None] = None
+
+    def __enter__(self) -> Self:
+        self._atomic = transaction.atomic()
+        self._atomic.__enter__()
+        ModuleTransaction._current = self
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if ModuleTransaction._current is self:
+            self.end_current()
+
+    @classmethod
+    def end_if_broken(cls) -> None:
+        """End the transaction if its connection is closed, which no later test could use."""
+        if cls._current and (connection.connection is None or connection.connection.closed):
+            cls.end_current()
+
+    @classmethod
+    def end_current(cls) -> None:
+        """Roll the transaction back, if there is one."""
+        if cls._current:
+            transaction.set_rollback(True)
+            cls._current._atomic.__exit__(None, None, None)
+            cls._current = None
+
+
+def shared_resource(resource: Resource) -> Resource | None:
+    """
+    Read a resource that a module shares, as it was made; None after a test that committed.
+
+    The next record gets the ``_id`` that it would get had no test inserted one before.
+    """
+    found = Resource.objects.filter(pk=resource.pk).first()
+    if found:
+        table = record_table(found)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', '_id'), max(_id)) FROM {table}"
+            )
+    return found
