@@ -47,7 +47,7 @@ from benchmarks.statements import (
 from benchmarks.timing import Timing, find_typical
 from datastore_search.models import Resource
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 BASE = [
     packages.Package(

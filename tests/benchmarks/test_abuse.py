@@ -28,10 +28,10 @@ from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import THREADS
 
-from .builders import ask, make_resource
-from .loading.jobs.workers import database_url
+from ..builders import ask, make_resource
+from ..loading.jobs.workers import database_url
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")
 
 

@@ -21,7 +21,7 @@ from benchmarks.options import PAGE, read_options
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 
-from .test_benchmarks import database_url, run
+from .test_requests import database_url, run
 
 __all__ = ["database_url"]
 
