@@ -25,6 +25,7 @@ from ..builders import (
     make_resource,
     result_of,
 )
+from ..shared import ModuleTransaction
 from .typed import CELLS, IDS, column, year_first
 from .writers import make_writer
 
@@ -135,9 +136,14 @@ a,1.5,sea
 """
 
 
-@pytest.fixture
-def repeated(db: None) -> Resource:
+@pytest.fixture(scope="module")
+def _repeated(module_transaction: ModuleTransaction) -> Resource:
     return make_resource(REPEATED, types={"size": "numeric"})
+
+
+@pytest.fixture
+def repeated(_repeated: Resource, db: None) -> Resource:
+    return _repeated
 
 
 def test_distinct_gives_each_combination_once(client: Client, repeated: Resource) -> None:

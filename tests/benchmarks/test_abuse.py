@@ -23,7 +23,6 @@ from benchmarks.abuse.clients import Client, Target
 from benchmarks.abuse.honest_client import HonestOutcomes, HonestRequest, send_honest_requests
 from benchmarks.abuse.monitor import ServerMaxima
 from benchmarks.abuse.options import _build_parser, read_options
-from benchmarks.abuse.tables import build_fat_text
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import THREADS
@@ -92,7 +91,7 @@ def test_every_attack_does_what_it_says_and_ends_in_time(
     target: Target, name: str, outcome: str
 ) -> None:
     over = threading.Event()
-    timer = threading.Timer(1, over.set)
+    timer = threading.Timer(0.3, over.set)
     timer.start()
 
     found = ATTACKS[name].act(Client(target, "127.1.0.1", 1, over))  # type: ignore[arg-type]
@@ -135,30 +134,11 @@ def test_the_worst_questions_are_refused_by_a_limit_or_answered(client: Any) -> 
     assert [ask(client, parameters).status_code for parameters in asked] == [409] * 3 + [200] * 6
 
 
-def test_a_fat_record_has_110_kilobytes_and_no_two_are_the_same() -> None:
-    assert [len(build_fat_text(number)) for number in range(3)] == [109_999] * 3
-    assert len({build_fat_text(number) for number in range(3)}) == 3
-
-
 # The judgement ------------------------------------------------------------------------------------
 
 
 def honesty(prompt: int, *others: HonestRequest) -> HonestOutcomes:
     return HonestOutcomes([*[HonestRequest("200", 0.1)] * prompt, *others])
-
-
-def test_an_answer_counts_if_it_is_one_and_comes_within_a_second() -> None:
-    found = honesty(
-        6,
-        HonestRequest("503", 0.1),
-        HonestRequest("200", 1.5),
-        HonestRequest("timed out", 20),
-        HonestRequest("200", 1),
-    )
-
-    assert found.prompt_share == 0.7
-    assert found.outcomes == {"200": 8, "503": 1, "timed out": 1}
-    assert [found.percentile(share) for share in (0.5, 0.9, 1.0)] == [0.1, 1.5, 20]
 
 
 @pytest.mark.parametrize(
@@ -183,29 +163,6 @@ def test_a_portal_holds_out_that_answers_in_time_within_its_memory(
 
 
 # The options and the page -------------------------------------------------------------------------
-
-
-def test_all_attacks_are_made_unless_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ABUSE_ROWS", "500")
-
-    assert read_options([]).attacks == list(ATTACKS)
-    assert read_options([]).rows == 500
-    assert read_options(["--only", "upload", "hang-ups"]).attacks == ["hang-ups", "upload"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        *(["--seconds", value] for value in ("0", "301", "nan", "long")),
-        *(["--rows", value] for value in ("0", "10000001", "many")),
-        ["--fat-records", "20001"],
-        ["--only", "nothing"],
-        ["--server", "http://192.0.2.1"],
-    ],
-)
-def test_options_that_cannot_be_followed_are_refused(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_options(arguments)
 
 
 def test_the_page_names_every_attack_and_every_option() -> None:

@@ -13,11 +13,10 @@ from psycopg import sql
 from benchmarks import data, packages
 from benchmarks.failures import BenchmarkError
 from benchmarks.floor import connect_for_floor
-from benchmarks.loads.ckan import ckan_connection, load_into_ckan
-from benchmarks.loads.files import LoadFigures, run_worker
+from benchmarks.loads.ckan import load_into_ckan
+from benchmarks.loads.files import run_worker
 from benchmarks.loads.floors import copy_json, copy_typed, keep_json
-from benchmarks.loads.tables import loads
-from benchmarks.options import PAGE, read_options
+from benchmarks.options import PAGE
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
 
@@ -111,22 +110,6 @@ def test_a_database_that_is_none_of_ckan_ends_the_run(path: Path) -> None:
     assert left == (None,)
 
 
-def test_a_database_that_does_not_answer_ends_the_run() -> None:
-    with (
-        pytest.raises(BenchmarkError, match="CKAN's database"),
-        ckan_connection("postgres://nobody@127.0.0.1:1/none"),
-    ):
-        pass
-
-
-def test_without_an_address_there_is_no_ckan() -> None:
-    with ckan_connection("") as ckan:
-        assert ckan is None
-    assert loads("", [LoadFigures(1, [1.0], [{}], 1, 1, [1.0], [1.0])]).rows[0][-3:] == (
-        "–", "–", "–",
-    )  # fmt: skip
-
-
 def test_a_load_that_fails_ends_the_run(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,11 +117,3 @@ def test_a_load_that_fails_ends_the_run(
 
     with pytest.raises(BenchmarkError, match="The load failed"):
         run_worker("one", "benchmark-load-1", str(tmp_path / "nowhere.csv"))
-
-
-def test_loads_alone_ask_nothing() -> None:
-    assert not read_options(["--loads", "10"]).is_asking
-    assert not read_options(["--small-loads", "10"]).is_asking
-    assert read_options(["--loads", "10", "--requests"]).is_asking
-    with pytest.raises(SystemExit):
-        read_options(["--ckan-load", "postgres://localhost/datastore"])

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import threading
-from argparse import Action
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -24,18 +23,17 @@ import pytest
 from django.db import connection, transaction
 from knox.models import get_token_model
 
-from benchmarks import data, packages, report
-from benchmarks.addresses import Ckan, Portal
+from benchmarks import data, packages
+from benchmarks.addresses import Portal
 from benchmarks.calls import Call, ask, build_conditional_call
 from benchmarks.credentials import issue_reading_token, set_visibility
 from benchmarks.data import FIELDS, HEADER, Source
 from benchmarks.failures import BenchmarkError
 from benchmarks.floor import Floor, connect_for_floor
 from benchmarks.load_generators import threads, wrk
-from benchmarks.options import PAGE, _build_parser, read_options
-from benchmarks.report import Table
+from benchmarks.options import PAGE, _build_parser
 from benchmarks.requests import Request, build_requests
-from benchmarks.resources import load_resource, load_small_resources
+from benchmarks.resources import load_resource
 from benchmarks.statements import (
     Statement,
     _build_statement,
@@ -44,7 +42,6 @@ from benchmarks.statements import (
     record_statements,
     time_statements,
 )
-from benchmarks.timing import Timing, find_typical
 from datastore_search.models import Resource
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,38 +76,6 @@ def test_the_same_packages_make_the_same_table(tmp_path: Path, few_packages: Non
     assert tables[0].decode().splitlines()[0] == ",".join(HEADER)
 
 
-def test_the_first_round_has_the_packages_as_they_are() -> None:
-    rows = list(islice(data.vary_rows(BASE), 2))
-
-    assert [tuple(row[:11]) for row in rows] == BASE
-
-
-def test_no_two_rows_are_the_same() -> None:
-    rows = [tuple(row) for row in islice(data.vary_rows(BASE), 400)]
-
-    assert len({(row[0], row[1]) for row in rows}) == 400
-    assert len({row[6] for row in rows}) > 300
-
-
-def test_later_rounds_change_the_version_and_the_numbers_alone() -> None:
-    rows = list(islice(data.vary_rows(BASE), 6))
-
-    assert [row[1] for row in rows[::2]] == ["1.22-9", "1.22-9+1", "1.22-9+2"]
-    assert {(*row[:1], *row[2:5], *row[7:11]) for row in rows[1::2]} == {
-        (*BASE[1][:1], *BASE[1][2:5], *BASE[1][7:11])
-    }
-    assert [row[5] for row in rows[1::2]] == ["", "", ""]
-    assert all(450_000 <= int(row[6]) < 1_350_000 for row in rows[1::2])
-
-
-def test_some_moments_and_scores_are_empty_and_every_share_has_two_decimals() -> None:
-    rows = list(islice(data.vary_rows(BASE), 2_000))
-
-    for place in (11, 12):
-        assert 0 < sum(row[place] == "" for row in rows) < 100
-    assert all(re.fullmatch(r"\d+\.\d\d", row[13]) for row in rows)
-
-
 def test_a_given_file_is_taken_as_it_is_or_its_first_rows(
     tmp_path: Path, few_packages: None
 ) -> None:
@@ -131,13 +96,6 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BenchmarkError, match=r"other\.csv must have the columns Package, Version"):
         Source(tmp_path, path).available(1)
-
-
-def test_a_table_that_was_kept_is_taken_again(tmp_path: Path, few_packages: None) -> None:
-    path = Source(tmp_path).table(3)
-    path.write_text("kept")
-
-    assert Source(tmp_path).table(3).read_text() == "kept"
 
 
 # The packages -------------------------------------------------------------------------------------
@@ -185,21 +143,6 @@ def test_packages_are_read_from_apt_with_their_long_descriptions(
             "A shell\nIt has\n\ntwo paragraphs.",
         )
     ]
-
-
-def test_without_apt_packages_are_made_up_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _name: None)
-    made = packages.read_packages()
-    texts = [package.description for package in made]
-
-    assert made == packages.make_up_packages()
-    assert (
-        len({(package.name, package.version, package.architecture) for package in made}) == 20_000
-    )
-    assert sum(package.name == "nginx" for package in made) == 1
-    assert 1 <= sum("chatroom" in text for text in texts) <= 5
-    assert 3_000 < sum("support" in text for text in texts) < 5_000
-    assert {"net", "admin"} < {package.section for package in made}
 
 
 # Driving ------------------------------------------------------------------------------------------
@@ -301,37 +244,6 @@ def test_a_repeated_request_is_answered_without_a_body(
     assert drive([call], connections=1, seconds=seconds).count >= 3
 
 
-def test_what_has_no_etag_cannot_be_repeated(address: str) -> None:
-    assert build_conditional_call(Call(address, "GET", "/tagless")) is None
-
-
-def test_no_answer_ends_the_run() -> None:
-    with answering() as address:
-        pass
-
-    with pytest.raises(BenchmarkError, match=r"No answer to GET /"):
-        ask(Call(address, "GET", "/"))
-
-
-def test_ckan_is_asked_what_the_portal_is_asked_but_the_private_and_the_dump(address: str) -> None:
-    ckan = Ckan(f"http://{address}/ckan/", "the-id")
-    calls = {request.name: ckan.call(request) for request in build_requests(1_000)}
-    (first, *_) = calls.values()
-
-    assert [name for name, call in calls.items() if call is None] == ["v_private", "w_dump"]
-    assert first is not None
-    assert (first.method, first.path) == ("POST", "/ckan/api/action/datastore_search")
-    assert json.loads(first.body) == {"resource_id": "the-id", "limit": 5}
-    assert "Authorization" not in first.headers
-    assert ckan.records() == 7
-
-
-def test_figures_of_rounds_are_their_medians() -> None:
-    rounds = [Timing.of([n / 1000, n / 1000, n / 500], elapsed=n) for n in (1, 2, 9)]
-
-    assert find_typical(rounds) == Timing(median_ms=2, p95_ms=4, per_second=1.5, count=9)
-
-
 # The floor ----------------------------------------------------------------------------------------
 
 
@@ -419,14 +331,6 @@ def test_a_statement_knows_whether_it_was_in_a_transaction() -> None:
     assert sent == [Statement("SELECT 'alone'"), Statement("SELECT 'within'", transacted=True)]
 
 
-def test_what_sent_nothing_has_no_floor() -> None:
-    floor = Floor(None, [])  # type: ignore[arg-type] # never used
-    floor.replay(0)
-    floor.explain()
-
-    assert (floor.timing, floor.postgresql_ms) == (None, None)
-
-
 @pytest.mark.django_db
 def test_statements_are_counted_and_timed_past_django_too() -> None:
     with time_statements() as watch, connection.cursor() as cursor:
@@ -461,17 +365,6 @@ def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
 
 
 @pytest.mark.django_db
-def test_small_resources_are_of_mixed_size_and_loaded_once(
-    tmp_path: Path, few_packages: None
-) -> None:
-    made = load_small_resources(Source(tmp_path), 3)
-    loads = [resource.table_version_id for resource in load_small_resources(Source(tmp_path), 3)]
-
-    assert len(set(loads)) == 3
-    assert loads == [Resource.objects.get(pk=resource.pk).table_version_id for resource in made]
-
-
-@pytest.mark.django_db
 def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> None:
     with issue_reading_token() as token, set_visibility(resource, private=True):
         call = Portal("testserver", token).call(Request("", {"limit": 1}), str(resource.pk))
@@ -485,92 +378,17 @@ def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> Non
     assert not Resource.objects.get(pk=resource.pk).private
 
 
-# The server ---------------------------------------------------------------------------------------
-
-
-# The report ---------------------------------------------------------------------------------------
-
-TABLE = Table("On a machine.", ("request", "median"), [("a", "1.00"), ("b\\1", "20.0")])
-
-
-def test_a_table_is_written_between_its_comments_and_the_prose_stays(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(
-        "# Title\n\n<!-- one -->\nold\n<!-- /one -->\n\n<!-- two -->\n<!-- /two -->\nEnd\n"
-    )
-
-    for _ in range(2):  # a second time too
-        report.write_tables_into(page, {"one": TABLE})
-
-    assert page.read_text() == (
-        "# Title\n\n<!-- one -->\n\nOn a machine.\n\n| request | median |\n| --- | ---: |\n"
-        "| a | 1.00 |\n| b\\1 | 20.0 |\n\n<!-- /one -->\n\n<!-- two -->\n<!-- /two -->\nEnd\n"
-    )
-
-
-@pytest.mark.parametrize("text", ["", "<!-- one -->\n", "<!-- one -->\n<!-- /one -->\n" * 2])
-def test_a_page_without_the_comments_stays_as_it_is(tmp_path: Path, text: str) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(text)
-
-    with pytest.raises(BenchmarkError, match=r"<!-- one --> and <!-- /one --> once"):
-        report.write_tables_into(page, {"one": TABLE})
-
-    assert page.read_text() == text
-
-
-def test_a_table_is_printed_with_its_columns_aligned() -> None:
-    assert TABLE.as_text() == "On a machine.\n\nrequest  median\na          1.00\nb\\1        20.0"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(None, "–"), (0.123, "0.12"), (-0.5, "-0.50"), (12.34, "12.3"), (1234.5, "1,234")],
-)
-def test_numbers_have_the_digits_that_count(value: float | None, text: str) -> None:
-    assert report.format_number(value) == text
+# The page -----------------------------------------------------------------------------------------
 
 
 def test_the_page_names_every_request_and_every_option() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    options = {option for action in options_of() for option in action.option_strings}
+    options = {option for action in _build_parser()._actions for option in action.option_strings}
 
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == [
         request.name for request in build_requests(1)
     ]
     assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
-
-
-# The options --------------------------------------------------------------------------------------
-
-
-def options_of() -> list[Action]:
-    return _build_parser()._actions
-
-
-def test_without_a_part_the_requests_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BENCH_ROWS", "500")
-
-    assert read_options([]).requests
-    assert read_options([]).sizes == [500]
-    assert not read_options(["--resources", "2"]).requests
-    assert read_options(["--resources", "2"]).sizes == []
-    assert read_options(["--growth", "90", "20", "--breakdown"]).sizes == [20, 90, 500]
-    assert read_options(["--growth", "20", "--requests"]).sizes == [20, 500]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--rows", "0"],
-        ["--rows", "many"],
-        ["--ckan", "http://localhost"],
-        ["--ckan", "https://localhost", "--ckan-resource", "a"],
-    ],
-)
-def test_options_that_cannot_be_followed_are_refused(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_options(arguments)
 
 
 # The whole ----------------------------------------------------------------------------------------
@@ -648,16 +466,13 @@ def test_a_run_measures_every_part_and_leaves_no_server(
 
 def test_a_run_says_why_it_ended(database_url: str, address: str, tmp_path: Path) -> None:
     data.write_table(tmp_path / "given.csv", islice(data.vary_rows(BASE), 20))
-    arguments = ("--csv", tmp_path / "given.csv", "--seconds", 0, "--only")
 
-    unknown = run(database_url, *arguments, "a_limit6")
     broken = run(
         database_url,
-        *(*arguments, "a_limit5", "--ckan", f"http://{address}/broken"),
-        *("--ckan-resource", "the-id"),
+        *("--csv", tmp_path / "given.csv", "--seconds", 0, "--only", "a_limit5"),
+        *("--ckan", f"http://{address}/broken", "--ckan-resource", "the-id"),
     )
 
-    assert unknown.returncode == broken.returncode == 1
-    assert unknown.stderr.startswith("There is no a_limit6, only a_limit5, ")
+    assert broken.returncode == 1
     assert "was answered with 500" in broken.stderr
     assert "It is broken." in broken.stderr
