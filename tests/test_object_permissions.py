@@ -17,7 +17,7 @@ from datastore_search.tokens import issue_token
 
 from .backends import AllOfThem
 from .builders import ask, grant, make_listed, make_user, result_of
-from .html.reading import text_of
+from .html.parsing import text_of
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 GUARDIAN = "guardian.backends.ObjectPermissionBackend"

@@ -26,7 +26,7 @@ from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, make_user, result_of
 from ..loading.servers import OwnServer
-from ..readers import ReaderThreads
+from ..reader_threads import ReaderThreads
 from .portals import empty, migrate, portal_on
 from .servers import own_server, pgbouncer_before, wait
 

@@ -12,7 +12,7 @@ from django.test.utils import override_script_prefix
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource, make_user
-from .reading import text_of
+from .parsing import text_of
 
 PATH = "/en/datastore/"
 

@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
 from ..builders import make_resource, make_user
-from .reading import table_of
+from .parsing import table_of
 
 #: A portal that has the pages alone.
 urlpatterns = [path("", include((page_urlpatterns, "datastore_search")))]

@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 
 from ..loading.files import load, loaded
 from ..writing.tables import Table, token_of_writer
-from .reading import text_of
+from .parsing import text_of
 
 
 def fields_of(resource: Resource, client: Client | None = None) -> str:

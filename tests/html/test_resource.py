@@ -20,7 +20,7 @@ from datastore_search.search.consistency import StaleVersion
 from datastore_search.stream_slots import StreamSlot
 
 from ..builders import ids_of, make_resource, make_slow, make_token, make_user
-from .reading import table_of, text_of
+from .parsing import table_of, text_of
 
 
 def path_of(resource: Resource, locale: str = "en") -> str:

@@ -19,7 +19,7 @@ from datastore_search.models import Field, Load, LoadState, Resource, TableVersi
 
 from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, make_unpublished, result_of
 from ..failures import fails_with
-from ..readers import ReaderThreads
+from ..reader_threads import ReaderThreads
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, writing_to
 
 from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
-from ..readers import ReaderThreads
+from ..reader_threads import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
 INFO = "/en/api/3/action/datastore_info"

@@ -19,7 +19,7 @@ from datastore_search.loading.jobs import clean_up_loads, load_file
 from datastore_search.models import Alias, Resource, TableVersion
 
 from ..builders import error_of
-from ..readers import ReaderThreads
+from ..reader_threads import ReaderThreads
 from .tables import Table, token_of, token_of_writer
 
 pytestmark = pytest.mark.django_db(transaction=True)

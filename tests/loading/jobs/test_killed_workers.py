@@ -27,7 +27,7 @@ from datastore_search.loading.jobs import (
 from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask, table_of
-from ...readers import ReaderThreads
+from ...reader_threads import ReaderThreads
 from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
 from .workers import DATABASE, database_url, work_off, working
 
@@ -41,6 +41,8 @@ def records(version: int, count: int) -> bytes:
 
 class Searchers(ReaderThreads):
     """Each version holds its number in all of its records, and has a number of them of its own."""
+
+    pause_seconds = 0.05
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(count=2)

@@ -17,7 +17,7 @@ from datastore_search.models import Field, Load, LoadState, Resource
 
 from ...builders import ask, ids_of
 from ...failures import fails_with
-from ...readers import ReaderThreads
+from ...reader_threads import ReaderThreads
 from ...writing.tables import Table, token_of_writer
 from ..files import faults_of, load, loaded, records_of, rows_of, types_of
 

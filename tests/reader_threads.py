@@ -8,9 +8,6 @@ from typing import Self
 from django.db import connections
 from django.test import override_settings
 
-#: Seconds between two looks: readers without a pause keep the interpreter from all other threads.
-_PAUSE = 0.01
-
 
 class ReaderThreads:
     """
@@ -18,6 +15,9 @@ class ReaderThreads:
 
     Any search is slow on a machine that does much else, and may then have a slot.
     """
+
+    #: Between two looks: readers without a pause keep the interpreter from all other threads.
+    pause_seconds = 0.01
 
     def __init__(self, *, count: int) -> None:
         self.faults: list[object] = []
@@ -43,7 +43,7 @@ class ReaderThreads:
 
     def _read(self) -> None:
         try:
-            while not self.done.wait(_PAUSE) and not self.faults:
+            while not self.done.wait(self.pause_seconds) and not self.faults:
                 self.look()
         except BaseException as error:
             self.faults.append(error)
