@@ -13,6 +13,7 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.utils import translation
 
 from datastore_search import storage
 from datastore_search.loading.jobs import queue
@@ -56,6 +57,12 @@ def _commits(request: pytest.FixtureRequest) -> bool:
     marker = request.node.get_closest_marker("django_db")
     is_marked = marker is not None and marker.kwargs.get("transaction", False)
     return is_marked or not {"transactional_db", "live_server"}.isdisjoint(request.fixturenames)
+
+
+@pytest.fixture(autouse=True)
+def no_language() -> None:
+    """Speak the portal's own language, whichever a request of a test before was in."""
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)

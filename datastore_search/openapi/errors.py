@@ -30,7 +30,7 @@ _DESCRIPTIONS: Mapping[int, str] = {
     404: "There is no such resource, or it holds no table.",
     405: "This address does not answer that method.",
     409: "Parameters are missing, unknown or wrong, or the search took too long.",
-    413: "The body is larger than the portal allows.",
+    413: "The body or the query string is larger than the portal allows.",
     415: "The body is neither a form nor JSON.",
     429: "The portal limits requests; `Retry-After` is the number of seconds to wait.",
     500: "An error of the server; its log has the details.",
@@ -41,8 +41,8 @@ _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description
 
 _HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
 
-#: The statuses of requests with a body.
-_BODY_STATUSES = (413, 415)
+#: Answered only to a request with a body.
+_UNSUPPORTED_MEDIA_TYPE = 415
 
 
 def build_schemas() -> dict[str, Schema]:
@@ -57,7 +57,7 @@ def build_responses(prefix: str) -> dict[str, Schema]:
 
 def list_statuses(method: str) -> list[int]:
     """List the statuses of failures of a method."""
-    return [code for code in ERROR_TYPES if method == "POST" or code not in _BODY_STATUSES]
+    return [code for code in ERROR_TYPES if method == "POST" or code != _UNSUPPORTED_MEDIA_TYPE]
 
 
 def build_response(code: int, examples: Schema) -> Schema:

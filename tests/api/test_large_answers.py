@@ -8,6 +8,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterator
+from datetime import timedelta
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.db import connection
 from django.test import AsyncClient, Client
+from django.utils import timezone
 from psycopg import sql
 
 from datastore_search import spooling
@@ -49,6 +51,8 @@ def large(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
         writer.writerow([number, f"{text} {number}" * 15, "", f"{number}.{'0' * 20}1"])
     with django_db_blocker.unblock():
         resource = make_resource(file.getvalue(), name="large")
+        an_hour_ago = timezone.now() - timedelta(hours=1)  # so all answers have a Last-Modified
+        Resource.objects.filter(pk=resource.pk).update(modified_at=an_hour_ago)
         yield resource
         resource.delete()
 

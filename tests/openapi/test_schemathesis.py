@@ -9,9 +9,11 @@ others each time.
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 import pytest
@@ -165,7 +167,10 @@ def test_the_server_answers_as_the_document_says(
         headers = {} if case.method == "GET" else {"Authorization": token}
         with undone():
             response = case.call(headers=headers)
-        rejection = [negative_data_rejection] if is_rejectable(case) else []
+        # A dump begins with a byte order mark when it is asked to, which the check cannot read.
+        response.content = response.content.removeprefix(codecs.BOM_UTF8)
+        is_refused = response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        rejection = [negative_data_rejection] if is_rejectable(case) and not is_refused else []
         case.validate_response(response, checks=[*CHECKS, *rejection])
 
     ask()
