@@ -20,7 +20,7 @@ ADD = f"{LIST}add/"
 
 
 @pytest.fixture
-def staff(client: Client, db: None) -> Client:
+def staff(client: Client, no_resource: None) -> Client:
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     return client
 

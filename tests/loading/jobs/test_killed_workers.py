@@ -29,7 +29,7 @@ from datastore_search.models import Load, LoadState, Mode, Resource
 from ...builders import ask, table_of
 from ...reader_threads import ReaderThreads
 from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
-from .workers import DATABASE, database_url, work_off, working
+from .workers import DATABASE, IMMEDIATE, database_url, work_off, working
 
 #: More than are copied over a single connection.
 _ROWS = 12_000
@@ -109,7 +109,7 @@ def gone(load: Load) -> bool:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
-    served: Resource, uploads: Path, moment: str
+    served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
     load = queued(served)
@@ -126,8 +126,8 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     assert served.table_version_id == before
     assert storage.list_record_tables(connection) == {before}
 
+    settings.TASKS = IMMEDIATE
     again = retry(load)
-    work_off(database_url(), uploads)
 
     again.refresh_from_db()
     served.refresh_from_db()
@@ -181,7 +181,7 @@ def test_a_load_is_cancelled_by_another_process(
 
 @pytest.mark.parametrize("moment", ["merging", "publishing"])
 def test_what_is_added_is_added_wholly_or_not_at_all(
-    served: Resource, uploads: Path, moment: str
+    served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
     load = queued(served, Mode.APPEND)
@@ -202,8 +202,8 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
         wait_for(lambda: gone(again), "the worker’s rest", alive=lambda: worker.poll() is None)
     assert again.state == LoadState.CANCELLED
 
+    settings.TASKS = IMMEDIATE
     last = retry(again)
-    work_off(database_url(), uploads)
     last.refresh_from_db()
     served.refresh_from_db()
     assert last.state == LoadState.READY

@@ -6,63 +6,38 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.db import connection
 
+from datastore_search import storage
+from datastore_search.loading.jobs import clean_up_loads, load_file, retry, submit
+from datastore_search.models import LoadState, Resource
+
+from ...deployment.portals import empty, migrate, portal_on
+from ...deployment.servers import own_server
 from ..servers import OwnServer
 from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
-from .workers import PROJECT, environment, work_off, working
+from .workers import DATABASE, IMMEDIATE, PROJECT, working
 
 _ROWS = 12_000
 
-_BEGIN = """
-import json, os, sys
+#: Searches until it is ended, and prints what it found, or that there was no answer.
+SEARCH = """
+import json, os, sys, time
 os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
 import django
 django.setup()
-from django.core.files.base import ContentFile
-from datastore_search.loading.jobs import clean_up_loads, retry, submit
-from datastore_search.models import Load, Resource
-def file(version, rows):
-    return ContentFile(b"version,text\\n" + f"{version},river\\n".encode() * rows, name="file.csv")
-"""
-
-#: Creates a resource, and queues the load of its first file, or the next.
-SUBMIT = """
-version, rows = map(int, sys.argv[1:])
-resource, _ = Resource.objects.get_or_create(name="served")
-load = submit(resource, file=file(version, rows))
-print(json.dumps({"resource": str(resource.pk), "load": load.pk, "upload": load.file.path}))
-"""
-
-RETRY = """
-load = retry(Load.objects.get(pk=int(sys.argv[1])))
-print(json.dumps({"load": load.pk}))
-"""
-
-#: Prints, after a clean-up, how a load has ended and which tables exist.
-REPORT = """
-from django.db import connection
-from datastore_search import storage
-clean_up_loads()
-load = Load.objects.select_related("resource").get(pk=int(sys.argv[1]))
-print(json.dumps({
-    "state": load.state, "failure": load.failure and load.failure["code"], "rows": load.rows,
-    "serves": load.resource.table_version_id,
-    "tables": sorted(storage.list_record_tables(connection)),
-}))
-"""
-
-#: Searches until it is ended, and prints what it found, or that there was no answer.
-SEARCH = """
 from django.test import Client
 client = Client(raise_request_exception=False, SERVER_NAME="localhost")
 asked = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
 while True:
+    time.sleep(0.05)
     for more in asked:
         answer = client.post(
             "/en/api/action/datastore_search",
@@ -75,102 +50,95 @@ while True:
 """
 
 
-class Portal:
-    """The example portal in processes of their own, on the server of the test."""
-
-    def __init__(self, server: OwnServer, folder: Path) -> None:
-        self.server = server
-        self.uploads = folder / "uploads"
-        self._environment = environment(server.url, self.uploads)
-
-    def command(self, code: str, *arguments: object) -> list[str]:
-        return [sys.executable, "-c", _BEGIN + code, *map(str, arguments)]
-
-    def run(self, code: str, *arguments: object) -> dict[str, Any]:
-        done = subprocess.run(
-            self.command(code, *arguments), cwd=PROJECT, env=self._environment,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-
-    def searching(self, resource: str, path: Path) -> subprocess.Popen[Any]:
-        with path.open("wb") as found:
-            return subprocess.Popen(
-                self.command(SEARCH, resource), cwd=PROJECT, env=self._environment, stdout=found,
-                stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
-def portal() -> Iterator[Portal]:
-    # The server of a test that runs as root is another user, who may not enter pytest's folders.
-    with tempfile.TemporaryDirectory(prefix="own_") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        server = OwnServer(folder / "postgres")
+def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+    with own_server() as server, django_db_blocker.unblock():
+        with portal_on({"default": server.url}):
+            migrate()
+        yield server
+
+
+@pytest.fixture
+def portal(server: OwnServer, settings: Any) -> Iterator[OwnServer]:
+    """The portal of this process on a server of the test's own; a worker runs its tasks."""
+    settings.TASKS = DATABASE
+    with portal_on({"default": server.url}), copying_can_be_held(server.url):
         try:
-            subprocess.run(
-                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-                cwd=PROJECT, env={**os.environ, "DATABASE_URL": server.url}, check=True,
-            )  # fmt: skip
-            yield Portal(server, folder)
+            yield server
         finally:
-            server.stop_immediately()
+            empty()
+
+
+@contextmanager
+def searching(server: OwnServer, resource: Resource, path: Path) -> Iterator[subprocess.Popen[Any]]:
+    """Let another process search a resource during the block, and write down what it finds."""
+    with (
+        path.open("wb") as found,
+        subprocess.Popen(
+            [sys.executable, "-c", SEARCH, str(resource.pk)], cwd=PROJECT,
+            env={**os.environ, "DATABASE_URL": server.url}, stdout=found,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+    ):  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def records(version: int, count: int) -> bytes:
+    return b"version,text\n" + f"{version},river\n".encode() * count
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
-    portal: Portal, tmp_path: Path, moment: str
+    portal: OwnServer, settings: Any, uploads: Path, tmp_path: Path, moment: str
 ) -> None:
-    server, uploads = portal.server, portal.uploads
-    with copying_can_be_held(server.url):
-        first = portal.run(SUBMIT, 0, 20)
-        work_off(server.url, uploads)
-        load = portal.run(SUBMIT, 1, _ROWS)
-        found = tmp_path / "found"
-        searching = portal.searching(first["resource"], found)
-        hold = Hold(server.url, load["load"], Path(load["upload"]))
-        try:
-            with working(server.url, uploads) as worker, hold.at(moment) as reach:
-                reach(lambda: worker.poll() is None)
-                wait_for(
-                    lambda: answers(found), "an answer", alive=lambda: searching.poll() is None
-                )
-                server.stop_immediately()
-                server.start()
-                asked = len(answers(found))
-                wait_for(
-                    lambda: answers(found)[asked + 10 :],
-                    "an answer after the stop",
-                    alive=lambda: searching.poll() is None,
-                )
-        finally:
-            searching.kill()
-            searching.wait()
-        stopped = portal.run(REPORT, load["load"])
-        again = portal.run(RETRY, load["load"])
-        work_off(server.url, uploads)
-        retried = portal.run(REPORT, again["load"])
+    resource, found = Resource.objects.create(name="served"), tmp_path / "found"
+    (tmp_path / "first.csv").write_bytes(records(0, 20))
+    load_file(resource, tmp_path / "first.csv")
+    resource.refresh_from_db()
+    before = resource.table_version_id
+    load = submit(resource, file=ContentFile(records(1, _ROWS), name="second.csv"))
+    hold = Hold(portal.url, load.pk, Path(load.file.path))
+
+    with (
+        searching(portal, resource, found) as searcher,
+        working(portal.url, uploads) as worker,
+        hold.at(moment) as reach,
+    ):
+        reach(lambda: worker.poll() is None)
+        wait_for(lambda: answers(found), "an answer", alive=lambda: searcher.poll() is None)
+        connection.close()
+        portal.stop_immediately()
+        portal.start()
+        asked = len(answers(found))
+        wait_for(
+            lambda: answers(found)[asked + 10 :],
+            "an answer after the stop",
+            alive=lambda: searcher.poll() is None,
+        )
+    clean_up_loads()
 
     assert [answer for answer in answers(found) if answer not in (None, [[0], 20])] == []
     assert answers(found)[-1] == [[0], 20]
-    assert stopped == {
-        "state": "failed",
-        "failure": stopped["failure"],
-        "rows": stopped["rows"],
-        "serves": first["load"],
-        "tables": [first["load"]],
-    }
-    assert stopped["failure"] in {"load.database_lost", "load.interrupted"}
-    assert retried == {
-        "state": "ready",
-        "failure": None,
-        "rows": _ROWS,
-        "serves": again["load"],
-        "tables": [again["load"]],
-    }
+    load.refresh_from_db()
+    resource.refresh_from_db()
+    assert load.state == LoadState.FAILED
+    assert load.failure is not None
+    assert load.failure["code"] in {"load.database_lost", "load.interrupted"}
+    assert resource.table_version_id == before
+    assert storage.list_record_tables(connection) == {before}
+
+    settings.TASKS = IMMEDIATE
+    again = retry(load)
+
+    again.refresh_from_db()
+    resource.refresh_from_db()
+    assert (again.state, again.failure, again.rows) == (LoadState.READY, None, _ROWS)
+    assert resource.table_version is not None
+    assert (resource.table_version.load_id, resource.table_version.rows) == (again.pk, _ROWS)
+    assert storage.list_record_tables(connection) == {resource.table_version_id}
 
 
 def answers(found: Path) -> list[Any]:

@@ -11,9 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from django.conf import settings
 from django.db import connection
 
 PROJECT = Path(__file__).resolve().parents[3]
+
+#: The backend of the tests, which runs tasks at once.
+IMMEDIATE = settings.TASKS
 
 #: The backend that the example project has.
 DATABASE = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
@@ -37,7 +41,7 @@ def environment(url: str, uploads: Path) -> dict[str, str]:
 def worker_command(*arguments: str) -> list[str]:
     return [
         sys.executable, "manage.py", "db_worker", "--no-reload", "--no-startup-delay",
-        "--interval", "0.1", *arguments,
+        "--interval", "0.1", "--skip-checks", *arguments,
     ]  # fmt: skip
 
 
