@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 
+from ..shared import ModuleTransaction
 from .tables import STOCK_RECORDS, Table, make_stock, token_of_writer
 
 
 @pytest.fixture(scope="module")
-def _shared(django_db_setup: None, django_db_blocker: Any) -> Iterator[Table]:
+def _shared(module_transaction: ModuleTransaction) -> Table:
     """Make ``stock`` once for all tests of a module: each takes back what it does to it."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_stock(Table(token_of_writer()))
-        transaction.set_rollback(True)
+    return make_stock(Table(token_of_writer()))
 
 
 @pytest.fixture
@@ -40,3 +36,11 @@ def stock(_shared: Table, db: None) -> Table:
             [_shared.record_table(), len(STOCK_RECORDS)],
         )
     return _shared
+
+
+@pytest.fixture
+def widened(stock: Table) -> Table:
+    """``stock`` with a field that its last record fills; the one before says null."""
+    stock.result("create", fields=[{"id": "new", "type": "int4"}])
+    stock.result("create", records=[{"code": "d", "new": None}, {"code": "e", "new": 7}])
+    return stock

@@ -1,4 +1,4 @@
-"""``datastore_create``: what a call changes, and that a refused one changes nothing."""
+"""``datastore_create``: the table and the resource, and that a refused call changes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
-from datastore_search.models import Origin, Resource, TableVersion
+from datastore_search.models import Load, Origin, Resource, TableVersion
 
 from ..builders import act, error_of, load_csv, make_resource
 from .tables import STOCK_FIELDS, STOCK_RECORDS, Table, token_of
@@ -18,8 +18,16 @@ from .tables import STOCK_FIELDS, STOCK_RECORDS, Table, token_of
 DUPLICATE = "there is already a record with the same primary key."
 LIST = "Must be a list of objects."
 NAMES = "Must be a list of names, or names separated by commas."
+NEITHER = "Give either “resource” or “resource_id”."
 
 # Results ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def empty(table: Table) -> Table:
+    """A resource without a table."""
+    Resource.objects.create(pk=table.id, name="empty")
+    return table
 
 
 def test_a_new_table_is_answered_as_it_was_made(table: Table) -> None:
@@ -95,41 +103,46 @@ def test_totals_and_words_are_right_after_each_call(stock: Table) -> None:
     assert stock.ids(q="apple") == []
 
 
-def test_a_table_takes_1600_fields_and_not_one_more(table: Table) -> None:
-    names = [f"f{number}" for number in range(1_600)]
-    too_many = {"fields": ["There are 1601 fields; at most 1600 can be stored."]}
+def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
+    result = empty.result(
+        "create", fields=STOCK_FIELDS, records=STOCK_RECORDS, primary_key=["code"]
+    )
 
-    assert table.refusal("create", fields=[{"id": name} for name in [*names, "more"]]) == too_many
-    table.result("create", fields=[{"id": name} for name in names], records=[{"f1599": "last"}])
-    assert table.refusal("create", fields=[{"id": "more"}]) == too_many
-    assert table.ids(q="last") == [1]
+    assert result == {
+        "resource_id": empty.id,
+        "method": "insert",
+        "fields": STOCK_FIELDS,
+        "primary_key": ["code"],
+    }
+    assert empty.records() == [
+        {"_id": 1, "code": "a", "name": "apple", "count": 1, "amount": 1.5},
+        {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2},
+        {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
+    ]
+    version = empty.resource.table_version
+    assert version is not None
+    assert (version.origin, version.load, version.rows) == (Origin.API, None, 3)
+    assert not Load.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "n" * 200,
-        '"',
-        "a b",
-        "%s",
-        "100%%",
-        "a.b",
-        "$x",
-        "_x",
-        "a'b",
-        "Độ mặn",
-        "rank",
-        "data",
-        "key",
-    ],
-)
-def test_a_name_of_any_kind_is_stored_filtered_and_a_key(table: Table, name: str) -> None:
-    table.result("create", fields=[{"id": name}], records=[{name: "x"}], primary_key=[name])
+@pytest.mark.parametrize("sent", [{}, {"fields": [], "records": []}, {"fields": None}])
+def test_a_table_may_have_no_fields_and_no_records(empty: Table, sent: dict[str, Any]) -> None:
+    assert empty.result("create", **sent)["fields"] == []
 
-    table.upsert({name: "y"}, {name: "x"})
+    assert empty.records() == []
+    assert empty.result("info")["meta"]["count"] == 0
+    empty.result("create", records=[{"a": 1}])
+    assert empty.records() == [{"_id": 1, "a": 1}]
 
-    assert table.values(name) == ["x", "y"]
-    assert table.ids(filters={f"${name}" if name.startswith("$") else name: "y"}) == [2]
+
+def test_ten_thousand_records_are_written_in_order(table: Table) -> None:
+    records = [{"n": number, "t": f"text {number}"} for number in range(10_000)]
+
+    table.result("create", records=records, primary_key="n")
+
+    found = table.records()
+    assert [record["_id"] for record in found] == list(range(1, 10_001))
+    assert [record["n"] for record in found] == list(range(10_000))
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -178,8 +191,12 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"records": [{"_id": 9}]}, {"fields": ["“_id” cannot be the name of a field."]}),
     ({"records": {"code": "x"}}, {"records": [LIST]}),
+    ({"records": [["x"]]}, {"records": [LIST]}),
+    ({"records": [None]}, {"records": [LIST]}),
     ({"records": "code=x"}, {"records": ["Cannot parse JSON"]}),
     ({"fields": {"id": "x"}}, {"fields": [LIST]}),
+    ({"fields": ["a"]}, {"fields": [LIST]}),
+    ({"fields": "a,b"}, {"fields": ["Cannot parse JSON"]}),
     ({"fields": [{"id": 5}]}, {"fields": ["“5” cannot be the name of a field."]}),
     (
         {"fields": [{"id": "x", "info": "label"}]},
@@ -199,8 +216,16 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"colour": "red", "limit": 5},
         {"__extras": ["There is no parameter “colour”.", "There is no parameter “limit”."]},
     ),
-    ({"resource": {"name": "x"}}, {"resource": ["Give either “resource” or “resource_id”."]}),
+    ({"resource": {"name": "x"}}, {"resource": [NEITHER]}),
+    ({"resource": {"name": "x"}, "resource_id": None, "id": "stock"}, {"resource": [NEITHER]}),
+    ({"resource": "x", "resource_id": None}, {"resource": ["Cannot parse JSON"]}),
+    ({"resource": [1], "resource_id": None}, {"resource": ["Must be an object."]}),
+    ({"resource": {}, "resource_id": ""}, {"resource_id": ["Missing value"]}),
     ({"resource_id": None}, {"resource_id": ["Missing value"]}),
+    (
+        {"primary_key": 5, "aliases": {"x": 1}, "indexes": [5]},
+        {"primary_key": [NAMES], "aliases": [NAMES], "indexes": [NAMES]},
+    ),
     (
         {"records": "x", "fields": 5, "primary_key": 5},
         {"records": ["Cannot parse JSON"], "fields": [LIST], "primary_key": [NAMES]},
@@ -315,263 +340,10 @@ def test_a_fault_leaves_a_resource_without_a_table_as_it_was(stock: Table) -> No
     assert stock.call("search").status_code == 404
 
 
-# Primary keys -------------------------------------------------------------------------------------
+def test_a_record_is_shown_shortened_in_a_message(stock: Table) -> None:
+    (said,) = stock.refusal("create", records=[{"count": "9" * 100_000}])["records"]
 
-
-@pytest.mark.parametrize(
-    ("kind", "first", "same", "other"),
-    [
-        ("text", "é", "é", "e\u0301"),
-        ("text", "", "", " "),
-        ("text", "null", "null", "NULL"),
-        ("text", "1.5", "1.5", "1.50"),
-        ("numeric", "1.5", "1.50", "1.500000000000000000001"),
-        ("numeric", "NaN", "nan", "0"),
-        ("numeric", 0, "-0", "0.1"),
-        ("float8", 0.5, "0.500", 0.25),
-        ("int8", 2**53 + 1, str(2**53 + 1), 2**53),
-        ("bool", True, "yes", False),
-        ("date", "2024-02-29", "29 February 2024", "2024-02-28"),
-        ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T13:00+01:00", "2024-02-29T12:00+01:00"),
-        ("time", "12:00", "12:00:00", "12:00:01"),
-        ("json", {"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 1, "b": [3]}),
-        ("json", 1, 1.0, True),
-        ("_int4", [1, 2], "{1,2}", [2, 1]),
-    ],
-)
-def test_a_key_is_the_same_when_the_value_is(
-    table: Table, kind: str, first: Any, same: Any, other: Any
-) -> None:
-    table.result(
-        "create", fields=[{"id": "k", "type": kind}], primary_key=["k"], records=[{"k": first}]
-    )
-
-    for records in ([{"k": same}], [{"k": other}, {"k": first}], [{"k": other}, {"k": other}]):
-        assert table.refusal("create", records=records) == {
-            "records": [f"Record {len(records)}: {DUPLICATE}"],
-            "records_row": len(records) - 1,
-        }
-    table.result("create", records=[{"k": other}])
-    assert table.stored() == (2, 2)
-
-
-@pytest.mark.parametrize("first", ["records", "key"])
-def test_a_key_value_that_is_too_long_is_refused(table: Table, first: str) -> None:
-    long = {"k": "".join(str(uuid.uuid5(uuid.NAMESPACE_DNS, str(n))) for n in range(200))}
-    table.result("create", fields=[{"id": "k", "type": "text"}])
-    table.result("create", **({"records": [long]} if first == "records" else {"primary_key": "k"}))
-    before = table.everything()
-
-    error = table.refusal(
-        "create",
-        **({"primary_key": "k"} if first == "records" else {"records": [{"k": "short"}, long]}),
-    )
-
-    assert error == {"key": ["The values of the primary key are too long."]}
-    assert table.everything() == before
-
-
-def test_a_key_may_name_a_field_that_old_records_lack(stock: Table) -> None:
-    stock.result("create", fields=[{"id": "new", "type": "int4"}], primary_key=["new"])
-
-    stock.result("create", records=[{"new": 1}, {}])
-
-    assert stock.refusal("create", records=[{}, {"new": 1}])["records_row"] == 1
-    assert stock.values("new") == [None, None, None, 1, None]
-
-
-def test_the_same_call_again_is_refused_by_the_key_alone(table: Table) -> None:
-    call: dict[str, Any] = {
-        "fields": STOCK_FIELDS, "primary_key": ["code"], "aliases": ["twice"],
-    }  # fmt: skip
-    table.result("create", **call, records=STOCK_RECORDS)
-    before = table.everything()
-
-    assert table.refusal("create", **call, records=STOCK_RECORDS)["records_row"] == 0
-    assert table.everything() == before
-
-
-# Fields added and taken away ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def widened(stock: Table) -> Table:
-    """``stock`` with a field that its last record fills; the one before says null."""
-    stock.result("create", fields=[{"id": "new", "type": "int4"}])
-    stock.result("create", records=[{"code": "d", "new": None}, {"code": "e", "new": 7}])
-    return stock
-
-
-def test_records_from_before_a_field_are_null_in_it(widened: Table) -> None:
-    for filters, ids in (
-        ({"new": None}, [1, 2, 3, 4]),
-        ({"new": [None, 7]}, [1, 2, 3, 4, 5]),
-        ({"new": {"isnull": True}}, [1, 2, 3, 4]),
-        ({"new": {"isnull": False}}, [5]),
-        ({"new": {"ne": 7}}, [1, 2, 3, 4]),
-        ({"new": {"ne": None}}, [5]),
-        ({"new": {"eq": None}}, [1, 2, 3, 4]),
-        ({"new": {"in": [None]}}, [1, 2, 3, 4]),
-        ({"new": {"lte": 7}}, [5]),
-        ({"$or": [{"new": None}, {"code": "e"}]}, [1, 2, 3, 4, 5]),
-        ({"new": None, "code": ["a", "d"]}, [1, 4]),
-    ):
-        assert widened.ids(filters=filters) == ids, filters
-    for sort, ids in (
-        ("new, _id", [5, 1, 2, 3, 4]),
-        ("new desc, _id desc", [4, 3, 2, 1, 5]),
-        ("new nulls first, _id", [1, 2, 3, 4, 5]),
-        ("new desc nulls last, _id", [5, 1, 2, 3, 4]),
-    ):
-        assert widened.ids(sort=sort) == ids, sort
-
-
-def test_records_from_before_a_field_are_null_in_every_format(widened: Table) -> None:
-    asked: dict[str, Any] = {"fields": ["_id", "new"], "sort": "_id"}
-
-    assert widened.records(**asked)[0] == {"_id": 1, "new": None}
-    lists = widened.result("search", **asked, records_format="lists")["records"]
-    assert lists == [[1, None], [2, None], [3, None], [4, None], [5, 7]]
-    csv = widened.result("search", **asked, records_format="csv")["records"]
-    assert csv == "1,\n2,\n3,\n4,\n5,7\n"
-    distinct = widened.records(fields=["new"], distinct=True, sort="new")
-    assert distinct == [{"new": 7}, {"new": None}]
-
-
-@pytest.mark.parametrize("kind", ["json", "_int4", "text", "bool", "timestamp"])
-def test_records_from_before_a_field_of_any_type_are_null_in_it(stock: Table, kind: str) -> None:
-    stock.result("create", fields=[{"id": "new", "type": kind}])
-    stock.result("create", records=[{"new": None}])
-
-    assert stock.ids(filters={"new": None}) == [1, 2, 3, 4]
-    assert stock.ids(filters={"new": {"isnull": False}}) == []
-    assert stock.values("new") == [None] * 4
-
-
-def test_old_records_get_a_value_in_a_new_field(widened: Table) -> None:
-    widened.upsert({"code": "a", "new": 8})
-
-    assert widened.values("new") == [8, None, None, None, 7]
-    assert widened.ids(filters={"new": None}) == [2, 3, 4]
-    widened.result("delete", filters={"new": None})
-    assert widened.ids() == [1, 5]
-
-
-def test_removed_fields_take_values_and_words_with_them(stock: Table) -> None:
-    result = stock.result(
-        "create",
-        fields=[{"id": "new", "type": "int4"}, {"id": "amount"}, {"id": "code"}],
-        delete_fields=True,
-    )
-
-    assert [field["id"] for field in result["fields"]] == ["code", "amount", "new"]
-    assert stock.records()[0] == {"_id": 1, "code": "a", "amount": 1.5, "new": None}
-    assert stock.ids(q="apple") == []
-    stock.result("create", fields=[{"id": "name", "type": "int4"}])
-    assert stock.values("name") == [None] * 3
-    stock.upsert({"code": "a", "name": 5})
-    assert (stock.ids(filters={"name": 5}), stock.ids(q="apple")) == ([1], [])
-
-
-def test_removing_a_field_of_the_key_takes_the_key_away(stock: Table) -> None:
-    stock.result("create", primary_key=["code", "name"])
-
-    stock.result("create", fields=[{"id": "code"}], delete_fields=True, records=[{"code": "a"}])
-
-    assert stock.resource.primary_key == []
-    assert stock.values("code") == ["a", "b", "c", "a"]
-
-
-def test_a_record_that_names_a_removed_field_is_refused(stock: Table) -> None:
-    before = stock.everything()
-
-    assert stock.refusal(
-        "create", fields=[{"id": "code"}], delete_fields=True, records=[{"code": "d", "name": "x"}]
-    ) == {"records": ["Record 1: unknown field “name”"], "records_row": 0}
-    assert stock.everything() == before
-
-
-# What is said of a field --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "info",
-    [
-        {"label": "Level", "notes": "above the sea", "unit": "m"},
-        {"a": None, "b": [1, {"c": []}], "d": {"e": True}},
-        {"numbers": [0, -1, 2**60, 0.1, 1e20]},
-        {"": "empty", 'with "quotes"': "%s"},
-        {"label": "l" * 500, "notes": "n" * 10_000},
-        {"label": "l" * 501},
-        {"label": {"en": "Level", "vi": "Mực nước"}},
-        {"label": ["Level"], "notes": {"a": 1}},
-        {"label": 5, "notes": True},
-        {"label": None, "notes": ""},
-    ],
-)
-def test_info_of_any_json_comes_back_as_it_was_sent(table: Table, info: dict[str, Any]) -> None:
-    field = {"id": "level", "type": "text", "info": info}
-
-    result = table.result("create", fields=[field], records=[{"level": "x"}])
-
-    assert result["fields"] == [field]
-    assert table.fields() == [field]
-
-
-def test_info_replaces_what_there_was_and_stays_where_it_is_not_sent(table: Table) -> None:
-    def said(*fields: dict[str, Any]) -> list[Any]:
-        table.result("create", fields=fields)
-        return [field.get("info") for field in table.fields()]
-
-    level = {"label": "A", "unit": "m"}
-    assert said({"id": "a", "info": level}, {"id": "b"}) == [level, None]
-    assert said({"id": "a"}, {"id": "b", "info": {"notes": "B"}}) == [level, {"notes": "B"}]
-    assert said({"id": "a", "info": None}) == [level, {"notes": "B"}]
-    assert said({"id": "b", "info": {"label": {"en": "B"}}}) == [level, {"label": {"en": "B"}}]
-    assert said({"id": "b", "info": {"label": "B"}}) == [level, {"label": "B"}]
-    assert said({"id": "a", "info": {}}) == [None, {"label": "B"}]
-
-
-# Aliases ------------------------------------------------------------------------------------------
-
-
-def aliases(table: Table) -> list[str]:
-    return sorted(table.result("info")["meta"]["aliases"])
-
-
-def test_aliases_replace_those_before(stock: Table) -> None:
-    stock.result("create", aliases=["one", "two", "one"])
-    assert aliases(stock) == ["one", "two"]
-    assert stock.call("search", resource_id="stock").status_code == 404
-
-    stock.result("create", aliases="two, three")
-    assert aliases(stock) == ["three", "two"]
-
-    stock.result("create", aliases=None)
-    assert aliases(stock) == ["three", "two"]
-
-    stock.result("create", aliases=[])
-    assert aliases(stock) == []
-
-
-def test_blanks_and_quotes_around_aliases_are_taken_off(stock: Table) -> None:
-    result = stock.result("create", aliases=[" one ", '"two, three"'])
-
-    assert result["aliases"] == ["one", "two, three"]
-    assert aliases(stock) == ["one", "two, three"]
-
-
-def test_an_alias_of_another_resource_is_taken_until_it_is_given_up(stock: Table) -> None:
-    other = Table(stock.token)
-    taken = {"aliases": ["The alias “stock” is taken."]}
-
-    assert other.refusal("create", records=[{"a": 1}], aliases=["mine", "stock"]) == taken
-    assert other.call("info").status_code == 404
-    stock.result("create", aliases=["still"])
-    other.result("create", records=[{"a": 1}], aliases=["mine", "stock"])
-    assert stock.refusal("create", aliases=["still", "stock"]) == taken
-    assert aliases(stock) == ["still"]
-    assert other.records(resource_id="stock") == [{"_id": 1, "a": 1}]
+    assert said == f'Record 1: field “count” has type int4 and cannot hold "{"9" * 99}….'
 
 
 # The resource itself ------------------------------------------------------------------------------
@@ -643,6 +415,57 @@ def test_an_id_that_is_the_name_of_another_resource_is_new_all_the_same(table: T
     table.result("create", records=[{"a": 1}])
 
     assert table.values("a") == [1]
+
+
+def test_a_new_id_makes_a_resource(table: Table) -> None:
+    result = table.result("create", resource_id=table.id.upper(), records=[{"a": 1}])
+
+    assert result["resource_id"] == table.id
+    assert (table.resource.name, table.resource.title) == (table.id, "")
+    assert (table.resource.private, table.resource.language) == (False, "english")
+    assert table.records() == [{"_id": 1, "a": 1}]
+
+
+@pytest.mark.parametrize("verbs", [(), ("view",), ("change", "delete", "view")])
+def test_who_may_not_add_makes_no_resource(table: Table, verbs: tuple[str, ...]) -> None:
+    before = Resource.objects.count()
+    other = Table(token_of("other", *verbs), table.id)
+
+    error_of(other.call("create", records=[{"a": 1}]), 404, "Not Found Error")
+    described = other.call("create", resource_id=None, resource={"name": "x"})
+    error_of(described, 403, "Authorization Error")
+    assert Resource.objects.count() == before
+
+
+@pytest.mark.parametrize("unknown", ["", "wrong"])
+def test_nobody_makes_no_resource(table: Table, unknown: str) -> None:
+    before = Resource.objects.count()
+    nobody = Table(unknown, table.id)
+
+    error_of(nobody.call("create"), 404, "Not Found Error")
+    assert set(nobody.refusal("create", resource_id=None, resource={})) == {"resource_id"}
+    described = nobody.call("create", resource_id=None, resource={"name": "x"})
+    error_of(described, 403, "Authorization Error")
+    assert Resource.objects.count() == before
+
+
+def test_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
+    adder = Table(token_of("adder", "add", "view"), stock.id)
+
+    before = stock.everything()
+    for sent in ({"records": [{"code": "d"}]}, {"private": True}, {"aliases": ["x"]}):
+        error_of(adder.call("create", **sent), 403, "Authorization Error")
+    assert stock.everything() == before
+
+
+@pytest.mark.parametrize("name", ["no-such-alias", "5", "x" * 300, "đ", str(uuid.uuid4())[:-1]])
+def test_only_an_id_makes_a_resource(table: Table, name: str) -> None:
+    before = Resource.objects.count()
+
+    unknown = table.call("create", resource_id=name, records=[{"a": 1}])
+
+    error_of(unknown, 404, "Not Found Error")
+    assert Resource.objects.count() == before
 
 
 # Records from a file ------------------------------------------------------------------------------
@@ -743,3 +566,12 @@ def test_a_dropped_table_can_be_made_again_with_other_fields(
     assert stock.records(resource_id="stock") == [{"_id": 1, "name": 5}]
     assert stock.resource.primary_key == []
     assert storage.list_record_tables(connection) == {stock.resource.table_version_id}
+
+
+def test_a_table_of_the_api_may_follow_one_of_a_file_when_that_is_deleted(token: str) -> None:
+    table = Table(token, str(make_resource("a\nold\n").pk))
+
+    table.result("delete", force=True)
+    table.result("create", records=[{"b": "new"}])
+
+    assert table.records() == [{"_id": 1, "b": "new"}]

@@ -1,0 +1,262 @@
+"""The primary key, the indexes and the aliases that ``datastore_create`` gives a resource."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from .tables import STOCK_FIELDS, STOCK_RECORDS, Table
+
+DUPLICATE = "there is already a record with the same primary key."
+NEW_ID = "5b6c8a4e-0f54-4a6c-9d0c-6c0a3f1b2d3e"
+
+# Primary keys -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "fields"),
+    [
+        ("code", ["code"]),
+        (["code"], ["code"]),
+        ("code,name", ["code", "name"]),
+        ('"code", name', ["code", "name"]),
+        (["name", "code", "name"], ["name", "code"]),
+        ([], []),
+    ],
+)
+def test_a_key_is_a_list_of_fields(stock: Table, key: Any, fields: list[str]) -> None:
+    stock.result("create", primary_key=key)
+
+    assert stock.resource.primary_key == fields
+    described = stock.result("info")["fields"]
+    assert [
+        field["id"] for field in described if field["schema"]["index_name"] == "primary_key"
+    ] == sorted(fields)
+
+
+def test_a_key_stays_unless_it_is_given(stock: Table) -> None:
+    for sent in ({}, {"primary_key": None}, {"records": [{"code": "d"}]}, {"aliases": ["x"]}):
+        stock.result("create", **sent)
+        error = stock.refusal("upsert", method="insert", records=[{"code": "a"}])
+        assert error["records_row"] == 0
+
+
+def test_a_key_is_replaced(stock: Table) -> None:
+    stock.result("create", primary_key="count")
+
+    stock.insert({"code": "a", "count": 9})
+    assert stock.refusal("upsert", method="insert", records=[{"count": 2}]) == {
+        "records": [f"Record 1: {DUPLICATE}"],
+        "records_row": 0,
+    }
+
+
+@pytest.mark.parametrize("name", ["nope", "Code", "_id", "", "rank"])
+def test_a_key_of_no_field_is_refused(stock: Table, name: str) -> None:
+    before = stock.everything()
+
+    assert stock.refusal("create", primary_key=["code", name]) == {
+        "primary_key": [f"Unknown field: “{name}”"]
+    }
+    assert stock.everything() == before
+
+
+def test_a_number_of_many_digits_is_a_key(table: Table) -> None:
+    given = {"fields": [{"id": "k", "type": "numeric"}], "primary_key": "k"}
+
+    table.result("create", **given, records=[{"k": "9" * 5_000}, {"k": "8" * 5_000}])
+
+    error = table.refusal("upsert", method="insert", records=[{"k": "9" * 5_000}])
+    assert error["records_row"] == 0
+
+
+def test_a_key_has_no_more_fields_than_an_index(table: Table) -> None:
+    names = [f"k{number}" for number in range(33)]
+    given = {"fields": [{"id": name, "type": "int4"} for name in names]}
+
+    table.result("create", **given, primary_key=names[:32], records=[dict.fromkeys(names, 1)])
+
+    assert table.refusal("create", **given, primary_key=names) == {
+        "primary_key": ["A primary key has at most 32 fields."]
+    }
+    assert table.refusal("create", **given, records=[dict.fromkeys(names, 1)])["records_row"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "same", "other"),
+    [
+        ("text", "é", "é", "e\u0301"),
+        ("text", "", "", " "),
+        ("text", "null", "null", "NULL"),
+        ("text", "1.5", "1.5", "1.50"),
+        ("numeric", "1.5", "1.50", "1.500000000000000000001"),
+        ("numeric", "NaN", "nan", "0"),
+        ("numeric", 0, "-0", "0.1"),
+        ("float8", 0.5, "0.500", 0.25),
+        ("int8", 2**53 + 1, str(2**53 + 1), 2**53),
+        ("bool", True, "yes", False),
+        ("date", "2024-02-29", "29 February 2024", "2024-02-28"),
+        ("timestamptz", "2024-02-29T12:00Z", "2024-02-29T13:00+01:00", "2024-02-29T12:00+01:00"),
+        ("time", "12:00", "12:00:00", "12:00:01"),
+        ("json", {"a": 1, "b": [2]}, {"b": [2], "a": 1}, {"a": 1, "b": [3]}),
+        ("json", 1, 1.0, True),
+        ("_int4", [1, 2], "{1,2}", [2, 1]),
+    ],
+)
+def test_a_key_is_the_same_when_the_value_is(
+    table: Table, kind: str, first: Any, same: Any, other: Any
+) -> None:
+    table.result(
+        "create", fields=[{"id": "k", "type": kind}], primary_key=["k"], records=[{"k": first}]
+    )
+
+    for records in ([{"k": same}], [{"k": other}, {"k": first}], [{"k": other}, {"k": other}]):
+        assert table.refusal("create", records=records) == {
+            "records": [f"Record {len(records)}: {DUPLICATE}"],
+            "records_row": len(records) - 1,
+        }
+    table.result("create", records=[{"k": other}])
+    assert table.stored() == (2, 2)
+
+
+@pytest.mark.parametrize("first", ["records", "key"])
+def test_a_key_value_that_is_too_long_is_refused(table: Table, first: str) -> None:
+    long = {"k": "".join(str(uuid.uuid5(uuid.NAMESPACE_DNS, str(n))) for n in range(200))}
+    table.result("create", fields=[{"id": "k", "type": "text"}])
+    table.result("create", **({"records": [long]} if first == "records" else {"primary_key": "k"}))
+    before = table.everything()
+
+    error = table.refusal(
+        "create",
+        **({"primary_key": "k"} if first == "records" else {"records": [{"k": "short"}, long]}),
+    )
+
+    assert error == {"key": ["The values of the primary key are too long."]}
+    assert table.everything() == before
+
+
+def test_a_key_may_name_a_field_that_old_records_lack(stock: Table) -> None:
+    stock.result("create", fields=[{"id": "new", "type": "int4"}], primary_key=["new"])
+
+    stock.result("create", records=[{"new": 1}, {}])
+
+    assert stock.refusal("create", records=[{}, {"new": 1}])["records_row"] == 1
+    assert stock.values("new") == [None, None, None, 1, None]
+
+
+def test_the_same_call_again_is_refused_by_the_key_alone(table: Table) -> None:
+    call: dict[str, Any] = {
+        "fields": STOCK_FIELDS, "primary_key": ["code"], "aliases": ["twice"],
+    }  # fmt: skip
+    table.result("create", **call, records=STOCK_RECORDS)
+    before = table.everything()
+
+    assert table.refusal("create", **call, records=STOCK_RECORDS)["records_row"] == 0
+    assert table.everything() == before
+
+
+# Indexes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("indexes", "understood"),
+    [("code", ["code"]), (["code", "name"], ["code", "name"]), ('"code" , name', ["code", "name"])],
+)
+def test_every_field_is_indexed_already(stock: Table, indexes: Any, understood: list[str]) -> None:
+    assert stock.result("create", indexes=indexes)["indexes"] == understood
+
+    described = stock.result("info")["fields"]
+    assert all(field["schema"]["is_index"] for field in described)
+
+
+# Aliases ------------------------------------------------------------------------------------------
+
+
+def aliases(table: Table) -> list[str]:
+    return sorted(table.result("info")["meta"]["aliases"])
+
+
+def test_aliases_replace_those_before(stock: Table) -> None:
+    stock.result("create", aliases=["one", "two", "one"])
+    assert aliases(stock) == ["one", "two"]
+    assert stock.call("search", resource_id="stock").status_code == 404
+
+    stock.result("create", aliases="two, three")
+    assert aliases(stock) == ["three", "two"]
+
+    stock.result("create", aliases=None)
+    assert aliases(stock) == ["three", "two"]
+
+    stock.result("create", aliases=[])
+    assert aliases(stock) == []
+
+
+def test_blanks_and_quotes_around_aliases_are_taken_off(stock: Table) -> None:
+    result = stock.result("create", aliases=[" one ", '"two, three"'])
+
+    assert result["aliases"] == ["one", "two, three"]
+    assert aliases(stock) == ["one", "two, three"]
+
+
+def test_an_alias_of_another_resource_is_taken_until_it_is_given_up(stock: Table) -> None:
+    other = Table(stock.token)
+    taken = {"aliases": ["The alias “stock” is taken."]}
+
+    assert other.refusal("create", records=[{"a": 1}], aliases=["mine", "stock"]) == taken
+    assert other.call("info").status_code == 404
+    stock.result("create", aliases=["still"])
+    other.result("create", records=[{"a": 1}], aliases=["mine", "stock"])
+    assert stock.refusal("create", aliases=["still", "stock"]) == taken
+    assert aliases(stock) == ["still"]
+    assert other.records(resource_id="stock") == [{"_id": 1, "a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        (["one", "two"], ["one", "two"]),
+        (" one , two ", ["one", "two"]),
+        ('"one, two"', ["one, two"]),
+        (["one", "one"], ["one"]),
+        (["Khí hậu 2024", "🙂", "a.b/c", "'; --", "{}", "x" * 200], [
+            "'; --", "Khí hậu 2024", "a.b/c", "x" * 200, "{}", "🙂",
+        ]),
+    ],
+)  # fmt: skip
+def test_an_alias_is_taken_everywhere_in_place_of_the_id(
+    stock: Table, sent: Any, stored: list[str]
+) -> None:
+    stock.result("create", aliases=sent)
+
+    assert aliases(stock) == stored
+    for number, alias in enumerate(stored):
+        by_alias = Table(stock.token, alias)
+        by_alias.result("create", records=[{"code": f"1{number}"}])
+        by_alias.upsert({"code": f"2{number}"}, resource_id=None, id=alias)
+        by_alias.result("records_delete", filters={"code": f"1{number}"})
+        by_alias.result("delete", resource_id=None, id=alias, filters={"code": "a"})
+        assert by_alias.values("code")[-1] == f"2{number}"
+        assert by_alias.result("info", resource_id=None, id=alias)["meta"]["id"] == stock.id
+        assert by_alias.upsert()["resource_id"] == stock.id
+
+
+@pytest.mark.parametrize(
+    "alias",
+    ["", " a", "a ", "_a", "_table_metadata", 'a"b', "50%", "a\tb", "\x85", "x" * 201, NEW_ID,
+     NEW_ID.upper()],
+)  # fmt: skip
+def test_what_cannot_be_an_alias_is_refused(stock: Table, alias: str) -> None:
+    before = stock.everything()
+
+    # Blanks around a name in a list are none of it.
+    sent = [f'"{alias}"'] if alias != alias.strip() else [alias]
+    error = stock.refusal("create", aliases=["fine", *sent])
+
+    assert error.keys() == {"aliases"}
+    assert stock.everything() == before
+
+
+def test_the_own_id_is_no_alias(stock: Table) -> None:
+    assert stock.refusal("create", aliases=[stock.id]).keys() == {"aliases"}
