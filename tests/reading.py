@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +17,11 @@ from datastore_search.loading.sources.limits import ReadingLimits
 #: The library that reads these may abort the process.
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
-_run_child = process._run_child
+#: Whether files are read in the process of the test: a choice of each thread, as two may load.
+_is_reading_here: ContextVar[bool] = ContextVar("is_reading_here", default=False)
+_has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
+
+_run_child, _start_child, _exchange = process._run_child, process._start_child, process._exchange
 
 
 @contextmanager
@@ -28,20 +33,21 @@ def reading_in_this_process() -> Iterator[None]:
     and opened again.  Of the limits only those apply that the system does not enforce.  Workbooks
     are read by a child.
     """
-    with patch.object(process, "_run_child", _run_here):
+    token = _is_reading_here.set(True)
+    try:
         yield
+    finally:
+        _is_reading_here.reset(token)
 
 
-def _run_here(
+def _run(
     path: Path, options: ReadOptions, name: str, folder: Path, *interrupter: Any
 ) -> dict[str, Any]:
-    if name.endswith(_WORKBOOKS):
+    token = _has_no_child.set(_is_reading_here.get() and not name.endswith(_WORKBOOKS))
+    try:
         return _run_child(path, options, name, folder, *interrupter)
-    with (
-        patch.object(process, "_start_child", _start_nothing),
-        patch.object(process, "_exchange", _answer_here),
-    ):
-        return _run_child(path, options, name, folder, *interrupter)
+    finally:
+        _has_no_child.reset(token)
 
 
 class _EndedChild:
@@ -54,11 +60,20 @@ class _EndedChild:
 
 
 @contextmanager
-def _start_nothing(_log: object) -> Iterator[_EndedChild]:
-    yield _EndedChild()
+def _start(log: Any) -> Iterator[Any]:
+    if _has_no_child.get():
+        yield _EndedChild()
+    else:
+        with _start_child(log) as child_process:
+            yield child_process
 
 
-def _answer_here(_child: object, request: bytes, _interrupter: object) -> bytes:
-    asked = json.loads(request)
-    limits = ReadingLimits.for_file(Path(asked["path"]))
-    return json.dumps(child._answer_request(asked, limits)).encode()
+def _answer(child_process: Any, request: bytes, interrupter: Any) -> bytes:
+    if not _has_no_child.get():
+        return _exchange(child_process, request, interrupter)
+    parameters = json.loads(request)
+    limits = ReadingLimits.for_file(Path(parameters["path"]))
+    return json.dumps(child._answer_request(parameters, limits)).encode()
+
+
+patch.multiple(process, _run_child=_run, _start_child=_start, _exchange=_answer).start()
