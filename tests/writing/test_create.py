@@ -458,7 +458,9 @@ def test_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
     assert stock.everything() == before
 
 
-@pytest.mark.parametrize("name", ["no-such-alias", "5", "x" * 300, "đ", str(uuid.uuid4())[:-1]])
+@pytest.mark.parametrize(
+    "name", ["no-such-alias", "5", "x" * 300, "đ", "3dd6e31d-148e-4750-b1f8-8bdc3963d1b"]
+)
 def test_only_an_id_makes_a_resource(table: Table, name: str) -> None:
     before = Resource.objects.count()
 
