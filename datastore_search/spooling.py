@@ -81,7 +81,7 @@ class Spool:
         """Count the members of a list ``from_members``."""
         return len(self._sizes)
 
-    def members(self) -> Iterator[bytes]:
+    def read_members(self) -> Iterator[bytes]:
         """Read the members of a list ``from_members`` one by one."""
         self._file.seek(0)
         for size in self._sizes:
@@ -102,14 +102,14 @@ class Spool:
         """Make a JSON list of the texts of its members."""
         sizes: list[int] = []
 
-        def pieces() -> Iterator[bytes]:
+        def split_into_pieces() -> Iterator[bytes]:
             for text in texts:
                 if sizes:
                     yield b","
                 sizes.append(len(text))
                 yield text
 
-        spool = cls(b"[", pieces(), b"]")
+        spool = cls(b"[", split_into_pieces(), b"]")
         spool._sizes = sizes
         return spool
 

@@ -80,7 +80,7 @@ class TableVersion(models.Model):
         """Save the row; a new one gets a number that no record table has."""
         if self._state.adding and self.pk is None:
             alias = using or router.db_for_write(TableVersion, instance=self)
-            self.pk = storage.next_table_id(connections[alias], self._meta.db_table)
+            self.pk = storage.reserve_table_id(connections[alias], self._meta.db_table)
             force_insert = force_insert or True
         super().save(
             force_insert=force_insert,

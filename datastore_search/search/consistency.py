@@ -93,57 +93,58 @@ class ConsistentRead:
             raise TypeError("This relation belongs to no resource.")
         return self._resource
 
-    def rows(self, statement: Clause) -> list[tuple[Any, ...]]:
+    def fetch_rows(self, statement: Clause) -> list[tuple[Any, ...]]:
         """
         Run a statement and return its rows.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self.session.rows(statement.text, statement.parameters)
+            return self.session.fetch_rows(statement.text, statement.parameters)
         versioned = _add_version(self._version, statement)
-        rows = self.session.rows(versioned.text, versioned.parameters)
+        rows = self.session.fetch_rows(versioned.text, versioned.parameters)
         self._compare(rows[0][0] if rows else _read_version(self.session, self._version))
         return [row[1:] for row in rows]
 
-    def texts(
+    def fetch_texts(
         self,
         statement: Clause,
-        gather: storage.Gather[Answer],
+        read_batches: storage.BatchReader[Answer],
         *,
         batch_rows: int | None = None,
         is_scan: bool = False,
     ) -> Answer:
         """
-        Run a statement whose rows differ in the last column alone, and gather their texts.
+        Run a statement whose rows differ in the last column alone, and return what
+        ``read_batches`` makes of them.
 
-        ``batch_rows`` and ``is_scan`` are those of ``storage.Session.texts``.
+        ``batch_rows`` and ``is_scan`` are those of ``storage.Session.fetch_texts``.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self.session.texts(
+            return self.session.fetch_texts(
                 statement.text,
                 statement.parameters,
-                gather,
+                read_batches,
                 batch_rows=batch_rows,
                 is_scan=is_scan,
             )
         is_compared = False
 
-        def compare(batches: Iterator[storage.Texts]) -> Iterator[storage.Texts]:
+        def compare(batches: Iterator[storage.TextBatch]) -> Iterator[storage.TextBatch]:
             nonlocal is_compared
             for head, last in batches:
                 if head and not is_compared:
                     self._compare(int(head[0]) if head[0] else None)
                     is_compared = True
-                yield storage.Texts(head[1:], last)
+                yield storage.TextBatch(head[1:], last)
 
         versioned = _add_version(self._version, statement)
-        found = self.session.texts(
+        found = self.session.fetch_texts(
             versioned.text,
             versioned.parameters,
-            lambda batches: gather(compare(batches)),
+            lambda batches: read_batches(compare(batches)),
             batch_rows=batch_rows,
             is_scan=is_scan,
         )
@@ -184,7 +185,7 @@ class ConsistentRead:
 
 def _read_version(session: storage.Session, version: Clause) -> int | None:
     text = sql.SQL("SELECT ({})").format(version.text)
-    ((found,),) = session.rows(text, version.parameters)
+    ((found,),) = session.fetch_rows(text, version.parameters)
     return None if found is None else int(found)
 
 
@@ -198,7 +199,7 @@ def _add_version(version: Clause, statement: Clause) -> Clause:
 JSON_LINES = sql.SQL("FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'")
 
 
-def csv_options(delimiter: str) -> sql.Composable:
+def compose_csv_options(delimiter: str) -> sql.Composable:
     """Compose the options of a COPY of rows of cells."""
     return sql.SQL("FORMAT csv, DELIMITER {}").format(sql.Literal(delimiter))
 
@@ -315,7 +316,7 @@ def _answer_within(
         key = connection.alias, name
         try:
             is_snapshot = as_snapshot or attempt == _MAX_ATTEMPTS - 1
-            open_session = storage.snapshot if is_snapshot else storage.reading
+            open_session = storage.open_snapshot if is_snapshot else storage.open_session
             with translate_database_errors(), open_session(connection, *terms) as session:
                 read = _begin_read(key, session, terms.timeout)
                 if is_snapshot:
@@ -343,7 +344,7 @@ def _begin_read(key: Key, session: storage.Session, timeout: timedelta) -> Consi
     description = _descriptions.get(key)
     if description is None:
         _alias, name = key
-        with session.watched(timeout):
+        with session.watch_statements(timeout):
             resource = Resource.objects.using(session.connection.alias).described(name)
         description = Description(resource, build_relation(resource), _compile_version(name))
         _descriptions.add(key, description)
@@ -365,7 +366,7 @@ def _is_current(
     connection: BaseDatabaseWrapper, name: str, resource: Resource, terms: _Terms
 ) -> bool:
     """Tell whether a resource still has the version of its description."""
-    with storage.reading(connection, *terms) as session:
+    with storage.open_session(connection, *terms) as session:
         return _read_version(session, _compile_version(name)) == resource.version
 
 
@@ -416,7 +417,7 @@ def open_snapshot(client: Client | None = None) -> Iterator[storage.Session]:
     terms = _Terms(choose_timeout(client), conf.SEARCH_MEMORY_BYTES, client)
     with (
         translate_database_errors(),
-        storage.snapshot(_choose_connection(), *terms) as session,
+        storage.open_snapshot(_choose_connection(), *terms) as session,
     ):
         yield session
 

@@ -18,7 +18,7 @@ from psycopg import sql
 from ..exceptions.access import RecordsIncomplete
 from ..filters import Clause
 from ..spooling import Spool
-from .consistency import JSON_LINES, ConsistentRead, csv_options, translate_database_errors
+from .consistency import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
 from .query import NextPage, Page, Query, RecordsFormat, Relation
 from .rendering import Columns, FoundRecords, close_records, collect_records
 from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
@@ -57,18 +57,18 @@ class _Plan:
     counts_matches: bool = False
 
     def select(self) -> Clause:
-        """Select the records of the page, with the columns that ``texts`` and ``cells`` read."""
+        """Select the records of the page, with the columns that plans read."""
         raise NotImplementedError
 
-    def texts(self, begin: str = "") -> Clause:
+    def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, with ``begin`` before it."""
-        return self._read(self.query.texts(begin), self.select())
+        return self._read(self.query.render_texts(begin), self.select())
 
-    def cells(self) -> Clause:
+    def select_cells(self) -> Clause:
         """Read the cells of each record."""
         return self._read(self.query.columns.cells, self.select())
 
-    def last_id(self) -> Clause:
+    def select_last_id(self) -> Clause:
         """Read the ``_id`` of the page's last record, in the order of ``_id``."""
         return compose(
             "SELECT min(_id) FROM ({}) AS page"
@@ -95,11 +95,11 @@ class KeyScan(_Plan):
         text = _compile_key_scan(query.relation.source.text, *self._shape)
         return Clause(text, self._parameters)
 
-    def texts(self, begin: str = "") -> Clause:
+    def select_texts(self, begin: str = "") -> Clause:
         """Render the most frequent statement of all once for each table and its fields."""
         query = self.query
         if query.relation.source.parameters:
-            return self._read(query.texts(begin), self.select())
+            return self._read(query.render_texts(begin), self.select())
         render = _render_narrow_key_scan if query.is_narrow else _render_wide_key_scan
         text = render(query.relation, query.columns, query.is_of_lists, begin, *self._shape)
         return Clause(text, self._parameters)
@@ -149,7 +149,7 @@ def _compile_key_scan(
 def _render_key_scan(
     relation: Relation, columns: Columns, as_lists: bool, begin: str, *shape: bool
 ) -> sql.SQL:
-    texts = columns.texts(as_lists=as_lists, begin=begin)
+    texts = columns.render_texts(as_lists=as_lists, begin=begin)
     return sql.SQL(columns.read(texts, _compile_key_scan(relation.source.text, *shape)).as_string())
 
 
@@ -172,12 +172,14 @@ class IndexScan(_Plan):
         """Select the matches among the records in the order of the index."""
         query, window = self.query, self.window
         if window is None:
-            return query.select_page(query.index_order())
+            return query.select_page(query.compile_index_order())
         if query.is_by_id:
             columns = Clause(sql.SQL("_id, data, search"))
         else:
-            columns = compose("_id, data, search, {} AS key", query.key(query.sort[0].field))
-        order = query.index_order(Clause(sql.SQL("key")))
+            columns = compose(
+                "_id, data, search, {} AS key", query.compile_key(query.sort[0].field)
+            )
+        order = query.compile_index_order(Clause(sql.SQL("key")))
         scanned = compose(
             "SELECT {} FROM {} ORDER BY {} LIMIT %s", columns, query.relation.source, order
         )
@@ -189,9 +191,9 @@ class IndexScan(_Plan):
         )
         return query.add_ranks(query.take_page(matches))
 
-    def last_id(self) -> Clause:
+    def select_last_id(self) -> Clause:
         """Read the last ``_id`` of the page; without a window, for the page is full."""
-        return _Plan.last_id(replace(self, window=None))
+        return _Plan.select_last_id(replace(self, window=None))
 
     def is_complete(self, found: FoundRecords) -> bool:
         """Tell whether the window held a full page."""
@@ -204,7 +206,7 @@ class Sort(_Plan):
 
     def select(self) -> Clause:
         """Select the matches in order."""
-        return self.query.select_page(self.query.sort_order())
+        return self.query.select_page(self.query.compile_sort_order())
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,20 +216,24 @@ class RankSort(_Plan):
     def select(self) -> Clause:
         """Select the best matches."""
         query = self.query
-        matches = query.select(query.match_columns())
-        return self._fetch(query.take_page(compose("{} ORDER BY {}", matches, query.rank_order())))
+        matches = query.select(query.compile_match_columns())
+        return self._fetch(
+            query.take_page(compose("{} ORDER BY {}", matches, query.compile_rank_order()))
+        )
 
-    def texts(self, begin: str = "") -> Clause:
+    def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, after the number of matches if it is wanted."""
         query = self.query
         if not self.counts_matches:
-            return self._read(query.texts(begin), self.select())
-        best = query.take_page(compose("SELECT * FROM found ORDER BY {}", query.rank_order()))
-        matches = query.select(query.match_columns())
+            return self._read(query.render_texts(begin), self.select())
+        best = query.take_page(
+            compose("SELECT * FROM found ORDER BY {}", query.compile_rank_order())
+        )
+        matches = query.select(query.compile_match_columns())
         return _count_and_read(query, matches, self._fetch(best), sql.SQL("page._id IS NOT NULL"))
 
     def _fetch(self, best: Clause) -> Clause:
-        """Fetch the records of the best matches, of which only ``match_columns`` are read."""
+        """Fetch the records of the best matches, of which only the match columns are read."""
         relation = self.query.relation
         return compose(
             "SELECT best.*, (SELECT data FROM {} WHERE {} = best.row_locator) AS data"
@@ -246,13 +252,13 @@ class Grouping(_Plan):
         """Select the combinations of values."""
         query = self.query
         groups = compose("SELECT * FROM ({}) AS page", query.select_groups())
-        return query.take_page(compose("{} ORDER BY {}", groups, query.group_order()))
+        return query.take_page(compose("{} ORDER BY {}", groups, query.compile_group_order()))
 
-    def texts(self, begin: str = "") -> Clause:
+    def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each group, after the number of groups if it is wanted."""
         query = self.query
         if not self.counts_matches:
-            return self._read(query.texts(begin), self.select())
+            return self._read(query.render_texts(begin), self.select())
         return _count_and_read_groups(query, query.select_groups())
 
 
@@ -266,11 +272,11 @@ class SkipScan(_Plan):
     Source: PostgreSQL's wiki, "Loose indexscan": a recursive query that finds the next value.
     """
 
-    def texts(self, begin: str = "") -> Clause:
+    def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each value, after the number of values."""
         query = self.query
         ((name, _kind),) = query.fields
-        key, source = query.key(name), query.relation.source
+        key, source = query.compile_key(name), query.relation.source
         values = Clause(
             sql.SQL(
                 "WITH RECURSIVE value (key, c0) AS ("
@@ -298,7 +304,7 @@ class SkipScan(_Plan):
 
 def _count_and_read_groups(query: BoundQuery, groups: Clause) -> Clause:
     page = query.take_page(
-        compose("SELECT true AS is_there, * FROM found ORDER BY {}", query.group_order())
+        compose("SELECT true AS is_there, * FROM found ORDER BY {}", query.compile_group_order())
     )
     return _count_and_read(query, groups, page, sql.SQL("page.is_there"))
 
@@ -310,7 +316,7 @@ def _count_and_read(query: BoundQuery, matches: Clause, page: Clause, is_there: 
             "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
             " FROM (SELECT count(*) AS total FROM found) AS counted"
             " LEFT JOIN ({}) AS page ON true"
-        ).format(matches.text, is_there, query.texts(), query.columns.unpack(page.text)),
+        ).format(matches.text, is_there, query.render_texts(), query.columns.unpack(page.text)),
         [*matches.parameters, *page.parameters],
     )
 
@@ -389,7 +395,7 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     ``TooManySlowSearches``; ``ReadBlocked``; ``RecordsIncomplete``; ``StaleVersion`` when the
     resource must be read again.
     """
-    admission = nullcontext() if query.is_light else read.session.admitted()
+    admission = nullcontext() if query.is_light else read.session.admit_search()
     with admission, translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
         total = bound.known_total
@@ -413,7 +419,7 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
 
 def count_matches(read: ConsistentRead, query: BoundQuery) -> int:
     """Count the matches by a statement."""
-    ((total,),) = read.rows(query.select_count())
+    ((total,),) = read.fetch_rows(query.select_count())
     return int(total)
 
 
@@ -442,20 +448,20 @@ def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
     query = plan.query
     if not query.is_copied:
         sizes = query.relation.sizes
-        found = read.texts(
-            plan.texts(),
+        found = read.fetch_texts(
+            plan.select_texts(),
             collect_records,
-            batch_rows=sizes.batch_rows(query.limit),
+            batch_rows=sizes.choose_batch_rows(query.limit),
             # Ranking without counting may scan half the table (``docs/decisions/0021``).
             is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
         )
         sizes.note(found.count, found.size_bytes)
         return found
     delimiter = _DELIMITERS.get(query.records_format)
-    statement = plan.texts(begin=",") if delimiter is None else plan.cells()
-    options = JSON_LINES if delimiter is None else csv_options(delimiter)
+    statement = plan.select_texts(begin=",") if delimiter is None else plan.select_cells()
+    options = JSON_LINES if delimiter is None else compose_csv_options(delimiter)
     build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
-    with read.session.watched(), read.copy(statement, options) as copy:
+    with read.session.watch_statements(), read.copy(statement, options) as copy:
         spool = build(map(bytes, copy))
         return FoundRecords(spool, copy.cursor.rowcount, spool.size_bytes)
 
@@ -467,7 +473,7 @@ def _check_table(read: ConsistentRead, query: BoundQuery) -> None:
     Raises: ``RecordsIncomplete``.
     """
     if query.known_total:
-        ((size_bytes,),) = read.rows(query.select_table_size())
+        ((size_bytes,),) = read.fetch_rows(query.select_table_size())
         if not size_bytes:
             raise RecordsIncomplete
 
@@ -477,7 +483,7 @@ def _find_next_page(read: ConsistentRead, plan: Plan) -> NextPage | None:
     query = plan.query
     if not query.is_by_id:
         return None
-    ((last_id,),) = read.rows(plan.last_id())
+    ((last_id,),) = read.fetch_rows(plan.select_last_id())
     return (
         None if last_id is None else NextPage("lt" if query.is_descending else "gt", int(last_id))
     )

@@ -122,7 +122,7 @@ def build_relation(resource: Resource) -> Relation:
     if version is None:
         raise UnknownResource(resource=resource.pk)
     return Relation(
-        source=Clause(storage.record_table(version.pk)),
+        source=Clause(storage.quote_record_table(version.pk)),
         types={field.name: field.type for field in resource.schema},
         language=version.language,
         rows=version.rows,
@@ -164,7 +164,7 @@ class Page:
     def texts(self) -> Iterator[bytes]:
         """The text of each record, where they are no rows of CSV."""
         if isinstance(self.records, Spool):
-            return self.records.members()
+            return self.records.read_members()
         return iter(self.records[1:-1:2])  # between brackets and commas
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ class Columns:
         self._columns = columns
         self._texts: dict[tuple[bool, str], sql.SQL] = {}
 
-    def texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
+    def render_texts(self, *, as_lists: bool = False, begin: str = "") -> sql.SQL:
         """Render a record as a JSON object or list, with ``begin`` before it."""
         key = as_lists, begin
         if key not in self._texts:
@@ -161,7 +161,7 @@ class FoundRecords:
         return int(total or 0)
 
 
-def collect_records(batches: Iterator[storage.Texts]) -> FoundRecords:
+def collect_records(batches: Iterator[storage.TextBatch]) -> FoundRecords:
     """
     Join the texts of records to a JSON list, in memory while it is small; null is no record.
 
@@ -217,7 +217,7 @@ class RecordSizes:
             self._batch_rows = min(self._batch_rows, rows)
             self._is_known = True
 
-    def batch_rows(self, limit: int | None) -> int | None:
+    def choose_batch_rows(self, limit: int | None) -> int | None:
         """Choose the number of records to read at once; None for all of a page."""
         rows = self._batch_rows if self._is_known else _FIRST_BATCH_ROWS
         return None if limit is not None and limit <= rows else rows

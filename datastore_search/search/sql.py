@@ -98,9 +98,9 @@ class BoundQuery:
         if errors:
             raise InvalidParameters(errors)
         self.fields = tuple((name, self._types[name]) for name in self._names)
-        self._classify(has_full_text=has_full_text)
+        self._set_plan_inputs(has_full_text=has_full_text)
 
-    def _classify(self, *, has_full_text: bool) -> None:
+    def _set_plan_inputs(self, *, has_full_text: bool) -> None:
         """Find out what decides the plan."""
         query = self._query
         self.limit, self.offset = query.limit, query.offset
@@ -283,7 +283,7 @@ class BoundQuery:
             if name in self._ranks:
                 value = self._ranks[name]
             elif name in self.relation.ordered and kind in _TEXTS:
-                value, shown = self.key(name), "coalesce(to_jsonb({}), 'null')"
+                value, shown = self.compile_key(name), "coalesce(to_jsonb({}), 'null')"
             else:
                 value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
             inner.append(compose(f"{{}} AS v{position}", value))
@@ -300,13 +300,13 @@ class BoundQuery:
 
     # Order ----------------------------------------------------------------------------------------
 
-    def key(self, name: str) -> Clause:
+    def compile_key(self, name: str) -> Clause:
         """Compile the key by which a field is sorted."""
         if name == ID:
             return Clause(sql.SQL("_id"))
         return Clause(compile_field_key(field_types[self._types[name]]), [name])
 
-    def index_order(self, key: Clause | None = None) -> Clause:
+    def compile_index_order(self, key: Clause | None = None) -> Clause:
         """
         Compile the order as an index has it, from one end or the other.
 
@@ -314,10 +314,10 @@ class BoundQuery:
         """
         if self.is_by_id:
             return Clause(sql.SQL("_id DESC" if self.is_descending else "_id"))
-        key = key or self.key(self.sort[0].field)
+        key = key or self.compile_key(self.sort[0].field)
         return compose("{} DESC, _id DESC" if self.is_descending else "{}, _id", key)
 
-    def sort_order(self) -> Clause:
+    def compile_sort_order(self) -> Clause:
         """
         Compile the order so that PostgreSQL sorts all matches.
 
@@ -327,42 +327,44 @@ class BoundQuery:
         if self.is_by_id:
             return Clause(sql.SQL("_id + 0 DESC" if self.is_descending else "_id + 0"))
         fence: LiteralString = "greatest({})" if self.has_index_order else "{}"
-        keys = [_order_by(key, compose(fence, self.key(key.field))) for key in self.sort]
+        keys = [
+            _compile_sort_key(key, compose(fence, self.compile_key(key.field))) for key in self.sort
+        ]
         if all(key.field != ID for key in self.sort):
             is_descending = self.sort[-1].descending
             keys.append(Clause(sql.SQL("_id + 0 DESC" if is_descending else "_id + 0")))
         return _join_with_commas(keys)
 
-    def rank_order(self) -> Clause:
+    def compile_rank_order(self) -> Clause:
         """Compile the order of ranks, the best first."""
         ranks = [f"rank{position} DESC" for position in range(len(self._ranks))]
         return Clause(sql.SQL(", ".join([*ranks, "_id"])))
 
-    def group_order(self) -> Clause:
+    def compile_group_order(self) -> Clause:
         """Compile the order of the combinations of ``distinct``."""
         keys = []
         for key in self.sort:
             column = sql.SQL(f"c{self._names.index(key.field)}")
             kind = field_types[self._types[key.field]]
-            keys.append(_order_by(key, Clause(compile_value_key(kind, column))))
+            keys.append(_compile_sort_key(key, Clause(compile_value_key(kind, column))))
         keys += [Clause(sql.SQL(f"c{position}")) for position in range(len(self._names))]
         return _join_with_commas(keys)
 
     # Columns --------------------------------------------------------------------------------------
 
-    def match_columns(self) -> Clause:
+    def compile_match_columns(self) -> Clause:
         """Compile what is read of each match to rank it, and to fetch it then."""
         locator = Clause(sql.SQL(f"{self.relation.row_locator} AS row_locator"))
-        return _join_with_commas([Clause(sql.SQL("_id")), locator, *self._rank_columns()])
+        return _join_with_commas([Clause(sql.SQL("_id")), locator, *self._compile_rank_columns()])
 
     def add_ranks(self, page: Clause) -> Clause:
         """Compute the ranks of a page's records, if they are among the fields."""
         if not any(name in self._ranks for name in self._names):
             return page
-        columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._rank_columns()]
+        columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._compile_rank_columns()]
         return compose("SELECT {} FROM ({}) AS record", _join_with_commas(columns), page)
 
-    def _rank_columns(self) -> list[Clause]:
+    def _compile_rank_columns(self) -> list[Clause]:
         return [
             compose(f"{{}} AS rank{position}", rank)
             for position, rank in enumerate(self._ranks.values())
@@ -374,12 +376,12 @@ class BoundQuery:
         build = _build_narrow_columns if self.is_narrow else _build_wide_columns
         return build(self.fields, tuple(self._ranks), self.is_distinct)
 
-    def texts(self, begin: str = "") -> sql.SQL:
+    def render_texts(self, begin: str = "") -> sql.SQL:
         """Render the text of a record over ``page``, with ``begin`` before it."""
-        return self.columns.texts(as_lists=self.is_of_lists, begin=begin)
+        return self.columns.render_texts(as_lists=self.is_of_lists, begin=begin)
 
 
-def _order_by(key: SortKey, value: Clause) -> Clause:
+def _compile_sort_key(key: SortKey, value: Clause) -> Clause:
     direction = " DESC" if key.descending else ""
     nulls = {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
     return compose(f"{{}}{direction}{nulls}", value)

@@ -32,7 +32,7 @@ from .consistency import (
     JSON_LINES,
     ConsistentRead,
     MissingTable,
-    csv_options,
+    compose_csv_options,
     raise_if_table_lost,
     retry_if_stale,
     translate_database_errors,
@@ -74,21 +74,21 @@ class RecordCopy:
         return self._query.fields
 
     @contextmanager
-    def csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
+    def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:
         """Copy rows of cells as PostgreSQL's CSV, each with its line's end."""
-        with self._copy(self._choose_plan().cells(), csv_options(delimiter)) as copy:
+        with self._copy(self._choose_plan().select_cells(), compose_csv_options(delimiter)) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
-    def lists(self) -> Iterator[Iterator[bytes]]:
+    def open_lists(self) -> Iterator[Iterator[bytes]]:
         """Copy rows as the JSON texts of lists, each with its line's end."""
-        with self._copy(self._choose_plan().texts(), JSON_LINES) as copy:
+        with self._copy(self._choose_plan().select_texts(), JSON_LINES) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
-    def cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
+    def open_cells(self) -> Iterator[Iterator[tuple[str | None, ...]]]:
         """Copy rows of cells as they are in CSV, None for null."""
-        with self._copy(self._choose_plan().cells(), _CELLS) as copy:
+        with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
             yield self._check_rows(copy, copy.rows())
 
     def _choose_plan(self) -> Plan:
@@ -161,8 +161,8 @@ class Stream(Iterator[bytes]):
         self._own = None if shared.in_atomic_block else connections.create_connection(self._alias)
         steps = _read_blocks(self._alias, name, begin)
         if client is not None:
-            steps = _watch(steps, self._own or shared, client.without_request(), timeout)
-        self._source = _Source(self._alias, self._own, steps if self._own else _spool(steps))
+            steps = _watch_steps(steps, self._own or shared, client.without_request(), timeout)
+        self._source = _Source(self._alias, self._own, steps if self._own else _spool_blocks(steps))
         # This also ends the stream of a response that was never sent.  The source refers to neither
         # the stream nor the response, so it is whole when they go.
         end: Any = finalize(self, self._source.close)
@@ -170,10 +170,10 @@ class Stream(Iterator[bytes]):
         end.atexit = False
         self._end: Callable[[], object] = end
         self._ahead: list[bytes] = []
-        self.resource, first = self._step()
+        self.resource, first = self._read_next()
         self._ahead.append(first)
         with suppress(StopIteration):
-            self._ahead.append(self._step()[1])
+            self._ahead.append(self._read_next()[1])
             self._acquire_slot()
 
     @classmethod
@@ -189,7 +189,7 @@ class Stream(Iterator[bytes]):
         Raises: ``TooManyRetries``; ``TooManySlowSearches`` in a flood, too; otherwise as the
         stream itself.
         """
-        with nullcontext() if client is None else storage.admitted():
+        with nullcontext() if client is None else storage.admit_search():
             return with_client_timeout(
                 client,
                 lambda timeout: retry_if_stale(lambda: cls(name, begin, client, timeout)),
@@ -197,7 +197,7 @@ class Stream(Iterator[bytes]):
             )
 
     def __next__(self) -> bytes:
-        return self._ahead.pop(0) if self._ahead else self._step()[1]
+        return self._ahead.pop(0) if self._ahead else self._read_next()[1]
 
     def close(self) -> None:
         """End the stream, and the snapshot with it."""
@@ -213,9 +213,9 @@ class Stream(Iterator[bytes]):
             self._end()
             raise
 
-    def _step(self) -> tuple[Resource, bytes]:
+    def _read_next(self) -> tuple[Resource, bytes]:
         try:
-            return self._source.step()
+            return self._source.read_next()
         except BaseException:
             self._end()
             raise
@@ -235,7 +235,7 @@ class _Source:
         self._steps = steps
         self.slot: StreamSlot | None = None
 
-    def step(self) -> tuple[Resource, bytes]:
+    def read_next(self) -> tuple[Resource, bytes]:
         with self._use_own_connection():
             return next(self._steps)
 
@@ -273,7 +273,7 @@ def _read_blocks(
     try:
         with (
             translate_database_errors(),
-            storage.snapshot(connection, timeout, memory_bytes) as session,
+            storage.open_snapshot(connection, timeout, memory_bytes) as session,
         ):
             resource = Resource.objects.using(alias).described(name)
             begun = begin(ConsistentRead(session, build_relation(resource), resource))
@@ -287,7 +287,7 @@ def _read_blocks(
         raise
 
 
-def _watch(
+def _watch_steps(
     steps: Generator[tuple[Resource, bytes]],
     connection: BaseDatabaseWrapper,
     client: Client,
@@ -307,7 +307,7 @@ def _watch(
             is_first = False
 
 
-def _spool(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:
+def _spool_blocks(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[Resource, bytes]]:
     with closing(steps):
         resource, first = next(steps)
         blocks = Spool(first, (block for _resource, block in steps), b"")

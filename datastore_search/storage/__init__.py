@@ -5,17 +5,17 @@ This package works on tables and connections, without models.
 """
 
 from ..table_limits import MAX_FIELDS
-from .admission import admitted
-from .batches import Gather, Texts
+from .admission import admit_search
+from .batches import BatchReader, TextBatch
 from .filling import create_records
 from .indexes import (
     Indexes,
     analyze_records,
+    build_key_expression,
     count_common_values,
     create_indexes,
     create_order_indexes,
     drop_order_indexes,
-    key_expression,
     set_key,
 )
 from .locks import (
@@ -29,7 +29,7 @@ from .locks import (
 from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
 from .refusals import explain_refusal
 from .server import can_fold_case, cast_texts, is_supported, list_search_languages, read_sql_file
-from .sessions import Session, reading, snapshot
+from .sessions import Session, open_session, open_snapshot
 from .tables import (
     NewTable,
     TableSizes,
@@ -42,28 +42,29 @@ from .tables import (
     list_staging_tables,
     measure_record_table,
     measure_record_tables,
-    next_table_id,
-    record_table,
+    quote_record_table,
     remove_fields,
+    reserve_table_id,
 )
 from .unserved import mark_unserved, read_unserved_since
 from .watchdog import Watched
-from .writes import Row, refuse_if_blocked, write_transaction
+from .writes import RowToLock, refuse_if_blocked, write_transaction
 
 __all__ = [
     "MAX_FIELDS",
-    "Gather",
+    "BatchReader",
     "Indexes",
     "JobLock",
     "NewTable",
-    "Row",
+    "RowToLock",
     "Session",
     "TableSizes",
-    "Texts",
+    "TextBatch",
     "Watched",
     "add_rows",
-    "admitted",
+    "admit_search",
     "analyze_records",
+    "build_key_expression",
     "can_fold_case",
     "cancel_statements",
     "cast_texts",
@@ -82,7 +83,6 @@ __all__ = [
     "hold_job_lock",
     "is_running",
     "is_supported",
-    "key_expression",
     "list_record_tables",
     "list_search_languages",
     "list_staging_tables",
@@ -91,16 +91,16 @@ __all__ = [
     "mark_unserved",
     "measure_record_table",
     "measure_record_tables",
-    "next_table_id",
+    "open_session",
+    "open_snapshot",
+    "quote_record_table",
     "read_sql_file",
     "read_taken_lines",
     "read_unserved_since",
-    "reading",
-    "record_table",
     "refuse_if_blocked",
     "remove_fields",
+    "reserve_table_id",
     "set_key",
-    "snapshot",
     "stage_rows",
     "update_records",
     "write_transaction",

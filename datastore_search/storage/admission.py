@@ -64,7 +64,7 @@ def note_no_slot() -> None:
 
 
 @contextmanager
-def admitted() -> Iterator[None]:
+def admit_search() -> Iterator[None]:
     """
     Begin a search that may be slow, unless there is a flood of them.
 

@@ -14,10 +14,10 @@ _CANCEL_TIMEOUT_SECONDS = 5.0
 
 _IDLE = pq.TransactionStatus.IDLE
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-class Texts(NamedTuple):
+class TextBatch(NamedTuple):
     """
     Some rows of a statement, as the texts that PostgreSQL sends, in UTF-8; None for SQL's null.
 
@@ -30,12 +30,12 @@ class Texts(NamedTuple):
 
 
 #: Takes the rows of a statement in batches, while PostgreSQL sends them.
-Gather = Callable[[Iterator[Texts]], Found]
+BatchReader = Callable[[Iterator[TextBatch]], Result]
 
 
 class BatchCursor(psycopg.ClientCursor[Any]):
     """
-    A cursor that hands on rows in batches while PostgreSQL sends them, and keeps none.
+    A cursor that passes rows on in batches while PostgreSQL sends them, and stores none.
 
     Each batch costs some microseconds, and more while other threads wait for Python's lock.
 
@@ -48,22 +48,22 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         self,
         connection: psycopg.Connection[Any],
         before: int,
-        gather: Gather[Any],
+        read_result: BatchReader[Any],
         batch_rows: int | None,
     ) -> None:
         """
-        Gather the rows of the statement that has ``before`` others before it in its message.
+        Prepare to read the last statement of a message, which has ``before`` others before it.
 
         ``batch_rows`` are in memory at once; None for all rows.
         """
         super().__init__(connection)
         self._before = before
-        self._gather = gather
+        self._read_result = read_result
         self._batch_rows = batch_rows
-        self.gathered: Any = None
+        self.result: Any = None
 
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
-        """Run a message, and gather the rows of its last statement."""
+        """Run a message, and read the rows of its last statement."""
         connection = self.connection
         if not connection.autocommit and connection.pgconn.transaction_status == _IDLE:
             super().execute(b"")  # begins the transaction
@@ -71,15 +71,15 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         self._query = self._convert_query(query, params)  # Django's log of statements reads it
         with connection.lock:
             try:
-                _send(connection, self._query.query, self._batch_rows)
-                self.gathered = self._gather(self._batches())
+                _send_message(connection, self._query.query, self._batch_rows)
+                self.result = self._read_result(self._read_batches())
             finally:
-                _end(connection)
+                _cancel_unread_statement(connection)
         return self
 
-    def _batches(self) -> Iterator[Texts]:
+    def _read_batches(self) -> Iterator[TextBatch]:
         before, head = self._before, None
-        results = _all_results if self._batch_rows is None else _results
+        results = _fetch_all_results if self._batch_rows is None else _fetch_results
         for result in results(self.connection):
             if before:
                 before -= result.status == pq.ExecStatus.TUPLES_OK  # the end of its rows
@@ -89,10 +89,12 @@ class BatchCursor(psycopg.ClientCursor[Any]):
                 head = tuple(map(result.get_value, repeat(0), range(last if rows else 0)))
             elif not rows:
                 continue
-            yield Texts(head, list(map(result.get_value, range(rows), repeat(last))))
+            yield TextBatch(head, list(map(result.get_value, range(rows), repeat(last))))
 
 
-def _send(connection: psycopg.Connection[Any], message: bytes, batch_rows: int | None) -> None:
+def _send_message(
+    connection: psycopg.Connection[Any], message: bytes, batch_rows: int | None
+) -> None:
     driver = connection.pgconn
     driver.send_query(message)
     if batch_rows is None:
@@ -104,7 +106,7 @@ def _send(connection: psycopg.Connection[Any], message: bytes, batch_rows: int |
     connection.wait(generators.send(driver))
 
 
-def _all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresult]:
+def _fetch_all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresult]:
     """Read the results of a message, all at once."""
     results: list[pq.abc.PGresult] = connection.wait(generators.execute(connection.pgconn))
     for result in results:
@@ -113,7 +115,7 @@ def _all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.PGresul
     return results
 
 
-def _results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
+def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
     """Read the results of a message to its end; what is there already needs no waiting."""
     driver = connection.pgconn
     failure: psycopg.Error | None = None
@@ -130,7 +132,7 @@ def _results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
         raise failure
 
 
-def _end(connection: psycopg.Connection[Any]) -> None:
+def _cancel_unread_statement(connection: psycopg.Connection[Any]) -> None:
     """Leave the connection ready for another statement, whatever became of this one."""
     driver = connection.pgconn
     if driver.transaction_status != pq.TransactionStatus.ACTIVE:

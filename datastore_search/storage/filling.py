@@ -17,17 +17,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
-from .locks import load_transaction, thread_connection
-from .tables import NewTable, create_table, record_table
+from .locks import load_transaction, open_thread_connection
+from .tables import NewTable, create_table, quote_record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
-_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+_COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 
 #: How often failures of threads are looked for, while all threads are busy.
 _CHECK_INTERVAL_SECONDS = 1.0
 
 #: The number of the first record of a batch, and the batch; None ends a stream.
-Work = tuple[int, list[str]] | None
+NumberedBatch = tuple[int, list[str]] | None
 
 
 def create_records(
@@ -74,7 +74,7 @@ def _fill_by_one(
     try:
         with load_transaction(connection, table.load_id), connection.cursor() as cursor:
             create_table(connection, table.id, language=language)
-            with cursor.copy(_copy(table.id, freeze=True)) as lines:
+            with cursor.copy(_build_copy(table.id, freeze=True)) as lines:
                 for batch in batches:
                     lines.write(_render_lines(count + 1, batch))
                     count += len(batch)
@@ -92,25 +92,27 @@ def _fill_by_several(
     max_connections: int,
 ) -> int:
     count = 0
-    work: Queue[Work] = Queue(max_connections)
+    work: Queue[NumberedBatch] = Queue(max_connections)
     with ThreadPoolExecutor(max_connections) as pool:
         running = [
             pool.submit(_copy_batches, alias, table, work) for _number in range(max_connections)
         ]
         try:
             for batch in batches:
-                if not _hand_over((count + 1, batch), work, running):
+                if not _put_batch((count + 1, batch), work, running):
                     break
                 count += len(batch)
         finally:
             for _future in running:
-                _hand_over(None, work, running)
+                _put_batch(None, work, running)
     for future in running:
         future.result()
     return count
 
 
-def _hand_over(piece: Work, work: Queue[Work], running: list[Future[None]]) -> bool:
+def _put_batch(
+    piece: NumberedBatch, work: Queue[NumberedBatch], running: list[Future[None]]
+) -> bool:
     """Give a thread a batch, or its end; return whether no thread has failed."""
     while not all(future.done() for future in running):
         try:
@@ -121,15 +123,15 @@ def _hand_over(piece: Work, work: Queue[Work], running: list[Future[None]]) -> b
     return not any(future.done() and future.exception() for future in running)
 
 
-def _copy_batches(alias: str, table: NewTable, work: Queue[Work]) -> None:
+def _copy_batches(alias: str, table: NewTable, work: Queue[NumberedBatch]) -> None:
     """Copy batches over a connection of this thread, until the end."""
     firsts: list[tuple[int, int]] = []
     try:
         with (
-            thread_connection(alias) as connection,
+            open_thread_connection(alias) as connection,
             load_transaction(connection, table.load_id),
             connection.cursor() as cursor,
-            cursor.copy(_copy(table.id, freeze=False)) as lines,
+            cursor.copy(_build_copy(table.id, freeze=False)) as lines,
         ):
             while piece := work.get():
                 first, batch = piece
@@ -139,10 +141,10 @@ def _copy_batches(alias: str, table: NewTable, work: Queue[Work]) -> None:
         raise UnstorableRecord(_find_row(firsts, parse_copy_line(error))) from error
 
 
-def _copy(table_id: int, *, freeze: bool) -> sql.Composable:
+def _build_copy(table_id: int, *, freeze: bool) -> sql.Composable:
     return sql.SQL("COPY {table} (_id, data) FROM STDIN ({options}{freeze})").format(
-        table=record_table(table_id),
-        options=sql.SQL(_OPTIONS),
+        table=quote_record_table(table_id),
+        options=sql.SQL(_COPY_OPTIONS),
         freeze=sql.SQL(", FREEZE" if freeze else ""),
     )
 
@@ -171,6 +173,6 @@ def _set_next_id(connection: BaseDatabaseWrapper, table_id: int, number: int) ->
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("ALTER TABLE {table} ALTER COLUMN _id RESTART WITH {number}").format(
-                table=record_table(table_id), number=sql.Literal(number)
+                table=quote_record_table(table_id), number=sql.Literal(number)
             )
         )

@@ -17,9 +17,9 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from .locks import load_transaction, statement_comment, thread_connection
-from .sessions import temporary_setting, to_milliseconds, without_time_limits
-from .tables import LOCK_TIMEOUT, NewTable, record_table, table_name
+from .locks import build_statement_comment, load_transaction, open_thread_connection
+from .sessions import lift_time_limits, override_setting, to_milliseconds
+from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_table
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
 #: with 100 a value that is not so rare is soon taken for a common one (``docs/decisions/0021``).
@@ -55,8 +55,8 @@ def create_indexes(
     ``max_connections``; within a transaction of the caller, only the caller's own.
     """
     load_id = table.load_id
-    key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(record_table(table.id))
-    others = _statements(table.id, indexes)
+    key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
+    others = _build_index_statements(table.id, indexes)
     if load_id is None or max_connections == 1 or connection.in_atomic_block:
         _run(connection, load_id, memory_bytes, key, *others)
     else:
@@ -70,9 +70,9 @@ def create_indexes(
         _freeze(connection, table.id, load_id)
 
 
-def _statements(table_id: int, indexes: Indexes) -> list[sql.Composable]:
+def _build_index_statements(table_id: int, indexes: Indexes) -> list[sql.Composable]:
     """List the statements, the longest first."""
-    table = record_table(table_id)
+    table = quote_record_table(table_id)
     statements: list[sql.Composable] = []
     if indexes.words:
         statements.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
@@ -88,7 +88,7 @@ def _order(table_id: int, name: str, key: str) -> sql.Composable:
     field_name = sql.Literal(name.replace("%", "%%"))
     return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
         index=sql.Identifier(_order_name(table_id, name)),
-        table=record_table(table_id),
+        table=quote_record_table(table_id),
         key=sql.SQL(key).format(
             v=sql.SQL("(data -> {})").format(field_name),
             t=sql.SQL("(data ->> {})").format(field_name),
@@ -99,7 +99,7 @@ def _order(table_id: int, name: str, key: str) -> sql.Composable:
 def _order_name(table_id: int, name: str) -> str:
     """Name the index of a field after a digest of its name, which may be of any length."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
-    return f"{table_name(table_id)}_by_{digest}"
+    return f"{name_record_table(table_id)}_by_{digest}"
 
 
 def _run(
@@ -111,14 +111,14 @@ def _run(
     with (
         load_transaction(connection, load_id),
         connection.cursor() as cursor,
-        temporary_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
+        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
     ):
         for statement in statements:
             cursor.execute(statement, [])
 
 
 def _run_in_thread(alias: str, load_id: int, memory_bytes: int, statement: sql.Composable) -> None:
-    with thread_connection(alias) as connection:
+    with open_thread_connection(alias) as connection:
         _run(connection, load_id, memory_bytes, statement)
 
 
@@ -130,7 +130,7 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
     compares all of them each time it plans a filter.
     """
     statement = sql.SQL("ALTER TABLE {table} ALTER COLUMN data SET STATISTICS {target}")
-    table, target = record_table(table_id), sql.Literal(_STATISTICS_TARGET)
+    table, target = quote_record_table(table_id), sql.Literal(_STATISTICS_TARGET)
     with connection.cursor() as cursor:
         cursor.execute(statement.format(table=table, target=target))
         cursor.execute(sql.SQL("ANALYZE {}").format(table))
@@ -161,7 +161,7 @@ def count_common_values(
                 continue
             cursor.execute(
                 sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
-                .format(record_table(table.id)), [name, min_records],
+                .format(quote_record_table(table.id)), [name, min_records],
             )  # fmt: skip
             found[name] = dict(cursor.fetchall())
     return found
@@ -174,10 +174,10 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
     What is not done now, autovacuum does later.
     """
     vacuum = sql.SQL("{} VACUUM (FREEZE, INDEX_CLEANUP off, TRUNCATE off) {}").format(
-        sql.SQL(statement_comment(load_id)), record_table(table_id)
+        sql.SQL(build_statement_comment(load_id)), quote_record_table(table_id)
     )
     try:
-        with without_time_limits(connection), connection.cursor() as cursor:
+        with lift_time_limits(connection), connection.cursor() as cursor:
             cursor.execute(vacuum)
     except OperationalError as error:
         # A limit of the portal has ended it, or the cancellation of the load, which the load sees.
@@ -207,7 +207,7 @@ def drop_order_indexes(
     """
     with (
         connection.cursor() as cursor,
-        temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
     ):
         for name in names:
             index = sql.Identifier(_order_name(table_id, name))
@@ -221,23 +221,23 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
     or when a key cannot be replaced because the table is read.
     """
-    key = sql.Identifier(f"{table_name(table_id)}_key")
+    key = sql.Identifier(f"{name_record_table(table_id)}_key")
     with connection.cursor() as cursor:
-        with temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)):
+        with override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)):
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {key}").format(key=key))
         if names:
             cursor.execute(
                 sql.SQL("CREATE UNIQUE INDEX {key} ON {table} ({values})").format(
                     key=key,
-                    table=record_table(table_id),
-                    values=sql.SQL(", ").join(key_expression("data", name) for name in names),
+                    table=quote_record_table(table_id),
+                    values=sql.SQL(", ").join(build_key_expression("data", name) for name in names),
                 ),
                 [],
             )
-            cursor.execute(sql.SQL("ANALYZE {table}").format(table=record_table(table_id)))
+            cursor.execute(sql.SQL("ANALYZE {table}").format(table=quote_record_table(table_id)))
 
 
-def key_expression(data: str, name: str) -> sql.Composable:
+def build_key_expression(data: str, name: str) -> sql.Composable:
     """Give a field's value within a key: jsonb, or SQL null."""
     return sql.SQL("(nullif({data} -> {name}, 'null'))").format(
         data=sql.SQL(data), name=sql.Literal(name.replace("%", "%%"))

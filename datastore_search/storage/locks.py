@@ -19,7 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors
 
 from ..exceptions.loads import LoadFailed
-from .sessions import temporary_setting, to_milliseconds
+from .sessions import override_setting, to_milliseconds
 
 #: The first number of the advisory locks that mark a running load; the second is the load's.
 _LOAD_LOCK = 0x64735F6C
@@ -74,7 +74,7 @@ class JobLock:
             try:
                 with (
                     self._connection.connection.transaction(),  # a savepoint: the other lock stays
-                    temporary_setting(cursor, "lock_timeout", to_milliseconds(timeout)),
+                    override_setting(cursor, "lock_timeout", to_milliseconds(timeout)),
                 ):
                     cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", numbers)
             except OperationalError as error:
@@ -166,7 +166,7 @@ def load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> It
 
 
 @contextmanager
-def thread_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
+def open_thread_connection(alias: str) -> Iterator[BaseDatabaseWrapper]:
     """Use the connection of this thread, which is not the load's own; it is closed in the end."""
     connection: BaseDatabaseWrapper = connections[alias]
     try:
@@ -183,16 +183,16 @@ def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
             " WHERE datname = current_database() AND usename = current_user"
             " AND (application_name = %s OR starts_with(query, %s))"
             " AND state = 'active' AND pid <> pg_backend_pid()",
-            [_application_name(load_id), statement_comment(load_id)],
+            [_build_application_name(load_id), build_statement_comment(load_id)],
         )
 
 
-def statement_comment(load_id: int) -> str:
+def build_statement_comment(load_id: int) -> str:
     """Give the comment by which a statement belongs to a load that cannot be in a transaction."""
-    return f"/* {_application_name(load_id)} */"
+    return f"/* {_build_application_name(load_id)} */"
 
 
-def _application_name(load_id: int) -> str:
+def _build_application_name(load_id: int) -> str:
     return f"datastore_search load {load_id}"
 
 
@@ -210,7 +210,7 @@ def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
             " UNION ALL SELECT set_config('application_name', %s, true)"
             " UNION ALL SELECT set_config('client_connection_check_interval',"
             " CASE WHEN version() LIKE '%%linux%%' THEN '2s' ELSE '0' END, true)",
-            [list(_LIMITS), _application_name(load_id)],
+            [list(_LIMITS), _build_application_name(load_id)],
         )
 
 

@@ -16,14 +16,14 @@ from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
 from .filling import parse_copy_line
-from .indexes import key_expression
+from .indexes import build_key_expression
 from .locks import load_transaction
-from .tables import record_table, staging_table
+from .tables import quote_record_table, quote_staging_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
-_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
+_COPY_OPTIONS = "FORMAT csv, DELIMITER E'\\x02', QUOTE E'\\x01', NULL E'\\x03'"
 
-_ROWS_AT_ONCE = 2_000
+_MAX_FETCHED_ROWS = 2_000
 
 
 def stage_rows(
@@ -36,7 +36,7 @@ def stage_rows(
 
     Raises: ``UnstorableRecord``, with the number of the row, when PostgreSQL refuses one.
     """
-    table = staging_table(load_id)
+    table = quote_staging_table(load_id)
     try:
         with load_transaction(connection, load_id), connection.cursor() as cursor:
             # One of the same number is left of a load before a flush.
@@ -46,7 +46,7 @@ def stage_rows(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
             )
             copying = sql.SQL("COPY {} (_id, data) FROM STDIN ({})").format(
-                table, sql.SQL(_OPTIONS)
+                table, sql.SQL(_COPY_OPTIONS)
             )
             with cursor.copy(copying) as lines:
                 for batch in batches:
@@ -63,10 +63,14 @@ def read_taken_lines(
     statement = sql.SQL(
         "SELECT staged._id FROM {staged} AS staged WHERE EXISTS"
         " (SELECT FROM {table} AS record WHERE {same}) ORDER BY staged._id"
-    ).format(staged=staging_table(load_id), table=record_table(table_id), same=_compare_keys(key))
+    ).format(
+        staged=quote_staging_table(load_id),
+        table=quote_record_table(table_id),
+        same=_compare_keys(key),
+    )
     with connection.chunked_cursor() as cursor:
         cursor.execute(statement, [])
-        while batch := cursor.fetchmany(_ROWS_AT_ONCE):
+        while batch := cursor.fetchmany(_MAX_FETCHED_ROWS):
             yield [line for (line,) in batch]
 
 
@@ -77,7 +81,9 @@ def delete_taken_rows(
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}").format(
-                staged=staging_table(load_id), table=record_table(table_id), same=_compare_keys(key)
+                staged=quote_staging_table(load_id),
+                table=quote_record_table(table_id),
+                same=_compare_keys(key),
             ),
             [],
         )
@@ -98,7 +104,7 @@ def add_rows(
     """
     new = (
         sql.SQL("WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})").format(
-            table=record_table(table_id), same=_compare_keys(key)
+            table=quote_record_table(table_id), same=_compare_keys(key)
         )
         if key
         else sql.SQL("")
@@ -108,7 +114,9 @@ def add_rows(
             sql.SQL(
                 "INSERT INTO {table} (data) SELECT %s::jsonb || staged.data"
                 " FROM {staged} AS staged {new} ORDER BY staged._id"
-            ).format(table=record_table(table_id), staged=staging_table(load_id), new=new),
+            ).format(
+                table=quote_record_table(table_id), staged=quote_staging_table(load_id), new=new
+            ),
             [json.dumps(dict.fromkeys(empty))],
         )
         return int(cursor.rowcount)
@@ -129,7 +137,9 @@ def update_records(
                 " FROM {staged} AS staged"
                 " WHERE {same} AND record.data || staged.data IS DISTINCT FROM record.data"
             ).format(
-                table=record_table(table_id), staged=staging_table(load_id), same=_compare_keys(key)
+                table=quote_record_table(table_id),
+                staged=quote_staging_table(load_id),
+                same=_compare_keys(key),
             ),
             [],
         )
@@ -139,7 +149,7 @@ def update_records(
 def _compare_keys(key: Sequence[str]) -> sql.Composable:
     return sql.SQL(" AND ").join(
         sql.SQL("{} = {}").format(
-            key_expression("record.data", name), key_expression("staged.data", name)
+            build_key_expression("record.data", name), build_key_expression("staged.data", name)
         )
         for name in key
     )

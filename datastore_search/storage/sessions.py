@@ -16,22 +16,22 @@ from django.db.utils import InterfaceError, OperationalError
 from psycopg import sql
 
 from ..clients import Client
-from .admission import admitted
-from .batches import BatchCursor, Found, Gather
+from .admission import admit_search
+from .batches import BatchCursor, BatchReader, Result
 from .watchdog import Watched
 
 #: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
 #: memory; compiling a statement takes longer than it saves; notices are not read.
-_FOR_READING = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
+_READ_SETTINGS = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
 
 #: For what may look at half a table: there a page fetched out of order costs three times as much as
 #: the next one, for the next ones pass through a few buffers and the others push out what is kept.
-_FOR_SCANNING = {"random_page_cost": "4"}
+_SCAN_SETTINGS = {"random_page_cost": "4"}
 
 #: How long a reader waits for a lock: longer than ``tables.LOCK_TIMEOUT``, the time for which new
 #: readers wait behind a writer that waits for the old ones.  Not much longer, because each waiting
 #: reader holds a thread.
-_READER_LOCK_TIMEOUT = timedelta(seconds=5)
+_READ_LOCK_TIMEOUT = timedelta(seconds=5)
 
 #: Settings, and statements that set them, which are kept: the limits hardly ever change.
 _MAX_CACHED_SETTINGS = 100
@@ -64,44 +64,49 @@ class Session:
         self._settings = {} if connection.in_atomic_block else settings
         self._client = client
 
-    def rows(self, text: sql.Composable, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def fetch_rows(
+        self, text: sql.Composable, parameters: Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
         """Run a statement and return its rows."""
         return self._run(lambda: self._read_rows(text, parameters))
 
-    def texts(
+    def fetch_texts(
         self,
         text: sql.Composable,
         parameters: Sequence[Any],
-        gather: Gather[Found],
+        read_batches: BatchReader[Result],
         *,
         batch_rows: int | None = None,
         is_scan: bool = False,
-    ) -> Found:
+    ) -> Result:
         """
-        Run a statement whose rows differ in the last column alone, and return what is gathered.
+        Run a statement whose rows differ in the last column alone, and return what
+        ``read_batches`` makes of them.
 
-        ``gather`` gets the rows in batches of ``batch_rows``, or all of them in one, so that it
+        ``read_batches`` gets the rows in batches of ``batch_rows``, or all of them in one, and so
         decides how many of them are in memory at once; there is at least one batch.  ``is_scan`` is
         for a statement that may look at half a table.
         """
-        settings = _FOR_SCANNING if is_scan else {}
-        return self._run(lambda: self._gather_texts(text, parameters, settings, gather, batch_rows))
+        settings = _SCAN_SETTINGS if is_scan else {}
+        return self._run(
+            lambda: self._fetch_texts(text, parameters, settings, read_batches, batch_rows)
+        )
 
-    def admitted(self) -> AbstractContextManager[None]:
+    def admit_search(self) -> AbstractContextManager[None]:
         """
         Begin a search that may be slow.
 
         Raises: ``TooManySlowSearches`` when there is a flood of them; never for the program itself.
         """
-        return nullcontext() if self._client is None else admitted()
+        return nullcontext() if self._client is None else admit_search()
 
-    def watched(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
+    def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
         """Watch what others run over the connection during a block, as the session's statements."""
         if self._client is None:
             return nullcontext()
         return Watched(self.connection, self._client, limit=limit)
 
-    def _run(self, send: Callable[[], Found]) -> Found:
+    def _run(self, send: Callable[[], Result]) -> Result:
         """Send a statement, and once more if that shows that the connection is dead."""
         try:
             return send()
@@ -112,36 +117,36 @@ class Session:
             return send()
 
     def _read_rows(self, text: sql.Composable, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with _client_cursor(self.connection) as cursor:
-            before, message = self._message(text, {})
-            with self.watched():
+        with _open_client_cursor(self.connection) as cursor:
+            before, message = self._build_message(text, {})
+            with self.watch_statements():
                 cursor.execute(message, parameters)
             if before:
                 cursor.nextset()
             rows: list[tuple[Any, ...]] = cursor.fetchall()
             return rows
 
-    def _gather_texts(
+    def _fetch_texts(
         self,
         text: sql.Composable,
         parameters: Sequence[Any],
         settings: Mapping[str, str],
-        gather: Gather[Found],
+        read_batches: BatchReader[Result],
         batch_rows: int | None,
-    ) -> Found:
+    ) -> Result:
         with ExitStack() as stack:
             if not self._settings and settings:
-                keeping = stack.enter_context(_client_cursor(self.connection))
+                keeping = stack.enter_context(_open_client_cursor(self.connection))
                 stack.enter_context(_restore_settings_after(keeping, settings))
-            before, message = self._message(text, settings)
-            batches = BatchCursor(self.connection.connection, before, gather, batch_rows)
+            before, message = self._build_message(text, settings)
+            batches = BatchCursor(self.connection.connection, before, read_batches, batch_rows)
             cursor = stack.enter_context(_wrap_cursor(self.connection, batches))
-            with self.watched():
+            with self.watch_statements():
                 cursor.execute(message, parameters)
-            gathered: Found = batches.gathered
-            return gathered
+            result: Result = batches.result
+            return result
 
-    def _message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
+    def _build_message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
         """Write a message: how many statements come before that of the text, and all of them."""
         self.connection.ensure_connection()
         statement = text.as_bytes(self.connection.connection)
@@ -150,7 +155,7 @@ class Session:
         return 1, f"{_render_settings({**self._settings, **settings})}; ".encode() + statement
 
 
-def _client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
+def _open_client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
     """Open a cursor that merges parameters here: only so can a message hold two statements."""
     connection.ensure_connection()
     return _wrap_cursor(connection, psycopg.ClientCursor(connection.connection))
@@ -179,7 +184,7 @@ def _render_setting_list(settings: tuple[tuple[str, str], ...]) -> str:
 
 
 @contextmanager
-def reading(
+def open_session(
     connection: BaseDatabaseWrapper,
     limit: timedelta,
     memory_bytes: int,
@@ -200,14 +205,14 @@ def reading(
 
 
 @contextmanager
-def snapshot(
+def open_snapshot(
     connection: BaseDatabaseWrapper,
     limit: timedelta,
     memory_bytes: int,
     client: Client | None = None,
 ) -> Iterator[Session]:
     """
-    Read as ``reading``, and let all statements of the block see one moment.
+    Read as ``open_session``, and let all statements of the block see one moment.
 
     Within a transaction of the caller its isolation level decides.
 
@@ -233,9 +238,9 @@ def snapshot(
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)
 def _build_settings(limit: timedelta, memory_bytes: int) -> Mapping[str, str]:
     return {
-        **_FOR_READING,
+        **_READ_SETTINGS,
         "statement_timeout": to_milliseconds(limit),
-        "lock_timeout": to_milliseconds(_READER_LOCK_TIMEOUT),
+        "lock_timeout": to_milliseconds(_READ_LOCK_TIMEOUT),
         "work_mem": f"{memory_bytes // 1024}kB",
     }
 
@@ -269,7 +274,7 @@ def _restore_settings_after(cursor: CursorWrapper, settings: Mapping[str, str]) 
 
 
 @contextmanager
-def temporary_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
+def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[None]:
     """Change a setting of PostgreSQL within the current transaction, then change it back."""
     cursor.execute("SELECT current_setting(%s), set_config(%s, %s, true)", [name, name, value])
     before, _ = cursor.fetchone()
@@ -278,7 +283,7 @@ def temporary_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[
 
 
 @contextmanager
-def without_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def lift_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """
     Let a statement take its time that cannot be in a transaction, if the session is ours alone.
 

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError
 from psycopg import errors, sql
 
-from .sessions import Session, temporary_setting, to_milliseconds
+from .sessions import Session, override_setting, to_milliseconds
 
 _PREFIX = "datastore_search_record_"
 _STAGING_PREFIX = "datastore_search_staging_"
@@ -26,17 +26,17 @@ _STAGING_PREFIX = "datastore_search_staging_"
 LOCK_TIMEOUT = timedelta(seconds=2)
 
 
-def record_table(table_id: int) -> sql.Identifier:
+def quote_record_table(table_id: int) -> sql.Identifier:
     """Name a record table."""
-    return sql.Identifier(table_name(table_id))
+    return sql.Identifier(name_record_table(table_id))
 
 
-def table_name(table_id: int) -> str:
+def name_record_table(table_id: int) -> str:
     """Give the name of a record table, with which the names of its indexes begin."""
     return f"{_PREFIX}{table_id}"
 
 
-def staging_table(load_id: int) -> sql.Identifier:
+def quote_staging_table(load_id: int) -> sql.Identifier:
     """Name the staging table of a load."""
     return sql.Identifier(f"{_STAGING_PREFIX}{load_id}")
 
@@ -72,7 +72,7 @@ def create_table(connection: BaseDatabaseWrapper, table_id: int, *, language: st
                 " search tsvector NOT NULL GENERATED ALWAYS AS"
                 " (datastore_search_vector(data, {language}::regconfig)) STORED)"
                 " WITH (toast_tuple_target = 8160)"
-            ).format(table=record_table(table_id), language=sql.Literal(language))
+            ).format(table=quote_record_table(table_id), language=sql.Literal(language))
         )
 
 
@@ -84,7 +84,7 @@ def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequenc
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("UPDATE {table} SET data = data - %s::text[]").format(
-                table=record_table(table_id)
+                table=quote_record_table(table_id)
             ),
             [list(names)],
         )
@@ -101,12 +101,12 @@ def drop_record_table(
 
     It is not while the table is read for longer than ``lock_timeout``; a later clean-up drops it.
     """
-    return _drop(connection, record_table(table_id), lock_timeout)
+    return _drop(connection, quote_record_table(table_id), lock_timeout)
 
 
 def drop_staging_table(connection: BaseDatabaseWrapper, load_id: int) -> bool:
     """Drop the staging table of a load, if there is one, and return whether it was possible."""
-    return _drop(connection, staging_table(load_id), LOCK_TIMEOUT)
+    return _drop(connection, quote_staging_table(load_id), LOCK_TIMEOUT)
 
 
 def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: timedelta) -> bool:
@@ -114,10 +114,10 @@ def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: 
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            temporary_setting(
+            override_setting(
                 cursor, "statement_timeout", "0"
             ),  # or waiting for a reader would be an error
-            temporary_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
+            override_setting(cursor, "lock_timeout", to_milliseconds(lock_timeout)),
         ):
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {table}").format(table=table))
     except OperationalError as error:
@@ -130,7 +130,7 @@ def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: 
 def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Tell whether there is a record table of a number."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table_name(table_id)])
+        cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [name_record_table(table_id)])
         (found,) = cursor.fetchone()
     return bool(found)
 
@@ -140,12 +140,12 @@ def count_records(connection: BaseDatabaseWrapper, table_id: int) -> int | None:
     if not has_table(connection, table_id):
         return None
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(record_table(table_id)))
+        cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(quote_record_table(table_id)))
         (count,) = cursor.fetchone()
     return int(count)
 
 
-def next_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> int:
+def reserve_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> int:
     """
     Take the next number that no record table has, from the sequence of the table of table versions.
 
@@ -214,12 +214,12 @@ class TableSizes:
 
 def measure_record_table(session: Session, table_id: int) -> TableSizes:
     """Measure a record table."""
-    (sizes,) = session.rows(
+    (sizes,) = session.fetch_rows(
         sql.SQL(
             "SELECT pg_table_size(record), pg_indexes_size(record),"
             " pg_database_size(current_database()), pg_relation_size(record)"
             " FROM CAST(%s AS regclass) AS record"
         ),
-        [table_name(table_id)],
+        [name_record_table(table_id)],
     )
     return TableSizes(*sizes)

@@ -15,8 +15,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import OperationalError, ProgrammingError
 from psycopg import errors, sql
 
-from .sessions import temporary_setting, to_milliseconds
-from .tables import LOCK_TIMEOUT, record_table, table_name
+from .sessions import override_setting, to_milliseconds
+from .tables import LOCK_TIMEOUT, name_record_table, quote_record_table
 
 _SINCE = "datastore_search: served by no resource since "
 
@@ -25,7 +25,7 @@ def read_unserved_since(
     connection: BaseDatabaseWrapper, table_ids: Iterable[int]
 ) -> dict[int, datetime]:
     """Read since when some tables are served by no resource, those of which it was noted."""
-    names = {table_name(table_id): table_id for table_id in table_ids}
+    names = {name_record_table(table_id): table_id for table_id in table_ids}
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name, obj_description(to_regclass(name), 'pg_class')"
@@ -47,12 +47,12 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
     A table that is being changed or dropped keeps what was noted before.
     """
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
-    statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(record_table(table_id), comment)
+    statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(quote_record_table(table_id), comment)
     try:
         with (
             transaction.atomic(using=connection.alias),
             connection.cursor() as cursor,
-            temporary_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+            override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
         ):
             cursor.execute(statement)
     except (OperationalError, ProgrammingError) as error:

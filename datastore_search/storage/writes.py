@@ -21,7 +21,7 @@ _LIMIT = sql.SQL(
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowToLock:
     """A row of a table, by the value of its ``id``."""
 
     table: str
@@ -30,7 +30,7 @@ class Row:
 
 @contextmanager
 def write_transaction(
-    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: Row | None = None
+    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None = None
 ) -> Iterator[bool]:
     """
     Run a transaction that waits for each lock no longer than ``lock_timeout``.
@@ -67,7 +67,7 @@ def refuse_if_blocked() -> Iterator[None]:
 
 
 def _begin(
-    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: Row | None
+    connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None
 ) -> tuple[str, str, bool]:
     """Limit the waits and lock the row; give the limits before and now, and if it was found."""
     statement: sql.Composable = _LIMIT.format(limit=sql.Literal(to_milliseconds(lock_timeout)))

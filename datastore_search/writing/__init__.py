@@ -63,7 +63,7 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     refuse, as ``InvalidParameter``.
     """
     using = router.db_for_write(TableVersion)
-    row = storage.Row(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
+    row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
     transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
     with transaction_of_call as is_found, _translate_database_errors(resource):
         if not is_found:

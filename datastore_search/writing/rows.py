@@ -21,7 +21,7 @@ from ..exceptions.writing import DuplicateKey, UnknownKey
 from ..field_types import dump_json
 from ..filters import Clause
 from ..models import Resource
-from ..storage import key_expression, record_table
+from ..storage import build_key_expression, quote_record_table
 from .records import Method, Record
 
 
@@ -122,7 +122,7 @@ def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause
     """Delete the records that meet a condition and return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
-            sql.SQL("DELETE FROM {} WHERE {}").format(record_table(table_id), where.text),
+            sql.SQL("DELETE FROM {} WHERE {}").format(quote_record_table(table_id), where.text),
             where.parameters,
         )
         return int(cursor.rowcount)
@@ -173,7 +173,7 @@ def _find_by_id(
     if not ids:
         return {}
     statement = sql.SQL("SELECT _id FROM {} WHERE _id = ANY(%s::bigint[])").format(
-        record_table(table_id)
+        quote_record_table(table_id)
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(ids.values())])
@@ -188,10 +188,10 @@ def _find_by_key(
         "SELECT given.number, record._id FROM unnest(%s::int[], %s::jsonb[]) AS given (number, key)"
         " JOIN {table} AS record ON {same}"
     ).format(
-        table=record_table(table_id),
+        table=quote_record_table(table_id),
         same=sql.SQL(" AND ").join(
             sql.SQL("{} = {}").format(
-                key_expression("record.data", name), key_expression("given.key", name)
+                build_key_expression("record.data", name), build_key_expression("given.key", name)
             )
             for name in key
         ),
@@ -217,7 +217,7 @@ def _insert(connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[
     statement = sql.SQL(
         "INSERT INTO {table} (data) SELECT document FROM unnest(%s::jsonb[]) WITH ORDINALITY"
         " AS given (document, place) ORDER BY place RETURNING _id"
-    ).format(table=record_table(table_id))
+    ).format(table=quote_record_table(table_id))
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(documents)])
         return [record_id for (record_id,) in cursor.fetchall()]
@@ -234,7 +234,7 @@ def _insert_numbered(
         return
     statement = sql.SQL(
         "INSERT INTO {table} (_id, data) SELECT * FROM unnest(%s::bigint[], %s::jsonb[])"
-    ).format(table=record_table(table_id))
+    ).format(table=quote_record_table(table_id))
     documents = [_render_document(new.members, names) for new in records]
     with connection.cursor() as cursor:
         cursor.execute(statement, [[record.id for record in records], documents])
@@ -250,7 +250,7 @@ def _read_last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT parse_ident(pg_get_serial_sequence(%s, '_id'))",
-            [record_table(table_id).as_string()],
+            [quote_record_table(table_id).as_string()],
         )
         (sequence,) = cursor.fetchone()
         cursor.execute(
@@ -268,7 +268,7 @@ def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: i
         cursor.execute(
             "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
             " FROM CAST(pg_get_serial_sequence(%s, '_id') AS regclass) AS sequence",
-            [last_id, record_table(table_id).as_string()],
+            [last_id, quote_record_table(table_id).as_string()],
         )
 
 
@@ -282,7 +282,7 @@ def _update(
         "UPDATE {table} AS record SET data = record.data || given.members"
         " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
         " WHERE record._id = given.id"
-    ).format(table=record_table(table_id))
+    ).format(table=quote_record_table(table_id))
     members = [_render_document(found, list(found)) for found in changed.values()]
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(changed), members])

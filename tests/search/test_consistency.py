@@ -479,6 +479,6 @@ def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: R
     connection.close_if_unusable_or_obsolete()  # as each request of a server begins
 
     with open_snapshot() as session:
-        ((level,),) = session.rows(sql.SQL("SHOW transaction_isolation"))
+        ((level,),) = session.fetch_rows(sql.SQL("SHOW transaction_isolation"))
 
     assert level == "repeatable read"

@@ -29,7 +29,7 @@ def clustered(django_db_setup: None, django_db_blocker: Any) -> Any:
 
 
 def explain(resource: Resource, query: Query, plan: Callable[[BoundQuery], Plan]) -> str:
-    statement = plan(BoundQuery(build_relation(resource), query, connection)).texts()
+    statement = plan(BoundQuery(build_relation(resource), query, connection)).select_texts()
     with connection.cursor() as cursor:
         cursor.execute("EXPLAIN (FORMAT json) " + statement.text.as_string(), statement.parameters)
         return json.dumps(cursor.fetchone()[0])

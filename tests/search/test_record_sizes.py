@@ -32,6 +32,6 @@ def test_so_many_records_are_read_at_once_as_two_megabytes_hold(
 ) -> None:
     sizes = sizes_of(*answers)
 
-    assert sizes.batch_rows(rows) is None
-    assert sizes.batch_rows(rows + 1) == rows
-    assert sizes.batch_rows(None) == rows
+    assert sizes.choose_batch_rows(rows) is None
+    assert sizes.choose_batch_rows(rows + 1) == rows
+    assert sizes.choose_batch_rows(None) == rows

@@ -57,7 +57,7 @@ def full(settings: Any) -> Iterator[None]:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
     with ExitStack() as stack:
         for _search in range(2):
-            stack.enter_context(admission.admitted())
+            stack.enter_context(admission.admit_search())
         yield
 
 
@@ -102,7 +102,7 @@ def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
-    with admission.admitted():
+    with admission.admit_search():
         begin_flood()
 
         response = client.get(address.format(id=resource.pk))
@@ -118,7 +118,7 @@ def test_three_searches_that_found_no_slot_begin_a_flood(
     other = make_resource()
     address = f"{API}?resource_id={other.pk}&q=river"
     make_slow(resource)
-    with admission.admitted():
+    with admission.admit_search():
         for _search in range(3):
             assert client.get(address).status_code == 200
             error_of(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
@@ -141,7 +141,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 def is_refused() -> bool:
     try:
-        with admission.admitted():
+        with admission.admit_search():
             return False
     except TooManySlowSearches:
         return True
@@ -175,12 +175,12 @@ def test_fast_searches_that_meet_make_no_flood_last(
     begin_flood()
     for _time in range(4):
         clock(1.0)
-        with admission.admitted():
+        with admission.admit_search():
             clock(0.05)
             assert is_refused()
 
     clock(1.0)
-    with admission.admitted():
+    with admission.admit_search():
         assert not is_refused()
 
 
@@ -217,5 +217,5 @@ def test_the_program_itself_is_never_refused(resource: Resource, flood: None) ->
 
     with closing(page):
         assert page.total is not None
-    with pytest.raises(TooManySlowSearches), admission.admitted():
+    with pytest.raises(TooManySlowSearches), admission.admit_search():
         pass

@@ -72,7 +72,7 @@ def lock_timeout() -> str:
 
 @pytest.fixture
 def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(sessions, "_READER_LOCK_TIMEOUT", timedelta(milliseconds=200))
+    monkeypatch.setattr(sessions, "_READ_LOCK_TIMEOUT", timedelta(milliseconds=200))
     sessions._build_settings.cache_clear()
     yield
     sessions._build_settings.cache_clear()
@@ -108,7 +108,7 @@ def test_a_reader_of_a_locked_table_is_told_to_come_again(
 
 
 def test_a_reader_waits_longer_than_a_writer_that_waits_for_readers() -> None:
-    assert sessions._READER_LOCK_TIMEOUT > storage.tables.LOCK_TIMEOUT
+    assert sessions._READ_LOCK_TIMEOUT > storage.tables.LOCK_TIMEOUT
 
 
 # Writers ------------------------------------------------------------------------------------------

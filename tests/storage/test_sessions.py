@@ -20,7 +20,7 @@ from ..builders import ask, error_of, make_resource, make_slow
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
-READING = pytest.mark.parametrize("way", [storage.reading, storage.snapshot])
+READING = pytest.mark.parametrize("way", [storage.open_session, storage.open_snapshot])
 Way = Callable[..., AbstractContextManager[storage.Session]]
 
 
@@ -34,7 +34,7 @@ def settings_of_session() -> list[Any]:
 
 
 def current(session: storage.Session, name: str) -> Any:
-    ((value,),) = session.rows(sql.SQL("SELECT current_setting(%s)"), [name])
+    ((value,),) = session.fetch_rows(sql.SQL("SELECT current_setting(%s)"), [name])
     return value
 
 
@@ -44,8 +44,8 @@ def read(way: Way, failing: BaseException | None = None) -> None:
         assert current(session, "work_mem") == "5MB"
         assert current(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
-        assert session.texts(cost, [], list, is_scan=True) == [storage.Texts((), [b"4"])]
-        assert session.texts(cost, [], list) == [storage.Texts((), [b"1.1"])]
+        assert session.fetch_texts(cost, [], list, is_scan=True) == [storage.TextBatch((), [b"4"])]
+        assert session.fetch_texts(cost, [], list) == [storage.TextBatch((), [b"1.1"])]
         if failing:
             raise failing
 
@@ -92,7 +92,7 @@ def test_a_statement_that_takes_too_long_leaves_the_transaction_of_the_caller_us
         pytest.raises(DatabaseError),
         way(connection, timedelta(milliseconds=50), 2**20) as session,
     ):
-        session.rows(sql.SQL("SELECT pg_sleep(30)"))
+        session.fetch_rows(sql.SQL("SELECT pg_sleep(30)"))
 
     assert settings_of_session() == before
 
@@ -126,9 +126,9 @@ def test_a_parameter_is_a_value_even_where_two_statements_travel_together(
     transactional_db: None,
 ) -> None:
     values = ["'; DROP TABLE x; --", "%s", "\\'", "a\nb", "100%", "ờ"]
-    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
         for value in values:
-            assert session.rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
+            assert session.fetch_rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
 
 
 def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_their_own(
@@ -136,12 +136,12 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_the
 ) -> None:
     other = connection.copy("other")
     try:
-        for way, numbers in ((storage.snapshot, [0, 0]), (storage.reading, [0, 1])):
+        for way, numbers in ((storage.open_snapshot, [0, 0]), (storage.open_session, [0, 1])):
             seen = []
             with way(connection, timedelta(seconds=9), 2**20) as session:
                 for _look in range(2):
                     count = sql.SQL("SELECT count(*) FROM datastore_search_resource")
-                    seen.append(session.rows(count)[0][0])
+                    seen.append(session.fetch_rows(count)[0][0])
                     with other.cursor() as cursor:
                         cursor.execute(
                             "INSERT INTO datastore_search_resource (id, name, title, description,"
@@ -177,7 +177,7 @@ def test_texts_come_in_batches(
     transactional_db: None, way: Way, rows: int, batch_rows: int | None, sizes: list[int]
 ) -> None:
     with way(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.texts(NUMBERS, [rows], list, batch_rows=batch_rows)
+        batches = session.fetch_texts(NUMBERS, [rows], list, batch_rows=batch_rows)
 
     assert [len(batch.last) for batch in batches] == sizes
     assert {batch.head for batch in batches} == {(b"head",) if rows else ()}
@@ -188,15 +188,15 @@ def test_texts_come_one_by_one_from_a_libpq_without_batches(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capabilities, "has_stream_chunked", lambda: False)
-    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
-        batches = session.texts(NUMBERS, [3], list, batch_rows=32)
+    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+        batches = session.fetch_texts(NUMBERS, [3], list, batch_rows=32)
 
-    assert batches == [storage.Texts((b"head",), [text]) for text in (b"1", b"2", b"3")]
+    assert batches == [storage.TextBatch((b"head",), [text]) for text in (b"1", b"2", b"3")]
 
 
 @READING
 def test_a_statement_whose_rows_nobody_wants_ends(transactional_db: None, way: Way) -> None:
-    def gather(batches: Iterator[storage.Texts]) -> None:
+    def gather(batches: Iterator[storage.TextBatch]) -> None:
         next(batches)
         raise KeyError
 
@@ -204,10 +204,10 @@ def test_a_statement_whose_rows_nobody_wants_ends(transactional_db: None, way: W
         pytest.raises(KeyError),
         way(connection, timedelta(hours=1), 2**20) as session,
     ):
-        session.texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
+        session.fetch_texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
 
-    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
-        assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
+    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
+        assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
 
 
 @pytest.mark.parametrize("batch_rows", [32, None])
@@ -216,21 +216,23 @@ def test_a_statement_that_fails_between_two_batches_leaves_the_connection_usable
 ) -> None:
     seen: list[int] = []
 
-    def gather(batches: Iterator[storage.Texts]) -> None:
+    def gather(batches: Iterator[storage.TextBatch]) -> None:
         seen.extend(len(batch.last) for batch in batches)
 
     failing = sql.SQL("SELECT 1 / (100 - n) FROM generate_series(1, 200) AS n")
-    with storage.reading(connection, timedelta(seconds=9), 2**20) as session:
+    with storage.open_session(connection, timedelta(seconds=9), 2**20) as session:
         with pytest.raises(DatabaseError, match="division by zero"):
-            session.texts(failing, [], gather, batch_rows=batch_rows)
-        assert session.rows(sql.SQL("SELECT 1")) == [(1,)]
+            session.fetch_texts(failing, [], gather, batch_rows=batch_rows)
+        assert session.fetch_rows(sql.SQL("SELECT 1")) == [(1,)]
 
     assert sum(seen) < 100
 
 
 def test_a_statement_of_texts_begins_the_transaction_of_the_caller(transactional_db: None) -> None:
     with transaction.atomic():
-        texts = storage.Session(connection, {}).texts(sql.SQL("SELECT txid_current()"), [], list)
+        texts = storage.Session(connection, {}).fetch_texts(
+            sql.SQL("SELECT txid_current()"), [], list
+        )
         with connection.cursor() as cursor:
             cursor.execute("SELECT txid_current()")
-            assert texts == [storage.Texts((), [str(cursor.fetchone()[0]).encode()])]
+            assert texts == [storage.TextBatch((), [str(cursor.fetchone()[0]).encode()])]

@@ -80,7 +80,7 @@ def _build_delimited_format(content_type: str, delimiter: str) -> DumpFormat:
     return DumpFormat(
         content_type=content_type,
         write_start=partial(_write_header, delimiter=delimiter),
-        open_rows=lambda copy: copy.csv(delimiter),
+        open_rows=lambda copy: copy.open_csv(delimiter),
         needs_mark=True,
     )
 
@@ -97,7 +97,7 @@ def _write_json_start(copy: RecordCopy, info: Info) -> str:
 @contextmanager
 def _open_json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     before = chain([b"\n    "], repeat(b",\n    "))
-    with copy.lists() as rows:
+    with copy.open_lists() as rows:
         yield (start + row[:-1] for start, row in zip(before, rows))  # noqa: B905 - one never ends
 
 
@@ -111,7 +111,7 @@ def _write_xml_start(copy: RecordCopy, info: Info) -> str:
 @contextmanager
 def _open_xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     write = RowWriter(copy.fields)
-    with copy.cells() as rows:
+    with copy.open_cells() as rows:
         yield map(write, rows)
 
 
