@@ -115,8 +115,7 @@ class ConsistentRead:
         is_scan: bool = False,
     ) -> Answer:
         """
-        Run a statement whose rows differ in the last column alone, and return what
-        ``read_batches`` makes of them.
+        Run a statement whose rows differ in the last column alone, and return what is read.
 
         ``batch_rows`` and ``is_scan`` are those of ``storage.Session.fetch_texts``.
 

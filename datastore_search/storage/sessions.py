@@ -80,8 +80,7 @@ class Session:
         is_scan: bool = False,
     ) -> Result:
         """
-        Run a statement whose rows differ in the last column alone, and return what
-        ``read_batches`` makes of them.
+        Run a statement whose rows differ in the last column alone, and return what is read.
 
         ``read_batches`` gets the rows in batches of ``batch_rows``, or all of them in one, and so
         decides how many of them are in memory at once; there is at least one batch.  ``is_scan`` is
