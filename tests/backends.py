@@ -12,15 +12,15 @@ from django.db.models import QuerySet
 from datastore_search.models import Resource
 
 
-class PlainBackend(ModelBackend):
-    """Signs people in in its own way, and knows nothing of single resources."""
+class NoSignInBackend(ModelBackend):
+    """Authenticates in its own way, without object permissions."""
 
     def authenticate(self, *_arguments: Any, **_credentials: Any) -> None:
         return None
 
 
-class OnlySigningIn:
-    """Knows no permissions at all."""
+class NoPermissionsBackend:
+    """Has no permission methods at all."""
 
     def authenticate(self, request: Any, **credentials: Any) -> None:
         return None
@@ -29,26 +29,26 @@ class OnlySigningIn:
         return None
 
 
-class AllOfThem(BaseBackend):
-    """Everybody may view each resource; counts how often it is asked."""
+class ViewAllBackend(BaseBackend):
+    """Lets every user view each resource, and counts the checks."""
 
-    asked: Counter[str] = Counter()
+    checks: Counter[str] = Counter()
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
-        self.asked[perm] += isinstance(obj, Resource)
+        self.checks[perm] += isinstance(obj, Resource)
         return perm == "datastore_search.view_resource" and isinstance(obj, Resource)
 
 
-class Refusing(BaseBackend):
-    """Lets nobody ask about a resource."""
+class NoObjectsBackend(BaseBackend):
+    """Must not be called with an object."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         assert obj is None
         return False
 
 
-class Vetoing(BaseBackend):
-    """Forbids what is called secret, whatever another backend says."""
+class VetoSecretBackend(BaseBackend):
+    """Forbids resources with “secret” in their name, for all other backends too."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         if isinstance(obj, Resource) and "secret" in obj.name:
@@ -56,8 +56,8 @@ class Vetoing(BaseBackend):
         return False
 
 
-class Finding(BaseBackend):
-    """Everybody may view what is called after them, which one query finds."""
+class FilterPermittedBackend(BaseBackend):
+    """Lets each user view the resources with their name as a prefix, also as one query."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         return (
@@ -72,3 +72,14 @@ class Finding(BaseBackend):
         if "datastore_search.view_resource" not in permissions:
             return objects.none()
         return objects.filter(name__startswith=f"{user.get_username()}-")
+
+
+class ViewMineBackend(BaseBackend):
+    """Lets each user view the resource named “mine”."""
+
+    def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
+        return (
+            perm == "datastore_search.view_resource"
+            and isinstance(obj, Resource)
+            and obj.name == "mine"
+        )

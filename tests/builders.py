@@ -1,4 +1,4 @@
-"""Small builders, and the one helper that asserts the shape of a failure."""
+"""Builders of resources and users, requests, and assertions about answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from datastore_search.models import Load, LoadState, Resource, TableVersion
 from datastore_search.search import Page, Query, read_page, with_consistent_read
 from datastore_search.tokens import issue_token
 
-from .reading import reading_in_this_process
+from .reading import read_in_test_process
 
 SURVEY = """\
 code,subject,stage,title,amount,seen
@@ -42,8 +42,8 @@ def make_resource(
     return resource
 
 
-def make_listed(name: str, **values: Any) -> Resource:
-    """Make a resource that is listed as if it were loaded; it has no table of records."""
+def make_listed_resource(name: str, **values: Any) -> Resource:
+    """Make a resource that is listed like a loaded one, without a table of records."""
     resource = Resource.objects.create(name=name, **values)
     load = Load.objects.create(resource=resource, source=f"{name}.csv", state=LoadState.READY)
     resource.table_version = TableVersion.objects.create(
@@ -53,8 +53,8 @@ def make_listed(name: str, **values: Any) -> Resource:
     return resource
 
 
-def make_unpublished(load: Load) -> TableVersion:
-    """Make a table version that a load fills with one record, and has not published."""
+def make_unpublished_version(load: Load) -> TableVersion:
+    """Make a table version with one record that its load has not published."""
     version = TableVersion.objects.create(resource=load.resource, load=load, language="english")
     storage.create_records(
         connection,
@@ -65,13 +65,13 @@ def make_unpublished(load: Load) -> TableVersion:
     return version
 
 
-def table_of(load: Load) -> int:
-    """Give the number of the table version that a load has made."""
+def get_version_id(load: Load) -> int:
+    """Return the number of the table version that a load has made."""
     return load.table_versions.get().pk
 
 
 def grant(user: Any, verb: str, resource: Resource) -> None:
-    """Let a user, or a group, do something with one resource, as django-guardian keeps it."""
+    """Give a user or a group a permission on one resource, with django-guardian."""
     import_module("guardian.shortcuts").assign_perm(f"{verb}_resource", user, resource)
 
 
@@ -82,7 +82,7 @@ def load_csv(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.csv"
         path.write_bytes(csv.encode() if isinstance(csv, str) else csv)
-        with reading_in_this_process():
+        with read_in_test_process():
             load_file(
                 resource, path, options=LoadOptions(types=types or {}, drop_missing_fields=True)
             )
@@ -90,19 +90,19 @@ def load_csv(
     return resource
 
 
-def page_of(resource: Resource, query: Query) -> Page:
+def fetch_page(resource: Resource, query: Query) -> Page:
     """Read a page of a resource's records."""
     return with_consistent_read(resource.pk, lambda read: read_page(read, query))
 
 
-def record_table(resource: Resource) -> str:
-    """Name the table of a resource's records."""
+def get_record_table(resource: Resource) -> str:
+    """Return the name of the table of a resource's records."""
     return f"datastore_search_record_{resource.table_version_id}"
 
 
 def make_slow(resource: Resource, seconds: float = 30) -> None:
-    """Let every read of a resource's records take half a minute."""
-    table = record_table(resource)
+    """Make every read of a resource's records take this many seconds."""
+    table = get_record_table(resource)
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
         cursor.execute(
@@ -122,14 +122,14 @@ def make_user(name: str = "reader", *, permissions: tuple[str, ...] = (), **valu
 
 
 def make_token(user: Any = None) -> str:
-    """Make a token of a user, by default one who may read everything."""
+    """Issue a token of a user, by default of one with permission to view all resources."""
     return issue_token(user or make_user(permissions=("view_resource",)))
 
 
 def ask(
     client: Any, parameters: Any, *, path: str = "/en/api/action/datastore_search", **headers: str
 ) -> Any:
-    """Ask ``datastore_search`` by POST."""
+    """Send a request to ``datastore_search`` by POST."""
     return client.post(
         path,
         parameters if isinstance(parameters, str | bytes) else json.dumps(parameters),
@@ -148,8 +148,8 @@ def act(client: Any, action: str, parameters: Any, token: str = "", *, locale: s
     )
 
 
-def result_of(response: Any) -> dict[str, Any]:
-    """Give the result of an answer that must be a success."""
+def get_result(response: Any) -> dict[str, Any]:
+    """Return the result of an answer that must be a success."""
     answer = response.json()
     assert response.status_code == 200, answer
     assert answer["success"] is True
@@ -158,13 +158,13 @@ def result_of(response: Any) -> dict[str, Any]:
     return result
 
 
-def ids_of(response: Any) -> list[int]:
-    """Give the ``_id`` of each record of an answer."""
-    return [record["_id"] for record in result_of(response)["records"]]
+def get_ids(response: Any) -> list[int]:
+    """Return the ``_id`` of each record of an answer."""
+    return [record["_id"] for record in get_result(response)["records"]]
 
 
-def error_of(response: Any, status: int, kind: str) -> dict[str, Any]:
-    """Assert the shape of a failure and give its ``error``, without the type."""
+def check_error(response: Any, status: int, kind: str) -> dict[str, Any]:
+    """Assert the shape of a failure, and return its ``error`` without the type."""
     answer = response.json()
     assert response.status_code == status, answer
     assert response["Content-Type"] == "application/json; charset=utf-8"

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from datastore_search.models import Resource
 from datastore_search.storage import admission
 
 from .builders import make_resource
-from .reading import reading_in_this_process
-from .shared import ModuleTransaction, shared_resource
+from .reading import read_in_test_process
+from .shared import ModuleTransaction, restore_shared_resource
 
-# A password of a test protects nothing; hashing it as Django does takes a third of a second.
+# Passwords of tests need no protection; Django's default hash takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
-# Static files are found when they are asked for: each client of a test would look for all of them.
+# Find static files on request: otherwise each test client scans all of them.
 settings.WHITENOISE_AUTOREFRESH = True
 
-# Tasks run at once; tests of the worker start one.
+# Tasks run immediately; tests of the worker start one.
 _TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
 settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.ImmediateBackend"}}
 
 
 @pytest.fixture(autouse=True)
 def no_wait_for_a_commit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run what is queued at once in tests that are one transaction, and so never commit."""
+    """Run queued loads immediately in tests that are one transaction, and so never commit."""
     if not _commits(request):
         monkeypatch.setattr(queue, "run_on_commit", lambda call: call())
 
 
 @pytest.fixture(autouse=True)
 def no_table_left(request: pytest.FixtureRequest, django_db_blocker: Any) -> Iterator[None]:
-    """Drop the record tables of tests that commit: the flush after them knows nothing of these."""
+    """Drop the record tables of tests that commit: Django's flush does not clear these."""
     yield
     if not _commits(request):
         return
@@ -61,19 +61,19 @@ def _commits(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def no_language() -> None:
-    """Speak the portal's own language, whichever a request of a test before was in."""
+    """Use the portal's own language, not that of an earlier test's request."""
     translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
 def no_flood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget that a test before has refused slow searches."""
+    """Forget slow searches that an earlier test has refused."""
     monkeypatch.setattr(admission, "_searches", admission._Searches())
 
 
 @pytest.fixture(autouse=True)
 def uploads(settings: Any, tmp_path: Path) -> Path:
-    """A folder for uploads, which goes with the test."""
+    """A folder for uploads, deleted after the test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return tmp_path / "media"
 
@@ -81,13 +81,13 @@ def uploads(settings: Any, tmp_path: Path) -> Path:
 @pytest.fixture
 def read_here() -> Iterator[None]:
     """Files are read in the process of the test."""
-    with reading_in_this_process():
+    with read_in_test_process():
         yield
 
 
 @pytest.fixture
 def guardian(db: None, settings: Any) -> Iterator[None]:
-    """A portal with permissions for single objects, kept by django-guardian."""
+    """A portal with object permissions of django-guardian."""
     settings.ANONYMOUS_USER_NAME = None
     settings.GUARDIAN_MONKEY_PATCH_USER = settings.GUARDIAN_MONKEY_PATCH_GROUP = False
     settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "guardian"]
@@ -96,7 +96,7 @@ def guardian(db: None, settings: Any) -> Iterator[None]:
         "guardian.backends.ObjectPermissionBackend",
     ]
     models = import_module("guardian.models")  # once the app is installed
-    apps.clear_cache()  # models know their relations of before
+    apps.clear_cache()  # models have cached their relations
     with connection.schema_editor() as editor:
         editor.create_model(models.UserObjectPermission)
         editor.create_model(models.GroupObjectPermission)
@@ -108,7 +108,7 @@ def guardian(db: None, settings: Any) -> Iterator[None]:
 def module_transaction(
     django_db_setup: None, django_db_blocker: Any
 ) -> Iterator[ModuleTransaction]:
-    """A transaction around the tests of a module: its fixtures make records once for all tests."""
+    """A transaction around the tests of a module, for fixtures that make records once."""
     with django_db_blocker.unblock(), ModuleTransaction() as shared:
         yield shared
 
@@ -134,10 +134,10 @@ def _survey(module_transaction: ModuleTransaction) -> Resource:
 @pytest.fixture
 def resource(_survey: Resource, db: None) -> Resource:
     """A public resource with the records of ``builders.SURVEY``, as they were loaded."""
-    return shared_resource(_survey) or make_resource()
+    return restore_shared_resource(_survey) or make_resource()
 
 
 @pytest.fixture
 def no_resource(db: None) -> None:
-    """A database without what the tests of a module share."""
+    """A database without the shared resources of the module."""
     Resource.objects.all().delete()

@@ -1,4 +1,4 @@
-"""One way to expect that a file cannot be loaded."""
+"""The assertion that a file cannot be loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from datastore_search.exceptions.loads import LoadFailed
 
 @contextmanager
 def fails_with(code: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[LoadFailed]]:
-    """Expect a failure of a load with a code, and a message that a pattern is found in."""
+    """Expect that a load fails with a code, and with a message that matches a pattern."""
     with pytest.raises(LoadFailed, match=match) as caught:
         yield caught
     assert caught.value.code == code

@@ -1,4 +1,4 @@
-"""Readers in threads of their own, while a test writes."""
+"""Threads that read while a test writes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.test import override_settings
 
 class ReaderThreads:
     """
-    Readers that look again and again, until one of them finds a fault or the block ends.
+    Threads that read again and again, until one of them finds an error or the block ends.
 
-    Any search is slow on a machine that does much else, and may then have a slot.
+    A search may be slow on a busy machine: each thread may have a slot of slow statements.
     """
 
-    #: Between two looks: readers without a pause keep the interpreter from all other threads.
+    #: Between two reads: without a pause, the readers keep the interpreter from other threads.
     pause_seconds = 0.01
 
     def __init__(self, *, count: int) -> None:
-        self.faults: list[object] = []
+        self.errors: list[object] = []
         self.done = threading.Event()
         self._slots = override_settings(DATASTORE_SEARCH_MAX_SLOW_STATEMENTS=count)
         self._threads = [threading.Thread(target=self._read) for _reader in range(count)]
@@ -37,16 +37,16 @@ class ReaderThreads:
             thread.join()
         self._slots.disable()
 
-    def look(self) -> None:
-        """Look once, and note in ``faults`` what cannot be."""
+    def read_once(self) -> None:
+        """Read once, and append to ``errors`` any answer that is wrong."""
         raise NotImplementedError
 
     def _read(self) -> None:
         try:
-            while not self.done.wait(self.pause_seconds) and not self.faults:
-                self.look()
+            while not self.done.wait(self.pause_seconds) and not self.errors:
+                self.read_once()
         except BaseException as error:
-            self.faults.append(error)
+            self.errors.append(error)
             raise
         finally:
             connections.close_all()

@@ -14,10 +14,10 @@ from datastore_search.loading.readers import child, process
 from datastore_search.loading.readers.options import ReadOptions
 from datastore_search.loading.sources.limits import ReadingLimits
 
-#: The library that reads these may abort the process.
+#: The library that reads these may abort the process: they are always read by a child.
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
-#: Whether files are read in the process of the test: a choice of each thread, as two may load.
+#: Whether files are read in the process of the test: set per thread, as two may load at once.
 _is_reading_here: ContextVar[bool] = ContextVar("is_reading_here", default=False)
 _has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
@@ -25,13 +25,13 @@ _run_child, _start_child, _exchange = process._run_child, process._start_child, 
 
 
 @contextmanager
-def reading_in_this_process() -> Iterator[None]:
+def read_in_test_process() -> Iterator[None]:
     """
-    Let ``open_table`` read files without a child, which takes 0.25 seconds of the processor.
+    Let ``open_table`` read files without a child, whose start takes 0.25 seconds of processor time.
 
-    All else is as it is: requests and answers are JSON, and the staging area is written to its file
-    and opened again.  Of the limits only those apply that the system does not enforce.  Workbooks
-    are read by a child.
+    Nothing else changes: requests and answers are JSON, and the staging area is written to its file
+    and opened again.  Limits that the operating system enforces do not apply.  A child reads
+    workbooks.
     """
     token = _is_reading_here.set(True)
     try:

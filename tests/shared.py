@@ -1,4 +1,4 @@
-"""What the tests of a module share: made once, and rolled back after each test."""
+"""Data that the tests of a module share: made once, and restored after each test."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from django.db import connection, transaction
 
 from datastore_search.models import Resource
 
-from .builders import record_table
+from .builders import get_record_table
 
 
 class ModuleTransaction:
     """
-    A transaction around the tests of a module, which is rolled back in the end.
+    A transaction around the tests of a module, which is rolled back at the end.
 
-    A test that does not commit runs in a savepoint of it.  A test that commits ends it: whatever it
-    had is gone.
+    A test that does not commit runs in a savepoint of it.  A test that commits ends it: the shared
+    data is gone.
     """
 
     _current: ClassVar[ModuleTransaction | None] = None
@@ -46,15 +46,15 @@ class ModuleTransaction:
             cls._current = None
 
 
-def shared_resource(resource: Resource) -> Resource | None:
+def restore_shared_resource(resource: Resource) -> Resource | None:
     """
-    Read a resource that a module shares, as it was made; None after a test that committed.
+    Read the shared resource of a module again; return None after a test that committed.
 
-    The next record gets the ``_id`` that it would get had no test inserted one before.
+    The sequence is reset, so that the next record gets the ``_id`` after the last one.
     """
     found = Resource.objects.filter(pk=resource.pk).first()
     if found:
-        table = record_table(found)
+        table = get_record_table(found)
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', '_id'), max(_id)) FROM {table}"

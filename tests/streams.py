@@ -1,4 +1,4 @@
-"""Requests whose body is never held whole, and how much of it was read."""
+"""Requests with a generated body, and the number of bytes that were read of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MULTIPART = "multipart/form-data; boundary=b"
 
 
 class Body:
-    """A body that begins with some bytes and goes on with the same letter."""
+    """A body that starts with the given bytes and continues with one letter."""
 
     def __init__(self, start: bytes, size: int) -> None:
         self._start = start
@@ -30,11 +30,11 @@ class Body:
         self.bytes_read += len(found) + more
         return found + b"x" * more
 
-    readline = read  # which Django asks for, and never calls
+    readline = read  # Django requires it, and never calls it
 
 
 class Answer:
-    """The status and the content of an answer, and how much was read for it."""
+    """The status and the content of an answer, and the number of bytes that were read for it."""
 
     def __init__(self, status: int, content: str, bytes_read: int) -> None:
         self.status = status
@@ -43,7 +43,7 @@ class Answer:
 
 
 def send(path: str, start: bytes, size: int, kind: str, **environ: Any) -> Answer:
-    """POST a body of some size, as a WSGI server does; forged forms are looked for."""
+    """POST a body of this size, like a WSGI server, with CSRF checks."""
     body = Body(start, size)
     path, _, query = path.partition("?")
     response: Any = ClientHandler(enforce_csrf_checks=True)(

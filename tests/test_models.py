@@ -16,7 +16,7 @@ from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.models import Field, Load, Resource, TableVersion
 
-from .builders import SURVEY, act, ask, ids_of, load_csv, make_resource, make_token, make_user
+from .builders import SURVEY, act, ask, get_ids, load_csv, make_resource, make_token, make_user
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) 
     stale.save()
     clean_up_loads()
 
-    assert len(ids_of(ask(client, {"resource_id": str(stale.pk)}))) == 6
+    assert len(get_ids(ask(client, {"resource_id": str(stale.pk)}))) == 6
     found = Resource.objects.get()
     assert (found.title, found.table_version_id) == ("A title", TableVersion.objects.get().pk)
 

@@ -15,14 +15,14 @@ from datastore_search import object_permissions
 from datastore_search.models import Alias, Resource
 from datastore_search.tokens import issue_token
 
-from .backends import AllOfThem
-from .builders import ask, grant, make_listed, make_user, result_of
+from .backends import ViewAllBackend
+from .builders import ask, get_result, grant, make_listed_resource, make_user
 from .html.parsing import text_of
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 GUARDIAN = "guardian.backends.ObjectPermissionBackend"
-MINE = "tests.html.backends.OnlyTheOneNamedMine"
-FINDING = "tests.backends.Finding"
+MINE = "tests.backends.ViewMineBackend"
+FINDING = "tests.backends.FilterPermittedBackend"
 
 CATALOGUE = "/en/datastore/"
 
@@ -38,26 +38,26 @@ def readable(user: Any) -> set[str]:
 
 def find_names(client: Client, user: Any = None, **sent: Any) -> dict[str, Any]:
     headers = {"Authorization": issue_token(user)} if user else {}
-    return result_of(ask(client, {"resource_id": "_table_metadata", **sent}, **headers))
+    return get_result(ask(client, {"resource_id": "_table_metadata", **sent}, **headers))
 
 
 @pytest.fixture
 def resources(db: None) -> dict[str, Resource]:
     names = ("mine", "secret", "ann-1", "ann-secret", "bob-1")
-    made = {name: make_listed(name, private=True) for name in names}
-    return {**made, "open": make_listed("open")}
+    made = {name: make_listed_resource(name, private=True) for name in names}
+    return {**made, "open": make_listed_resource("open")}
 
 
 @pytest.mark.parametrize(
     ("backends", "expected"),
     [
         ([PASSWORD], set()),
-        (["tests.backends.PlainBackend", "tests.backends.OnlySigningIn"], set()),
+        (["tests.backends.NoSignInBackend", "tests.backends.NoPermissionsBackend"], set()),
         ([PASSWORD, MINE], {"mine"}),
         ([PASSWORD, FINDING], {"ann-1", "ann-secret"}),
         ([FINDING, MINE], {"mine", "ann-1", "ann-secret"}),
-        ([PASSWORD, "tests.backends.Vetoing", FINDING, MINE], {"mine", "ann-1"}),
-        (["tests.backends.AllOfThem"], {"mine", "secret", "ann-1", "ann-secret", "bob-1"}),
+        ([PASSWORD, "tests.backends.VetoSecretBackend", FINDING, MINE], {"mine", "ann-1"}),
+        (["tests.backends.ViewAllBackend"], {"mine", "secret", "ann-1", "ann-secret", "bob-1"}),
     ],
 )
 def test_many_are_found_as_one_by_one(
@@ -119,11 +119,11 @@ def test_a_user_that_decides_itself_is_asked(resources: dict[str, Resource]) -> 
 def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
     client: Client, settings: Any, django_assert_max_num_queries: Any, is_known: bool
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.OnlySigningIn"]
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.NoPermissionsBackend"]
     for number in range(30):
-        made = make_listed(f"r{number}", private=True)
+        made = make_listed_resource(f"r{number}", private=True)
         Alias.objects.create(resource=made, name=f"alias {number}")
-    make_listed("open")
+    make_listed_resource("open")
     user = make_user() if is_known else None
     if user:
         client.force_login(user, backend=PASSWORD)
@@ -143,7 +143,7 @@ def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
 def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
     client: Client, guardian: None, django_assert_max_num_queries: Any
 ) -> None:
-    made = [make_listed(f"r{number}", private=True) for number in range(30)]
+    made = [make_listed_resource(f"r{number}", private=True) for number in range(30)]
     ann = make_user("ann")
     for each in made[:2]:
         grant(ann, "view", each)
@@ -164,20 +164,20 @@ def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
 def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_shown(
     client: Client, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.ViewAllBackend"]
     monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 4)
     for number in range(6):
-        make_listed(f"r{number}", private=number > 0)
+        make_listed_resource(f"r{number}", private=number > 0)
     client.force_login(make_user("ann"), backend=PASSWORD)
 
-    AllOfThem.asked.clear()
+    ViewAllBackend.checks.clear()
     page = client.get(CATALOGUE).content.decode()
-    assert AllOfThem.asked == {"datastore_search.view_resource": 4}
+    assert ViewAllBackend.checks == {"datastore_search.view_resource": 4}
     assert page.count("<h2>") == 5
     assert "of 5" not in page
-    AllOfThem.asked.clear()
+    ViewAllBackend.checks.clear()
     result = find_names(client, get_user_model().objects.get(username="ann"))
-    assert AllOfThem.asked == {"datastore_search.view_resource": 4}
+    assert ViewAllBackend.checks == {"datastore_search.view_resource": 4}
     assert "total" not in result
     assert len(result["records"]) == 5
 
@@ -188,7 +188,9 @@ def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_
 def test_the_catalogue_pages_through_all_that_may_be_read(client: Client, guardian: None) -> None:
     ann = make_user("ann")
     for number in range(45):
-        made = make_listed(f"r{number:02}", title=f"River {number:02}", private=number % 2 == 0)
+        made = make_listed_resource(
+            f"r{number:02}", title=f"River {number:02}", private=number % 2 == 0
+        )
         if number % 4 == 0:
             grant(ann, "view", made)
     client.force_login(ann, backend=PASSWORD)

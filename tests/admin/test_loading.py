@@ -28,7 +28,7 @@ from datastore_search.loading.jobs import LoadOptions, clean_up_loads, draft_pre
 from datastore_search.loading.sources.files import copy_source
 from datastore_search.models import Load, LoadState, Resource, RowError
 
-from ..builders import SURVEY, load_csv, make_resource, make_unpublished, make_user
+from ..builders import SURVEY, load_csv, make_resource, make_unpublished_version, make_user
 
 pytestmark = pytest.mark.usefixtures("read_here")
 
@@ -509,7 +509,7 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     staff: Client, empty: Resource, page: str
 ) -> None:
     load = Load.objects.create(resource=empty, source="x.csv", state=LoadState.COPYING)
-    version = make_unpublished(load)
+    version = make_unpublished_version(load)
 
     shown = staff.get(reverse(f"admin:{page}")).content.decode()
 
@@ -850,7 +850,7 @@ def test_who_may_see_nothing_learns_nothing_of_loads(
 
 def test_a_permission_may_be_for_one_resource(client: Client, db: None, settings: Any) -> None:
     password = "django.contrib.auth.backends.ModelBackend"
-    settings.AUTHENTICATION_BACKENDS = [password, "tests.html.backends.OnlyTheOneNamedMine"]
+    settings.AUTHENTICATION_BACKENDS = [password, "tests.backends.ViewMineBackend"]
     client.force_login(make_user("clerk", is_staff=True), backend=password)
     mine, other = make_resource(name="mine"), make_resource(name="other")
 

@@ -13,13 +13,13 @@ from django.test import Client
 from datastore_search import object_permissions
 from datastore_search.models import LoadState, Resource
 
-from ..builders import grant, make_listed, make_user
+from ..builders import grant, make_listed_resource, make_user
 
 ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"
 LOADS = f"{ADMIN}datastore_search/load/"
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
-OWN = "tests.html.backends.OnlyTheOneNamedMine"
+OWN = "tests.backends.ViewMineBackend"
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def clerk(db: None) -> Any:
 def others(db: None) -> list[Resource]:
     """Resources that the clerk may do nothing with, with all that could be told of them."""
     made = [
-        make_listed("secret", title="Secret plans", private=True, language="french"),
-        make_listed("open", title="Open house", language="german"),
+        make_listed_resource("secret", title="Secret plans", private=True, language="french"),
+        make_listed_resource("open", title="Open house", language="german"),
     ]
     made[0].loads.create(source="leak.csv", state=LoadState.FAILED)
     return made
@@ -41,8 +41,8 @@ def others(db: None) -> list[Resource]:
 @pytest.fixture
 def office(client: Client, clerk: Any, guardian: None, others: list[Resource]) -> Client:
     """The clerk, who may view one resource and change another."""
-    grant(clerk, "view", make_listed("seen", title="To be seen", private=True))
-    grant(clerk, "change", make_listed("kept", title="To be kept"))
+    grant(clerk, "view", make_listed_resource("seen", title="To be seen", private=True))
+    grant(clerk, "change", make_listed_resource("kept", title="To be kept"))
     client.force_login(clerk, backend=PASSWORD)
     return client
 
@@ -145,7 +145,7 @@ def test_a_group_may_have_the_permission(
     client: Client, clerk: Any, guardian: None, others: list[Resource]
 ) -> None:
     group = Group.objects.create(name="rivers")
-    grant(group, "view", make_listed("seen", title="To be seen"))
+    grant(group, "view", make_listed_resource("seen", title="To be seen"))
     client.force_login(clerk, backend=PASSWORD)
     assert client.get(LIST).status_code == 403
 
@@ -155,7 +155,7 @@ def test_a_group_may_have_the_permission(
 
 
 def test_who_may_see_nothing_has_no_list(client: Client, clerk: Any, guardian: None) -> None:
-    grant(make_user("other"), "view", make_listed("seen"))
+    grant(make_user("other"), "view", make_listed_resource("seen"))
     client.force_login(clerk, backend=PASSWORD)
 
     assert client.get(LIST).status_code == 403
@@ -167,7 +167,7 @@ def test_a_backend_of_the_portals_own_is_asked_about_each(
     client: Client, clerk: Any, settings: Any, others: list[Resource]
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, OWN]
-    make_listed("mine", title="To be mine")
+    make_listed_resource("mine", title="To be mine")
     client.force_login(clerk, backend=PASSWORD)
 
     assert titles(client) == ["To be mine"]
@@ -181,7 +181,7 @@ def test_a_list_that_is_not_complete_says_so(
     others: list[Resource],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.AllOfThem"]
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.ViewAllBackend"]
     client.force_login(clerk, backend=PASSWORD)
     said = "There are too many resources to check your permissions for all"
 
@@ -196,7 +196,7 @@ def test_a_list_that_is_not_complete_says_so(
 def test_the_menu_of_the_admin_asks_about_no_resource(
     client: Client, clerk: Any, settings: Any, others: list[Resource]
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.Refusing"]
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.NoObjectsBackend"]
     client.force_login(clerk, backend=PASSWORD)
 
     assert client.get(ADMIN).status_code == 200

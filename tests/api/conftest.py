@@ -7,7 +7,7 @@ import pytest
 from datastore_search.models import Resource
 
 from ..builders import make_resource
-from ..shared import ModuleTransaction, shared_resource
+from ..shared import ModuleTransaction, restore_shared_resource
 from .typed import make_resource_of_every_type
 
 
@@ -19,7 +19,7 @@ def _hidden(module_transaction: ModuleTransaction) -> Resource:
 @pytest.fixture
 def hidden(_hidden: Resource, db: None) -> Resource:
     """A private resource with the records of ``builders.SURVEY``."""
-    return shared_resource(_hidden) or make_resource(private=True)
+    return restore_shared_resource(_hidden) or make_resource(private=True)
 
 
 @pytest.fixture(scope="module")

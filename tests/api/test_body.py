@@ -10,7 +10,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import error_of, ids_of
+from ..builders import check_error, get_ids
 
 PATH = "/en/api/action/datastore_search"
 FORM = "application/x-www-form-urlencoded"
@@ -27,7 +27,7 @@ def test_json_is_read_in_any_unicode_encoding(
 
     response = client.post(PATH, body.encode(encoding), content_type=kind)
 
-    assert ids_of(response) == [4]
+    assert get_ids(response) == [4]
 
 
 def test_json_sent_as_a_form_is_read_whole(client: Client, resource: Resource) -> None:
@@ -44,13 +44,13 @@ def test_json_sent_as_a_form_is_read_whole(client: Client, resource: Resource) -
 def test_a_form_is_read(client: Client, resource: Resource) -> None:
     body = f"resource_id={resource.pk}&limit=2&q=h%C3%A0+n%E1%BB%99i"
 
-    assert ids_of(client.post(PATH, body, content_type=FORM)) == [4]
+    assert get_ids(client.post(PATH, body, content_type=FORM)) == [4]
 
 
 def test_an_empty_form_leaves_the_query_string(client: Client, resource: Resource) -> None:
     for kind in (FORM, "application/json", "text/plain"):
         response = client.post(f"{PATH}?resource_id={resource.pk}&limit=1", "", content_type=kind)
-        assert ids_of(response) == [1]
+        assert get_ids(response) == [1]
 
 
 def test_a_query_string_wins_over_a_json_body(client: Client, resource: Resource) -> None:
@@ -58,13 +58,13 @@ def test_a_query_string_wins_over_a_json_body(client: Client, resource: Resource
         f"{PATH}?resource_id={resource.pk}&limit=1", '{"limit": 3}', content_type="application/json"
     )
 
-    assert ids_of(response) == [1]
+    assert get_ids(response) == [1]
 
 
 def test_of_a_repeated_json_member_the_last_counts(client: Client, resource: Resource) -> None:
     body = f'{{"resource_id": "{resource.pk}", "limit": 1, "limit": 2}}'
 
-    assert ids_of(client.post(PATH, body, content_type="application/json")) == [1, 2]
+    assert get_ids(client.post(PATH, body, content_type="application/json")) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_invalid_bytes_never_break_anything(client: Client, resource: Resource) 
     ]
     for kind, body in bodies:
         assert client.post(PATH, body, content_type=kind).status_code in (200, 400, 404, 409)
-    error_of(client.get(PATH + "?resource_id=%00"), 409, "Validation Error")
+    check_error(client.get(PATH + "?resource_id=%00"), 409, "Validation Error")

@@ -12,7 +12,7 @@ from django.test import Client
 
 from datastore_search.models import Field, Resource
 
-from ..builders import ask, error_of, ids_of, make_resource, make_slow, make_token, result_of
+from ..builders import ask, check_error, get_ids, get_result, make_resource, make_slow, make_token
 
 PATH = "/en/api/action/datastore_search"
 
@@ -22,43 +22,43 @@ def find(client: Client, resource: Resource, **parameters: Any) -> Any:
 
 
 def test_a_list_means_or(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, filters={"subject": ["watershed", "air"]})) == [1, 3, 4]
+    assert get_ids(find(client, resource, filters={"subject": ["watershed", "air"]})) == [1, 3, 4]
 
 
 def test_an_empty_list_matches_nothing(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, filters={"subject": []})) == []
+    assert get_ids(find(client, resource, filters={"subject": []})) == []
 
 
 def test_several_fields_mean_and(client: Client, resource: Resource) -> None:
     filters = {"subject": ["watershed", "survey"], "stage": "active"}
 
-    assert ids_of(find(client, resource, filters=filters)) == [1, 2]
+    assert get_ids(find(client, resource, filters=filters)) == [1, 2]
 
 
 def test_a_single_value_means_equality(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, filters={"code": "003"})) == [3]
-    assert ids_of(find(client, resource, filters={"code": "3"})) == []
-    assert ids_of(find(client, resource, filters={"subject": "Watershed"})) == []
+    assert get_ids(find(client, resource, filters={"code": "003"})) == [3]
+    assert get_ids(find(client, resource, filters={"code": "3"})) == []
+    assert get_ids(find(client, resource, filters={"subject": "Watershed"})) == []
 
 
 def test_a_value_meets_the_type_of_its_field(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, filters={"amount": 10.5})) == [1]
-    assert ids_of(find(client, resource, filters={"amount": "10.500"})) == [1]
-    assert ids_of(find(client, resource, filters={"seen": "2020-02-29"})) == [2]
-    assert ids_of(find(client, resource, filters={"_id": ["2", 4]})) == [2, 4]
+    assert get_ids(find(client, resource, filters={"amount": 10.5})) == [1]
+    assert get_ids(find(client, resource, filters={"amount": "10.500"})) == [1]
+    assert get_ids(find(client, resource, filters={"seen": "2020-02-29"})) == [2]
+    assert get_ids(find(client, resource, filters={"_id": ["2", 4]})) == [2, 4]
 
 
 def test_null_finds_empty_cells(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, filters={"subject": None})) == [6]
-    assert ids_of(find(client, resource, filters={"subject": [None, "air"]})) == [4, 6]
+    assert get_ids(find(client, resource, filters={"subject": None})) == [6]
+    assert get_ids(find(client, resource, filters={"subject": [None, "air"]})) == [4, 6]
 
 
 @pytest.mark.parametrize("count", [10, 11, 500])
 def test_a_list_of_any_length_means_or(client: Client, resource: Resource, count: int) -> None:
     amounts = [10.5, "20.25", *range(1000, 1000 + count)]
 
-    assert ids_of(find(client, resource, filters={"amount": amounts})) == [1, 2]
-    assert ids_of(find(client, resource, filters={"code": ["006"] * count})) == [6]
+    assert get_ids(find(client, resource, filters={"amount": amounts})) == [1, 2]
+    assert get_ids(find(client, resource, filters={"code": ["006"] * count})) == [6]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_a_list_of_any_length_means_or(client: Client, resource: Resource, count
 def test_q_searches_words_of_all_fields(
     client: Client, resource: Resource, q: str, ids: list[int]
 ) -> None:
-    assert sorted(ids_of(find(client, resource, q=q))) == ids
+    assert sorted(get_ids(find(client, resource, q=q))) == ids
 
 
 def test_the_best_match_comes_first_and_says_its_rank(client: Client, db: None) -> None:
     resource = make_resource("a,b\nwater,air\nwater,water water\nair,air\nwater,air\n")
 
-    result = result_of(find(client, resource, q="water"))
+    result = get_result(find(client, resource, q="water"))
 
     assert [record["_id"] for record in result["records"]] == [2, 1, 4]
     assert list(result["records"][0]) == ["_id", "a", "b", "rank"]
@@ -111,20 +111,20 @@ def test_the_best_match_comes_first_and_says_its_rank(client: Client, db: None) 
 def test_a_field_called_rank_hides_the_rank(client: Client, db: None) -> None:
     resource = make_resource("rank,a\n5,water\n")
 
-    result = result_of(find(client, resource, q="water"))
+    result = get_result(find(client, resource, q="water"))
 
     assert result["records"] == [{"_id": 1, "rank": 5, "a": "water"}]
     assert [field["id"] for field in result["fields"]] == ["_id", "rank", "a"]
 
 
 def test_q_and_filters_both_hold(client: Client, resource: Resource) -> None:
-    assert ids_of(find(client, resource, q="ha noi", filters={"stage": "planned"})) == [5]
+    assert get_ids(find(client, resource, q="ha noi", filters={"stage": "planned"})) == [5]
 
 
 def test_at_most_limit_records_come_in_the_order_of_the_file(
     client: Client, resource: Resource
 ) -> None:
-    result = result_of(find(client, resource, limit=2, offset=1))
+    result = get_result(find(client, resource, limit=2, offset=1))
 
     assert [record["_id"] for record in result["records"]] == [2, 3]
     assert result["total"] == 6
@@ -139,7 +139,7 @@ def test_at_most_limit_records_come_in_the_order_of_the_file(
 def test_the_limit_in_force_is_said(
     client: Client, resource: Resource, limit: object, in_force: int
 ) -> None:
-    result = result_of(find(client, resource, limit=limit))
+    result = get_result(find(client, resource, limit=limit))
 
     assert result["limit"] == in_force
     assert len(result["records"]) == min(6, in_force)
@@ -149,14 +149,14 @@ def test_limits_are_settings(client: Client, resource: Resource, settings: Any) 
     settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
-    assert len(ids_of(find(client, resource))) == 2
-    assert len(ids_of(find(client, resource, limit=5))) == 3
+    assert len(get_ids(find(client, resource))) == 2
+    assert len(get_ids(find(client, resource, limit=5))) == 3
 
 
 def test_an_offset_behind_the_end_gives_no_records(client: Client, resource: Resource) -> None:
     for parameters in ({}, {"q": "river"}, {"filters": {"stage": "active"}}):
         for offset in (6, 2**63, 10**30):
-            result = result_of(find(client, resource, offset=offset, **parameters))
+            result = get_result(find(client, resource, offset=offset, **parameters))
             assert result["records"] == []
 
 
@@ -172,7 +172,7 @@ def test_a_record_has_its_fields_in_order_with_nulls(client: Client, resource: R
 def test_the_fields_are_described(client: Client, resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="seen").update(label="Day", notes="of the visit")
 
-    assert result_of(find(client, resource, limit=0))["fields"] == [
+    assert get_result(find(client, resource, limit=0))["fields"] == [
         {"id": "_id", "type": "int"},
         {"id": "code", "type": "text"},
         {"id": "subject", "type": "text"},
@@ -186,7 +186,7 @@ def test_the_fields_are_described(client: Client, resource: Resource) -> None:
 def test_what_was_asked_is_echoed(client: Client, resource: Resource) -> None:
     filters = {"amount": 10.5, "subject": ["watershed", None]}
 
-    result = result_of(find(client, resource, q="river", filters=filters, include_total=False))
+    result = get_result(find(client, resource, q="river", filters=filters, include_total=False))
 
     assert result["q"] == "river"
     assert result["filters"] == filters
@@ -205,8 +205,8 @@ def test_get_and_post_answer_alike(client: Client, resource: Resource) -> None:
     by_form = client.post(PATH, {**asked, "filters": json.dumps(filters)})
     by_query = client.post(f"{PATH}?{urlencode({**asked, 'filters': json.dumps(filters)})}")
 
-    assert ids_of(by_post) == [5, 4] or ids_of(by_post) == [4, 5]
-    assert result_of(by_post) == result_of(by_get) == result_of(by_form) == result_of(by_query)
+    assert get_ids(by_post) == [5, 4] or get_ids(by_post) == [4, 5]
+    assert get_result(by_post) == get_result(by_get) == get_result(by_form) == get_result(by_query)
 
 
 def test_head_answers_like_get_without_a_body(client: Client, resource: Resource) -> None:
@@ -228,7 +228,7 @@ def test_options_names_the_methods(client: Client) -> None:
 
 def test_links_lead_to_the_other_pages(client: Client, resource: Resource) -> None:
     path = "/en_GB/api/3/action/datastore_search"
-    first = result_of(
+    first = get_result(
         ask(
             client,
             {"resource_id": str(resource.pk), "limit": 2, "filters": {"stage": ["active"]}},
@@ -236,20 +236,20 @@ def test_links_lead_to_the_other_pages(client: Client, resource: Resource) -> No
         )
     )
 
-    second = result_of(client.get(first["_links"]["next"]))
-    again = result_of(client.get(second["_links"]["prev"]))
+    second = get_result(client.get(first["_links"]["next"]))
+    again = get_result(client.get(second["_links"]["prev"]))
 
     assert first["_links"]["next"].startswith(path)
     assert "prev" not in first["_links"]
     assert [record["_id"] for record in second["records"]] == [4, 6]
     assert again["records"] == first["records"]
-    assert result_of(client.get(second["_links"]["start"]))["records"] == first["records"]
+    assert get_result(client.get(second["_links"]["start"]))["records"] == first["records"]
 
 
 def test_both_versions_of_the_address_answer(client: Client, resource: Resource) -> None:
     for path in ("/en/api/action/", "/en/api/3/action/", "/api/action/", "/api/3/action/"):
         response = client.get(f"{path}datastore_search?resource_id={resource.pk}&limit=1")
-        assert ids_of(response) == [1]
+        assert get_ids(response) == [1]
 
 
 def test_the_answer_may_be_cached_only_by_those_who_may_read_it(
@@ -270,19 +270,19 @@ def test_the_answer_may_be_cached_only_by_those_who_may_read_it(
 
 def test_an_unknown_resource_is_404(client: Client, db: None) -> None:
     for unknown in ("b1e00f9c-5551-4d39-ac98-de198a7980bd", "no-id", 5, ["x"], {"a": 1}, True):
-        error = error_of(ask(client, {"resource_id": unknown}), 404, "Not Found Error")
+        error = check_error(ask(client, {"resource_id": unknown}), 404, "Not Found Error")
         assert set(error) == {"message"}
 
 
 def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
     empty = Resource.objects.create(name="empty")
 
-    error_of(find(client, empty), 404, "Not Found Error")
+    check_error(find(client, empty), 404, "Not Found Error")
 
 
 @pytest.mark.parametrize("sent", [{}, {"resource_id": None}, {"resource_id": ""}, {"limit": 5}])
 def test_a_missing_resource_id_is_409(client: Client, db: None, sent: dict[str, Any]) -> None:
-    assert error_of(ask(client, sent), 409, "Validation Error") == {
+    assert check_error(ask(client, sent), 409, "Validation Error") == {
         "resource_id": ["Missing value"]
     }
 
@@ -303,13 +303,13 @@ def test_a_missing_resource_id_is_409(client: Client, db: None, sent: dict[str, 
     ],
 )
 def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: str | bytes) -> None:
-    error_of(ask(client, body), 400, "Bad Request")
+    check_error(ask(client, body), 400, "Bad Request")
 
 
 @pytest.mark.parametrize("value", [-1, "-1"])
 def test_a_negative_limit_is_refused(client: Client, resource: Resource, value: object) -> None:
     for name in ("limit", "offset"):
-        error = error_of(find(client, resource, **{name: value}), 409, "Validation Error")
+        error = check_error(find(client, resource, **{name: value}), 409, "Validation Error")
         assert error == {name: ["Must be a natural number"]}
 
 
@@ -317,24 +317,24 @@ def test_a_negative_limit_is_refused(client: Client, resource: Resource, value: 
 def test_a_limit_that_is_no_integer_is_refused(
     client: Client, resource: Resource, value: object
 ) -> None:
-    error = error_of(find(client, resource, limit=value), 409, "Validation Error")
+    error = check_error(find(client, resource, limit=value), 409, "Validation Error")
     assert error == {"limit": ["Invalid integer"]}
 
 
 def test_a_huge_number_is_refused_or_capped(client: Client, resource: Resource) -> None:
     body = f'{{"resource_id": "{resource.pk}", "limit": 1e400}}'
 
-    error_of(ask(client, body), 409, "Validation Error")
+    check_error(ask(client, body), 409, "Validation Error")
 
 
 def test_a_parameter_given_twice_is_refused(client: Client, resource: Resource) -> None:
     response = client.get(f"{PATH}?resource_id={resource.pk}&limit=1&limit=2")
 
-    assert error_of(response, 409, "Validation Error") == {"limit": ["Invalid integer"]}
+    assert check_error(response, 409, "Validation Error") == {"limit": ["Invalid integer"]}
 
 
 def test_several_faults_are_reported_together(client: Client, resource: Resource) -> None:
-    error = error_of(
+    error = check_error(
         find(client, resource, limit="x", offset=-1, filters="{", nonsense=1),
         409,
         "Validation Error",
@@ -368,7 +368,7 @@ def test_several_faults_are_reported_together(client: Client, resource: Resource
 def test_filters_that_do_not_fit_are_refused_by_name(
     client: Client, resource: Resource, filters: object, part: str
 ) -> None:
-    error = error_of(find(client, resource, filters=filters), 409, "Validation Error")
+    error = check_error(find(client, resource, filters=filters), 409, "Validation Error")
 
     assert set(error) == {"filters"}
     assert part in error["filters"][0]
@@ -380,7 +380,7 @@ def test_texts_that_no_database_holds_are_refused(
     client: Client, resource: Resource, name: str, text: str
 ) -> None:
     value: object = {"subject": ["x", text]} if name == "filters" else text
-    error = error_of(find(client, resource, **{name: value}), 409, "Validation Error")
+    error = check_error(find(client, resource, **{name: value}), 409, "Validation Error")
 
     assert set(error) == {name}
 
@@ -388,54 +388,56 @@ def test_texts_that_no_database_holds_are_refused(
 def test_sql_in_any_place_is_only_text(client: Client, resource: Resource) -> None:
     evil = "'; DROP TABLE auth_user; -- %s {} \\"
 
-    assert ids_of(find(client, resource, q=evil)) == []
-    assert ids_of(find(client, resource, filters={"subject": [evil] * 12})) == []
-    assert ids_of(find(client, resource, filters={"subject": evil})) == []
-    error_of(find(client, resource, filters={evil: 1}), 409, "Validation Error")
-    error_of(find(client, resource, **{evil: 1}), 409, "Validation Error")
+    assert get_ids(find(client, resource, q=evil)) == []
+    assert get_ids(find(client, resource, filters={"subject": [evil] * 12})) == []
+    assert get_ids(find(client, resource, filters={"subject": evil})) == []
+    check_error(find(client, resource, filters={evil: 1}), 409, "Validation Error")
+    check_error(find(client, resource, **{evil: 1}), 409, "Validation Error")
 
 
 def test_a_q_without_end_is_refused(client: Client, resource: Resource) -> None:
-    assert set(error_of(find(client, resource, q="w " * 6000), 409, "Validation Error")) == {"q"}
+    error = check_error(find(client, resource, q="w " * 6000), 409, "Validation Error")
+
+    assert set(error) == {"q"}
 
 
 def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: Any) -> None:
     make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
-    error = error_of(find(client, resource), 409, "Validation Error")
+    error = check_error(find(client, resource), 409, "Validation Error")
 
     assert error == {"query": ["Search took too long"]}
 
 
 def test_an_unknown_action_is_400(client: Client, db: None) -> None:
-    error = error_of(client.get("/en/api/action/datastore_dance"), 400, "Bad Request")
+    error = check_error(client.get("/en/api/action/datastore_dance"), 400, "Bad Request")
 
     assert "datastore_dance" in error["message"]
 
 
 def test_a_longer_address_is_404(client: Client, db: None) -> None:
-    error_of(client.get("/en/api/action/datastore_search/"), 404, "Not Found Error")
-    error_of(client.post("/en/api/3/action/datastore_search/x"), 404, "Not Found Error")
+    check_error(client.get("/en/api/action/datastore_search/"), 404, "Not Found Error")
+    check_error(client.post("/en/api/3/action/datastore_search/x"), 404, "Not Found Error")
 
 
 def test_other_methods_are_405(client: Client, db: None) -> None:
     for method in ("put", "patch", "delete"):
         response = getattr(client, method)(PATH)
-        error_of(response, 405, "Method Not Allowed")
+        check_error(response, 405, "Method Not Allowed")
         assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
 
 
 def test_another_content_type_is_415(client: Client, resource: Resource) -> None:
     response = client.post(PATH, "{}", content_type="application/xml")
 
-    error_of(response, 415, "Unsupported Media Type")
+    check_error(response, 415, "Unsupported Media Type")
 
 
 def test_a_body_that_is_too_large_is_413(client: Client, resource: Resource, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
 
-    error_of(find(client, resource, q="x" * 200), 413, "Request Too Large")
+    check_error(find(client, resource, q="x" * 200), 413, "Request Too Large")
 
 
 def test_what_nobody_expected_says_nothing(
@@ -446,6 +448,6 @@ def test_what_nobody_expected_says_nothing(
 
     monkeypatch.setattr("datastore_search.api.actions.search.read_page", broken)
 
-    error = error_of(find(client, resource), 500, "Internal Server Error")
+    error = check_error(find(client, resource), 500, "Internal Server Error")
 
     assert error == {"message": "Internal server error"}

@@ -34,7 +34,7 @@ from datastore_search.exceptions.availability import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
 
-from ..builders import error_of, load_csv, make_resource, make_slow, make_token, make_user
+from ..builders import check_error, load_csv, make_resource, make_slow, make_token, make_user
 from ..shared import ModuleTransaction
 
 LONG = "dài " * 49 + "dài!"
@@ -415,14 +415,14 @@ def test_what_cannot_be_used_is_refused_by_name(
 ) -> None:
     response = dump(client, resource, **{"format": name, **parameters})
 
-    assert error_of(response, 409, "Validation Error") == error
+    assert check_error(response, 409, "Validation Error") == error
     assert "Content-Disposition" not in response
 
 
 def test_a_failure_is_said_in_the_language_of_the_path(client: Client, resource: Resource) -> None:
     response = client.get(f"{path_of(resource, 'vi')}?limit=x", headers={"Accept-Language": "fr"})
 
-    error = error_of(response, 409, "Validation Error")
+    error = check_error(response, 409, "Validation Error")
     assert error == {"limit": ["Số nguyên không hợp lệ"]}
     assert response.json()["help"] == (
         "http://testserver/vi/api/3/action/help_show?name=datastore_search"
@@ -433,13 +433,13 @@ def test_a_failure_is_said_in_the_language_of_the_path(client: Client, resource:
     "name", ["b1e00f9c-5551-4d39-ac98-de198a7980bd", "no/api/such", "x\0y", "/", "_table_metadata"]
 )
 def test_an_unknown_resource_is_404(client: Client, db: None, name: str) -> None:
-    error = error_of(dump(client, name), 404, "Not Found Error")
+    error = check_error(dump(client, name), 404, "Not Found Error")
 
     assert "was not found" in error["message"]
 
 
 def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
-    error_of(dump(client, Resource.objects.create(name="empty")), 404, "Not Found Error")
+    check_error(dump(client, Resource.objects.create(name="empty")), 404, "Not Found Error")
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
@@ -451,7 +451,7 @@ def test_other_methods_are_refused(resource: Resource, method: str, signed_in: b
 
     response = getattr(client, method)(path_of(resource))
 
-    error_of(response, 405, "Method Not Allowed")
+    check_error(response, 405, "Method Not Allowed")
     assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
@@ -468,7 +468,8 @@ def test_a_dump_that_takes_too_long_to_begin_is_refused(
 
     for parameters in ({}, {"limit": 1, "filters": {"stage": "active"}}):
         response = dump(client, resource, format=name, **parameters)
-        assert error_of(response, 409, "Validation Error") == {"query": ["Search took too long"]}
+        error = check_error(response, 409, "Validation Error")
+        assert error == {"query": ["Search took too long"]}
 
 
 def test_a_dump_has_a_time_of_its_own(client: Client, resource: Resource, settings: Any) -> None:
@@ -526,7 +527,7 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 ) -> None:
     replaced(99, monkeypatch)
 
-    error_of(dump(client, resource), 503, "Service Unavailable")
+    check_error(dump(client, resource), 503, "Service Unavailable")
 
 
 # Access -------------------------------------------------------------------------------------------
@@ -536,7 +537,7 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 def test_a_private_resource_is_refused_and_tells_nothing(
     client: Client, hidden: Resource, parameters: dict[str, str]
 ) -> None:
-    error = error_of(dump(client, hidden, **parameters), 403, "Authorization Error")
+    error = check_error(dump(client, hidden, **parameters), 403, "Authorization Error")
 
     assert set(error) == {"message"}
     assert client.head(path_of(hidden)).status_code == 403
@@ -555,7 +556,7 @@ def test_a_private_resource_is_dumped_to_who_is_signed_in(client: Client, hidden
     assert len(ids_of(dump(client, hidden))) == 6
 
     client.force_login(make_user("nobody"))
-    assert "nobody" in error_of(dump(client, hidden), 403, "Authorization Error")["message"]
+    assert "nobody" in check_error(dump(client, hidden), 403, "Authorization Error")["message"]
 
 
 def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None:
@@ -566,8 +567,8 @@ def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None
         path_of(hidden), headers={"Authorization": make_token(make_user("powerless"))}
     )
 
-    assert "not valid" in error_of(wrong, 403, "Authorization Error")["message"]
-    assert "powerless" in error_of(powerless, 403, "Authorization Error")["message"]
+    assert "not valid" in check_error(wrong, 403, "Authorization Error")["message"]
+    assert "powerless" in check_error(powerless, 403, "Authorization Error")["message"]
 
 
 def test_the_actions_know_no_session(client: Client, hidden: Resource) -> None:
@@ -575,7 +576,7 @@ def test_the_actions_know_no_session(client: Client, hidden: Resource) -> None:
 
     response = client.get(f"/en/api/action/datastore_search?resource_id={hidden.pk}")
 
-    error_of(response, 403, "Authorization Error")
+    check_error(response, 403, "Authorization Error")
 
 
 # The file -----------------------------------------------------------------------------------------
@@ -818,7 +819,7 @@ def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings:
 
     refused = dump(client, big)
 
-    error_of(refused, 503, "Service Unavailable")
+    check_error(refused, 503, "Service Unavailable")
     assert refused["Retry-After"] == "5"
     assert len(others()) == 1  # the connection of the one that is sent
     assert len(ids_of(dump(client, small))) == 6  # which needs none

@@ -17,7 +17,7 @@ from django.test import Client
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
-from ..builders import ask, load_csv, make_resource, result_of
+from ..builders import ask, get_result, load_csv, make_resource
 from .writers import make_writer
 
 
@@ -180,7 +180,7 @@ def test_the_least_and_greatest_doubles_come_back(client: Client, token: str) ->
 
     found = [float(value) for value in answered(client, resource, "v")]
     assert found == [double for double in doubles for _ in range(2)]
-    found_in_rows = result_of(find(client, resource, fields="v", records_format="csv"))["records"]
+    found_in_rows = get_result(find(client, resource, fields="v", records_format="csv"))["records"]
     assert [float(cell) for cell in found_in_rows.split()] == found
 
 
@@ -197,7 +197,7 @@ def test_include_records_shows_what_is_stored(client: Client, token: str) -> Non
         "result"
     ]
 
-    assert created["records"] == result_of(find(client, resource))["records"]
+    assert created["records"] == get_result(find(client, resource))["records"]
     assert list(created["records"][0]) == ["_id", *BY_API]
 
 
@@ -295,7 +295,7 @@ def test_a_file_and_the_api_store_the_same(client: Client, token: str, kind: str
     )
 
     rows = [
-        result_of(find(client, resource, records_format="csv"))["records"]
+        get_result(find(client, resource, records_format="csv"))["records"]
         for resource in (from_file, from_api)
     ]
     assert answered(client, from_file, "v") == answered(client, from_api, "v")
@@ -316,9 +316,9 @@ def test_an_empty_text_is_no_null(client: Client, token: str) -> None:
     assert answered(client, from_api, "t") == ["", None, " ", None]
     assert answered(client, from_api, "n") == ["1", "2", "3", None]
     for resource, ids in ((from_file, [2]), (from_api, [2, 4])):
-        found = result_of(find(client, resource, filters={"t": None}))["records"]
+        found = get_result(find(client, resource, filters={"t": None}))["records"]
         assert [record["_id"] for record in found] == ids
-        found = result_of(find(client, resource, filters={"t": ""}))["records"]
+        found = get_result(find(client, resource, filters={"t": ""}))["records"]
         assert [record["_id"] for record in found] == [1]
 
 
@@ -362,11 +362,11 @@ def value(number: int, name: str) -> str:
 
 def check_name(client: Client, resource: Resource, name: str) -> None:
     """Ask for one field in every way that a name can be said."""
-    objects = result_of(find(client, resource, fields=[quoted(name)]))
+    objects = get_result(find(client, resource, fields=[quoted(name)]))
     assert objects["fields"] == [{"id": name, "type": "text"}]
     assert objects["records"] == [{name: value(number, name)} for number in range(3)]
 
-    found = result_of(
+    found = get_result(
         find(
             client,
             resource,
@@ -420,24 +420,24 @@ def test_any_name_can_be_asked_for(client: Client, named: dict[str, Resource], n
 def test_all_names_come_back_together(
     client: Client, named: dict[str, Resource], door: str, names: list[str]
 ) -> None:
-    result = result_of(find(client, named[door]))
+    result = get_result(find(client, named[door]))
     rows = [[value(number, name) for name in names] for number in range(3)]
 
     assert [field["id"] for field in result["fields"]] == ["_id", *names]
     assert [list(record) for record in result["records"]] == [["_id", *names]] * 3
     assert [list(record.values())[1:] for record in result["records"]] == rows
-    lists = result_of(find(client, named[door], records_format="lists"))["records"]
+    lists = get_result(find(client, named[door], records_format="lists"))["records"]
     assert lists == [[number, *row] for number, row in enumerate(rows, 1)]
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
-        text = result_of(find(client, named[door], records_format=form))["records"]
+        text = get_result(find(client, named[door], records_format=form))["records"]
         assert list(csv.reader(io.StringIO(text), delimiter=delimiter)) == [
             [str(number), *row] for number, row in enumerate(rows, 1)
         ]
 
 
 def test_a_name_hides_the_rank_of_its_own_name(client: Client, named: dict[str, Resource]) -> None:
-    result = result_of(find(client, named["api"], q="apple"))
-    by_field = result_of(find(client, named["api"], q={"two words": "apple", "ABC": "apple"}))
+    result = get_result(find(client, named["api"], q="apple"))
+    by_field = get_result(find(client, named["api"], q={"two words": "apple", "ABC": "apple"}))
 
     assert [field["id"] for field in result["fields"]] == ["_id", *NAMES]
     assert result["records"][0]["rank"] == value(0, "rank")
@@ -483,7 +483,7 @@ def test_records_are_written_by_any_name(client: Client, token: str) -> None:
         )
         assert response.status_code == 200, response.content
 
-    assert result_of(find(client, resource))["records"] == [
+    assert get_result(find(client, resource))["records"] == [
         {"_id": 2, **records[1], "ABC": "changed"},
         {"_id": 3, **records[2]},
     ]
@@ -506,7 +506,7 @@ def test_many_fields_come_back_in_their_order(client: Client, token: str, count:
         f'"fields": {json.dumps(fields)}, "records": {json.dumps([record, {}, record])}',
     )
 
-    result = result_of(find(client, resource))
+    result = get_result(find(client, resource))
     assert result["fields"] == [{"id": "_id", "type": "int"}, *fields]
     assert [list(found) for found in result["records"]] == [["_id", *names]] * 3
     assert result["records"] == [
@@ -514,9 +514,9 @@ def test_many_fields_come_back_in_their_order(client: Client, token: str, count:
         {"_id": 2, **dict.fromkeys(names)},
         {"_id": 3, **record},
     ]
-    lists = result_of(find(client, resource, records_format="lists", limit=1))["records"]
+    lists = get_result(find(client, resource, records_format="lists", limit=1))["records"]
     assert lists == [[1, *record.values()]]
-    text = result_of(find(client, resource, records_format="csv", limit=1))["records"]
+    text = get_result(find(client, resource, records_format="csv", limit=1))["records"]
     (row,) = csv.reader(io.StringIO(text))
     assert row == ["1", *(["5", "x,y", "2.5", "[1, null]", "t"] * (count // 5))]
 
@@ -527,7 +527,7 @@ def test_many_fields_are_asked_sorted_and_filtered(client: Client, token: str, c
     header, rows = ",".join(names), [",".join(f"w{n % 7}r{r}" for n in range(count)) for r in "312"]
     resource = make_resource("\n".join([header, *rows]))
 
-    result = result_of(
+    result = get_result(
         find(
             client,
             resource,
@@ -541,7 +541,7 @@ def test_many_fields_are_asked_sorted_and_filtered(client: Client, token: str, c
 
     assert [list(record) for record in result["records"]] == [names[::-1]] * 2
     assert [record["f0"] for record in result["records"]] == ["w0r1", "w0r2"]
-    distinct = result_of(find(client, resource, distinct=True, fields=names, sort=names[-1]))
+    distinct = get_result(find(client, resource, distinct=True, fields=names, sort=names[-1]))
     assert distinct["total"] == 3
     assert [record["f0"] for record in distinct["records"]] == ["w0r1", "w0r2", "w0r3"]
 

@@ -19,11 +19,11 @@ from datastore_search.models import Alias, Resource
 
 from ..builders import (
     ask,
-    error_of,
-    ids_of,
+    check_error,
+    get_ids,
+    get_result,
     load_csv,
     make_resource,
-    result_of,
 )
 from ..shared import ModuleTransaction
 from .typed import CELLS, IDS, column, year_first
@@ -38,11 +38,11 @@ def find(client: Client, resource: Resource | str, **sent: Any) -> Any:
 
 
 def records(client: Client, resource: Resource | str, **sent: Any) -> Any:
-    return result_of(find(client, resource, **sent))["records"]
+    return get_result(find(client, resource, **sent))["records"]
 
 
 def refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    return error_of(find(client, resource, **sent), 409, "Validation Error")
+    return check_error(find(client, resource, **sent), 409, "Validation Error")
 
 
 def call(client: Client, action: str, sent: Any, **headers: str) -> Any:
@@ -72,7 +72,7 @@ def call(client: Client, action: str, sent: Any, **headers: str) -> Any:
 def test_the_fields_asked_for_come_in_their_order(
     client: Client, resource: Resource, fields: Any, names: list[str]
 ) -> None:
-    result = result_of(find(client, resource, fields=fields))
+    result = get_result(find(client, resource, fields=fields))
 
     assert [field["id"] for field in result["fields"]] == names
     assert all(list(record) == names for record in result["records"])
@@ -83,7 +83,7 @@ def test_fields_are_asked_for_in_an_address_too(client: Client, resource: Resour
     address = f"{ACTION}datastore_search?resource_id={resource.pk}&limit=1"
 
     for fields in ("&fields=stage,code", "&fields=stage&fields=code", '&fields="stage", code'):
-        assert result_of(client.get(address + fields))["records"] == [
+        assert get_result(client.get(address + fields))["records"] == [
             {"stage": "active", "code": "001"}
         ]
 
@@ -114,8 +114,8 @@ def test_fields_that_are_none_are_refused_by_name(
 
 
 def test_the_rank_is_a_field_only_of_a_question(client: Client, resource: Resource) -> None:
-    asked = result_of(find(client, resource, q="river", fields=["rank", "code"]))
-    unasked = result_of(find(client, resource, q="river", fields=["code"]))
+    asked = get_result(find(client, resource, q="river", fields=["rank", "code"]))
+    unasked = get_result(find(client, resource, q="river", fields=["code"]))
 
     assert asked["fields"] == [{"id": "rank", "type": "float"}, {"id": "code", "type": "text"}]
     assert list(asked["records"][0]) == ["rank", "code"]
@@ -147,7 +147,7 @@ def repeated(_repeated: Resource, db: None) -> Resource:
 
 
 def test_distinct_gives_each_combination_once(client: Client, repeated: Resource) -> None:
-    result = result_of(find(client, repeated, distinct=True, fields=["kind", "size"], sort="kind"))
+    result = get_result(find(client, repeated, distinct=True, fields=["kind", "size"], sort="kind"))
 
     assert result["records"] == [
         {"kind": "a", "size": 1.5},
@@ -178,7 +178,7 @@ def test_distinct_gives_each_combination_once(client: Client, repeated: Resource
 def test_distinct_counts_and_pages_combinations(
     client: Client, repeated: Resource, sent: dict[str, Any], found: list[Any], total: int
 ) -> None:
-    result = result_of(find(client, repeated, distinct=True, **sent))
+    result = get_result(find(client, repeated, distinct=True, **sent))
 
     assert [next(iter(record.values())) for record in result["records"]] == found
     assert result["total"] == total
@@ -198,7 +198,7 @@ def test_distinct_without_a_sort_has_one_order(client: Client, repeated: Resourc
 def test_distinct_merges_nothing_where_the_id_is_included(
     client: Client, repeated: Resource, fields: Any
 ) -> None:
-    result = result_of(find(client, repeated, distinct=True, fields=fields))
+    result = get_result(find(client, repeated, distinct=True, fields=fields))
 
     assert [record["_id"] for record in result["records"]] == [1, 2, 3, 4, 5, 6, 7]
     assert result["total"] == 7
@@ -218,7 +218,7 @@ def test_distinct_in_every_format(client: Client, repeated: Resource) -> None:
 
 
 def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resource) -> None:
-    result = result_of(
+    result = get_result(
         find(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
     )
 
@@ -233,14 +233,14 @@ def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -
         (combinations,) = cursor.fetchone()
 
     for form in ("objects", "lists", "csv"):
-        result = result_of(find(client, typed, distinct=True, fields=[kind], records_format=form))
+        result = get_result(find(client, typed, distinct=True, fields=[kind], records_format=form))
         assert result["total"] == combinations
         if form != "csv":
             assert len(result["records"]) == combinations
 
 
 def test_distinct_of_two_types_counts_pairs(client: Client, typed: Resource) -> None:
-    result = result_of(
+    result = get_result(
         find(client, typed, distinct=True, fields=["json", "bool"], include_total=False)
     )
 
@@ -355,7 +355,7 @@ def test_an_empty_text_is_quoted_and_a_null_is_not(client: Client, awkward: Reso
 
 
 def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resource) -> None:
-    result = result_of(find(client, resource, records_format="lists", limit=2))
+    result = get_result(find(client, resource, records_format="lists", limit=2))
 
     assert result["records"] == [
         [1, "001", "watershed", "active", "River level at the old bridge", 10.5, "2019-01-02"],
@@ -426,7 +426,7 @@ def test_an_empty_result_has_the_form_too(
         {"q": "nothing"},
     )
     for sent in asked:
-        result = result_of(find(client, resource, records_format=form, **sent))
+        result = get_result(find(client, resource, records_format=form, **sent))
         assert result["records"] == empty
         assert result["records_format"] == form
         assert result["fields"][0] == {"id": "_id", "type": "int"}
@@ -436,7 +436,7 @@ def test_an_empty_result_has_the_form_too(
 def test_records_are_objects_unless_asked_for_otherwise(
     client: Client, resource: Resource, form: Any
 ) -> None:
-    result = result_of(find(client, resource, records_format=form, limit=1, fields="code"))
+    result = get_result(find(client, resource, records_format=form, limit=1, fields="code"))
 
     assert (result["records_format"], result["records"]) == ("objects", [{"code": "001"}])
 
@@ -456,7 +456,7 @@ def follow(client: Client, resource: Resource | str, **sent: Any) -> list[list[i
     pages: list[list[int]] = []
     filters = dict(sent.pop("filters", {}))
     while True:
-        result = result_of(find(client, resource, filters=filters, include_next_page=True, **sent))
+        result = get_result(find(client, resource, filters=filters, include_next_page=True, **sent))
         pages.append([record["_id"] for record in result["records"]])
         if "next_page" not in result:
             return pages
@@ -513,7 +513,7 @@ def test_next_page_names_the_last_record_of_the_page(client: Client, resource: R
             ({"limit": 2, "fields": "code"}, {"gt": 2}),
             ({"limit": 2, "include_total": False}, {"gt": 2}),
         ):
-            result = result_of(
+            result = get_result(
                 find(client, resource, include_next_page=True, records_format=form, **sent)
             )
             assert result["next_page"] == {"_id": found}
@@ -535,7 +535,7 @@ def test_next_page_names_the_last_record_of_the_page(client: Client, resource: R
 def test_there_is_no_next_page_unless_records_come_by_their_id(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
-    assert "next_page" not in result_of(
+    assert "next_page" not in get_result(
         find(client, resource, **{"include_next_page": True, "limit": 1, **sent})
     )
 
@@ -566,15 +566,15 @@ def test_there_is_no_next_page_unless_records_come_by_their_id(
 def test_an_object_asks_fields_one_by_one(
     client: Client, resource: Resource, q: dict[str, str], ids: list[int]
 ) -> None:
-    assert sorted(ids_of(find(client, resource, q=q))) == ids
-    assert sorted(ids_of(find(client, resource, q=json.dumps(q)))) == ids
+    assert sorted(get_ids(find(client, resource, q=q))) == ids
+    assert sorted(get_ids(find(client, resource, q=json.dumps(q)))) == ids
     address = f"{ACTION}datastore_search"
     by_get = client.get(address, {"resource_id": str(resource.pk), "q": json.dumps(q)})
-    assert sorted(ids_of(by_get)) == ids
+    assert sorted(get_ids(by_get)) == ids
 
 
 def test_each_field_that_is_asked_has_a_rank(client: Client, resource: Resource) -> None:
-    result = result_of(find(client, resource, q={"title": "ha noi", "stage": "planned"}))
+    result = get_result(find(client, resource, q={"title": "ha noi", "stage": "planned"}))
 
     assert result["fields"][-2:] == [
         {"id": "rank title", "type": "float"},
@@ -612,9 +612,9 @@ def test_an_object_that_asks_no_field_is_refused(
 def test_a_question_may_be_a_number_or_a_truth_value(client: Client, db: None) -> None:
     resource = make_resource("a,b\n28,true\n7.5,True\n")
 
-    assert ids_of(find(client, resource, q=28)) == [1]
-    assert ids_of(find(client, resource, q=7.5)) == [2]
-    assert ids_of(find(client, resource, q=True)) == [1, 2]
+    assert get_ids(find(client, resource, q=28)) == [1]
+    assert get_ids(find(client, resource, q=7.5)) == [2]
+    assert get_ids(find(client, resource, q=True)) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -633,7 +633,7 @@ def test_a_question_may_be_a_number_or_a_truth_value(client: Client, db: None) -
 def test_full_text_is_a_question_beside_those_of_the_fields(
     client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
 ) -> None:
-    assert ids_of(find(client, resource, **sent)) == ids
+    assert get_ids(find(client, resource, **sent)) == ids
 
 
 def test_full_text_gives_the_fields_that_are_asked_for(client: Client, resource: Resource) -> None:
@@ -670,7 +670,7 @@ def test_postgresql_s_query_language_is_understood(
     client: Client, resource: Resource, q: Any, ids: list[int]
 ) -> None:
     for plain in (False, "false", 0, "no"):
-        assert sorted(ids_of(find(client, resource, q=q, plain=plain))) == ids
+        assert sorted(get_ids(find(client, resource, q=q, plain=plain))) == ids
 
 
 @pytest.mark.parametrize(
@@ -705,8 +705,8 @@ def test_what_is_broken_in_it_is_refused(
 
 @pytest.mark.parametrize("plain", [True, None, "", "true", "y", 1])
 def test_a_plain_question_has_no_operators(client: Client, resource: Resource, plain: Any) -> None:
-    assert ids_of(find(client, resource, q="river & (bridge", plain=plain)) == [1]
-    assert ids_of(find(client, resource, q="river | foxes", plain=plain)) == []
+    assert get_ids(find(client, resource, q="river & (bridge", plain=plain)) == [1]
+    assert get_ids(find(client, resource, q="river | foxes", plain=plain)) == []
 
 
 @pytest.mark.parametrize(
@@ -726,7 +726,7 @@ def test_a_plain_question_has_no_operators(client: Client, resource: Resource, p
 def test_the_language_is_that_of_the_question(
     client: Client, resource: Resource, q: Any, language: Any, ids: list[int]
 ) -> None:
-    assert ids_of(find(client, resource, q=q, language=language)) == ids
+    assert get_ids(find(client, resource, q=q, language=language)) == ids
 
 
 @pytest.mark.parametrize("language", ["klingon", "english; --", "pg_catalog.", "đ", 5])
@@ -738,7 +738,7 @@ def test_an_unknown_language_is_refused_when_there_is_a_question(
     assert refused(client, resource, q="river", language=language) == said
     assert refused(client, resource, q={"title": "river"}, language=language) == said
     assert refused(client, resource, full_text="river", language=language) == said
-    assert len(ids_of(find(client, resource, language=language))) == 6
+    assert len(get_ids(find(client, resource, language=language))) == 6
 
 
 # Faults together ----------------------------------------------------------------------------------
@@ -859,7 +859,7 @@ def test_no_nesting_is_a_fault_of_the_server(
 def test_what_is_given_comes_back_as_it_was_understood(
     client: Client, resource: Resource, name: str, sent: Any, echo: Any
 ) -> None:
-    result = result_of(find(client, resource, **{name: sent}))
+    result = get_result(find(client, resource, **{name: sent}))
 
     assert result[name] == echo
     assert type(result[name]) is type(echo)
@@ -869,7 +869,7 @@ def test_what_is_given_comes_back_as_it_was_understood(
 def test_a_default_does_not_come_back(client: Client, resource: Resource, value: Any) -> None:
     names = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
 
-    result = result_of(find(client, resource, **dict.fromkeys(names, value)))
+    result = get_result(find(client, resource, **dict.fromkeys(names, value)))
 
     assert not {*names} & {*result}
 
@@ -880,11 +880,11 @@ def test_a_default_does_not_come_back(client: Client, resource: Resource, value:
 def test_nothing_asked_does_not_come_back(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
-    assert not {*sent} & {*result_of(find(client, resource, **sent))}
+    assert not {*sent} & {*get_result(find(client, resource, **sent))}
 
 
 def test_every_answer_has_the_same_members(client: Client, resource: Resource) -> None:
-    result = result_of(find(client, resource))
+    result = get_result(find(client, resource))
 
     assert set(result) == {
         "resource_id",
@@ -912,7 +912,7 @@ def test_every_answer_has_the_same_members(client: Client, resource: Resource) -
 
 @pytest.mark.parametrize("threshold", [None, 0, 5, "x", [1]])
 def test_an_estimate_is_never_given(client: Client, resource: Resource, threshold: Any) -> None:
-    result = result_of(find(client, resource, total_estimation_threshold=threshold))
+    result = get_result(find(client, resource, total_estimation_threshold=threshold))
 
     assert (result["total"], result["total_was_estimated"]) == (6, False)
     assert "total_estimation_threshold" not in result
@@ -934,7 +934,7 @@ def test_the_total_is_left_out_when_it_is_not_asked_for(
     client: Client, resource: Resource, include_total: Any, said: bool
 ) -> None:
     for sent in ({}, {"q": "river"}, {"sort": "code"}, {"distinct": True, "fields": "code"}):
-        result = result_of(find(client, resource, include_total=include_total, **sent))
+        result = get_result(find(client, resource, include_total=include_total, **sent))
         assert result["include_total"] is said
         assert ("total" in result) is said
 
@@ -946,7 +946,7 @@ def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
     Alias.objects.create(resource=resource, name="Khí hậu 2024")
 
     for sent in ({"resource_id": "Khí hậu 2024"}, {"id": "Khí hậu 2024"}):
-        result = result_of(ask(client, {**sent, "limit": 1}))
+        result = get_result(ask(client, {**sent, "limit": 1}))
         assert result["resource_id"] == str(resource.pk)
         assert len(result["records"]) == 1
     info = call(client, "datastore_info", {"id": "Khí hậu 2024"})
@@ -957,19 +957,19 @@ def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
 def test_an_alias_is_exact(client: Client, resource: Resource, name: str) -> None:
     Alias.objects.create(resource=resource, name="Khí hậu 2024")
 
-    error_of(find(client, name), 404, "Not Found Error")
+    check_error(find(client, name), 404, "Not Found Error")
 
 
 def test_id_wins_over_resource_id(client: Client, resource: Resource) -> None:
     other = make_resource("a\n1\n")
 
-    assert ids_of(ask(client, {"id": str(other.pk), "resource_id": str(resource.pk)})) == [1]
-    assert len(ids_of(ask(client, {"id": "", "resource_id": str(resource.pk)}))) == 6
-    error_of(ask(client, {"id": "no", "resource_id": str(resource.pk)}), 404, "Not Found Error")
+    assert get_ids(ask(client, {"id": str(other.pk), "resource_id": str(resource.pk)})) == [1]
+    assert len(get_ids(ask(client, {"id": "", "resource_id": str(resource.pk)}))) == 6
+    check_error(ask(client, {"id": "no", "resource_id": str(resource.pk)}), 404, "Not Found Error")
 
 
 def test_an_id_is_known_in_capitals_too(client: Client, resource: Resource) -> None:
-    assert len(ids_of(find(client, str(resource.pk).upper()))) == 6
+    assert len(get_ids(find(client, str(resource.pk).upper()))) == 6
 
 
 def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None) -> None:
@@ -977,10 +977,10 @@ def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None
     Alias.objects.create(resource=hidden, name="hidden")
 
     for action in ("datastore_search", "datastore_info"):
-        error_of(call(client, action, {"id": "hidden"}), 403, "Authorization Error")
+        check_error(call(client, action, {"id": "hidden"}), 403, "Authorization Error")
     assert (
         len(
-            ids_of(
+            get_ids(
                 ask(client, {"id": "hidden"}, Authorization=make_writer("reader", verbs=["view"]))
             )
         )
@@ -1009,8 +1009,8 @@ def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, 
         "filters": {"name": [public, hidden, "survey", "visits", "secret", "empty"]},
     }
 
-    for_all = result_of(ask(client, asked))
-    for_staff = result_of(ask(client, asked, Authorization=make_writer("reader", verbs=["view"])))
+    for_all = get_result(ask(client, asked))
+    for_staff = get_result(ask(client, asked, Authorization=make_writer("reader", verbs=["view"])))
 
     assert for_all["resource_id"] == "_table_metadata"
     assert [(each["name"], each["alias_of"]) for each in for_all["records"]] == [
@@ -1077,7 +1077,7 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
     assert [record_id for page in pages for record_id in page] == [
         each["_id"] for each in records(client, metadata)
     ]
-    error_of(find(client, metadata, filters={"nope": 1}), 409, "Validation Error")
+    check_error(find(client, metadata, filters={"nope": 1}), 409, "Validation Error")
 
 
 def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource]) -> None:
@@ -1087,7 +1087,7 @@ def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource])
     for action in ("datastore_delete", "datastore_records_delete", "datastore_info"):
         given = {"id": "_table_metadata"} if action == "datastore_info" else sent
         response = call(client, action, given, Authorization=token)
-        error_of(response, 404, "Not Found Error")
+        check_error(response, 404, "Not Found Error")
 
 
 # datastore_info -----------------------------------------------------------------------------------
@@ -1158,12 +1158,12 @@ def test_info_says_what_is_asked_for(
 def test_info_is_refused_like_a_search(client: Client, resource: Resource) -> None:
     hidden = make_resource(private=True)
 
-    error_of(call(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
-    error_of(call(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error")
-    assert error_of(call(client, "datastore_info", {}), 409, "Validation Error") == {
+    check_error(call(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
+    check_error(call(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error")
+    assert check_error(call(client, "datastore_info", {}), 409, "Validation Error") == {
         "resource_id": ["Missing value"]
     }
-    assert error_of(
+    assert check_error(
         call(client, "datastore_info", {"id": str(resource.pk), "limit": 5}),
         409,
         "Validation Error",
@@ -1240,14 +1240,14 @@ def test_a_description_is_in_the_language_of_the_path(client: Client, db: None) 
     "name", ["package_show", "datastore_search ", "DATASTORE_SEARCH", 5, "\u0301"]
 )
 def test_an_unknown_action_has_no_description(client: Client, db: None, name: Any) -> None:
-    error = error_of(call(client, "help_show", {"name": name}), 404, "Not Found Error")
+    error = check_error(call(client, "help_show", {"name": name}), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: there is no action “{name}”."}
 
 
 @pytest.mark.parametrize("sent", [{}, {"name": None}, {"name": ""}])
 def test_a_description_needs_a_name(client: Client, db: None, sent: dict[str, Any]) -> None:
-    assert error_of(call(client, "help_show", sent), 409, "Validation Error") == {
+    assert check_error(call(client, "help_show", sent), 409, "Validation Error") == {
         "name": ["Missing value"]
     }
 
@@ -1262,4 +1262,4 @@ def test_the_status_says_what_this_is(client: Client, db: None) -> None:
             "locale_default": "en",
             "extensions": ["datastore"],
         }
-    error_of(call(client, "status_show", {"x": 1}), 409, "Validation Error")
+    check_error(call(client, "status_show", {"x": 1}), 409, "Validation Error")

@@ -25,7 +25,7 @@ from datastore_search.filters import parse_filters
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
-from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
+from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
 from .typed import CELLS, IDS, ROWS, column, year_first
 
 REFUSED = "refused"
@@ -234,8 +234,8 @@ def answer(client: Client, resource: Resource, filters: str) -> list[int] | str:
     """Ask over HTTP."""
     response = ask(client, f'{{"resource_id": "{resource.pk}", "filters": {filters}}}')
     if response.status_code == 200:
-        return ids_of(response)
-    assert set(error_of(response, 409, "Validation Error")) == {"filters"}
+        return get_ids(response)
+    assert set(check_error(response, 409, "Validation Error")) == {"filters"}
     return REFUSED
 
 
@@ -245,7 +245,7 @@ def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int]
     faults: tuple[InvalidParameter, ...] = ()
     try:
         conditions = parse_filters({kind: {operator: operand}})
-        page = page_of(
+        page = fetch_page(
             resource,
             Query(limit=None, fields=("_id",), filters=conditions, records_format=LISTS),
         )
@@ -433,7 +433,7 @@ def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
     # With null in the place of one that no record has.
     filters = parsed(json.dumps({kind: [*values[:5_000], None, *values[5_001:]]}))
 
-    page = page_of(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
+    page = fetch_page(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
 
     assert [record["_id"] for record in json.loads(page.text)] == [
         record_id for record_id in IDS if record_id in ids or record_id > len(CELLS[kind])
@@ -446,7 +446,7 @@ def test_ten_thousand_values_are_answered_over_http(
 ) -> None:
     values, ids = MANY[kind]
 
-    result = result_of(find(client, typed, {kind: {"in": values}}))
+    result = get_result(find(client, typed, {kind: {"in": values}}))
 
     assert [record["_id"] for record in result["records"]] == ids
     assert result["filters"] == {kind: {"in": values}}
@@ -460,7 +460,7 @@ def test_one_wrong_value_among_ten_thousand_is_named(
 
     response = find(client, typed, {kind: [*values[:9_999], "wrong"]})
 
-    assert error_of(response, 409, "Validation Error") == {
+    assert check_error(response, 409, "Validation Error") == {
         "filters": [f'Field “{kind}” has type {kind} and cannot equal "wrong".']
     }
 
@@ -534,7 +534,7 @@ def test_groups_combine_as_sets_do(typed: Resource, tree: Tree) -> None:
     filters, ids = tree
     query = Query(limit=None, fields=("_id",), filters=parse_filters(filters))
 
-    assert {record["_id"] for record in json.loads(page_of(typed, query).text)} == ids
+    assert {record["_id"] for record in json.loads(fetch_page(typed, query).text)} == ids
 
 
 def find(client: Client, resource: Resource, filters: Any) -> Any:
@@ -584,13 +584,13 @@ def find(client: Client, resource: Resource, filters: Any) -> Any:
     ],
 )
 def test_conditions_combine(client: Client, typed: Resource, filters: Any, ids: list[int]) -> None:
-    assert ids_of(find(client, typed, filters)) == ids
+    assert get_ids(find(client, typed, filters)) == ids
     if filters:
         by_get = client.get(
             "/en/api/action/datastore_search",
             {"resource_id": str(typed.pk), "fields": "_id", "filters": json.dumps(filters)},
         )
-        assert ids_of(by_get) == ids
+        assert get_ids(by_get) == ids
 
 
 @pytest.mark.parametrize(
@@ -628,7 +628,7 @@ def test_conditions_combine(client: Client, typed: Resource, filters: Any, ids: 
 def test_parts_of_texts_are_plain_letters(
     client: Client, typed: Resource, operator: str, part: str, ids: list[int]
 ) -> None:
-    assert ids_of(find(client, typed, {"text": {operator: part}})) == ids
+    assert get_ids(find(client, typed, {"text": {operator: part}})) == ids
 
 
 def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource) -> None:
@@ -642,7 +642,7 @@ def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource
         "timestamp": ["2024-01-01", 5, True],
     }
 
-    error = error_of(find(client, typed, filters), 409, "Validation Error")
+    error = check_error(find(client, typed, filters), 409, "Validation Error")
 
     assert error == {
         "filters": [
@@ -661,7 +661,7 @@ def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource
 
 
 def test_a_long_value_is_shortened_in_the_message(client: Client, typed: Resource) -> None:
-    error = error_of(find(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
+    error = check_error(find(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
 
     assert error == {"filters": [f'Field “int4” has type int4 and cannot equal "{"x" * 99}….']}
 
@@ -678,9 +678,9 @@ def test_fields_whose_names_begin_with_a_dollar_are_written_with_two(
 ) -> None:
     resource = make_resource("$price,$or,$$x\n5,6,7\n8,9,10\n")
 
-    assert ids_of(find(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
-    assert ids_of(find(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
-    error_of(find(client, resource, {"$price": 8}), 409, "Validation Error")
+    assert get_ids(find(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
+    assert get_ids(find(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
+    check_error(find(client, resource, {"$price": 8}), 409, "Validation Error")
 
 
 def test_what_was_asked_comes_back_as_filters(client: Client, typed: Resource) -> None:
@@ -691,4 +691,4 @@ def test_what_was_asked_comes_back_as_filters(client: Client, typed: Resource) -
     )
     for filters in asked:
         for sent in (filters, json.dumps(filters)):
-            assert result_of(find(client, typed, sent))["filters"] == filters
+            assert get_result(find(client, typed, sent))["filters"] == filters

@@ -15,7 +15,7 @@ from django.urls import include, path
 
 from datastore_search.models import Resource
 
-from ..builders import ask, error_of, ids_of, result_of
+from ..builders import ask, check_error, get_ids, get_result
 
 ACTION = "/api/3/action/datastore_search"
 FORM = "application/x-www-form-urlencoded"
@@ -82,7 +82,7 @@ def test_an_unknown_method_is_405_and_names_the_known_ones(
 ) -> None:
     response = client.generic(method, ACTION)
 
-    message = error_of(response, 405, "Method Not Allowed")["message"]
+    message = check_error(response, 405, "Method Not Allowed")["message"]
     assert method in message
     assert response["Allow"] == "GET, POST, HEAD, OPTIONS"
 
@@ -99,7 +99,7 @@ def test_the_version_is_said_to_all_who_read(client: Client, prefix: str, addres
 def test_the_version_cannot_be_written(client: Client) -> None:
     response = client.post("/en/api/3", "{}", content_type="application/json")
 
-    error_of(response, 405, "Method Not Allowed")
+    check_error(response, 405, "Method Not Allowed")
     assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
@@ -124,7 +124,7 @@ def test_json_is_unicode_whatever_charset_it_claims(
 ) -> None:
     body = text_of(resource, q="Hà Nội").encode()
 
-    assert ids_of(client.generic("POST", ACTION, body, kind)) == [4]
+    assert get_ids(client.generic("POST", ACTION, body, kind)) == [4]
 
 
 @pytest.mark.parametrize("kind", [FORM, f"{FORM}; charset=latin-1", f"{FORM};charset=nonsense"])
@@ -133,7 +133,7 @@ def test_a_form_is_unicode_whatever_charset_it_claims(
 ) -> None:
     body = f"resource_id={resource.pk}&q=Hà Nội".encode()
 
-    assert ids_of(client.generic("POST", ACTION, body, kind)) == [4]
+    assert get_ids(client.generic("POST", ACTION, body, kind)) == [4]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
@@ -142,7 +142,7 @@ def test_json_without_a_byte_order_mark_is_read_too(
 ) -> None:
     body = text_of(resource, q="Hà Nội").encode(encoding)
 
-    assert ids_of(client.post(ACTION, body, content_type="application/json")) == [4]
+    assert get_ids(client.post(ACTION, body, content_type="application/json")) == [4]
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=latin-1", "application/json", FORM])
@@ -151,7 +151,7 @@ def test_what_windows_powershell_makes_of_accents_is_refused_in_words(
 ) -> None:
     body = text_of(resource, q="café").encode("latin-1")
 
-    error = error_of(client.generic("POST", ACTION, body, kind), 400, "Bad Request")
+    error = check_error(client.generic("POST", ACTION, body, kind), 400, "Bad Request")
 
     assert error["message"] == "The request's body is not text in a known Unicode encoding."
 
@@ -174,14 +174,14 @@ def test_another_content_type_is_415_and_named(
 ) -> None:
     response = client.generic(method, ACTION, "{}", content_type=kind)
 
-    assert kind in error_of(response, 415, "Unsupported Media Type")["message"]
+    assert kind in check_error(response, 415, "Unsupported Media Type")["message"]
 
 
 def test_what_the_client_accepts_does_not_matter(client: Client, resource: Resource) -> None:
     for accept in ("text/html", "application/xml;q=0.9", "image/*", "nonsense", ""):
         response = ask(client, text_of(resource, limit=1), Accept=accept)
 
-        assert ids_of(response) == [1]
+        assert get_ids(response) == [1]
         assert response["Content-Type"] == "application/json; charset=utf-8"
 
 
@@ -191,7 +191,7 @@ def test_what_the_client_accepts_does_not_matter(client: Client, resource: Resou
 def test_json_in_the_body_of_a_get_is_read(client: Client, resource: Resource) -> None:
     response = client.generic("GET", ACTION, text_of(resource, limit=2), "application/json")
 
-    assert ids_of(response) == [1, 2]
+    assert get_ids(response) == [1, 2]
 
 
 @pytest.mark.parametrize("body", ['{"limit": 2, "q": "x"}', "{", "null", "\xff"])
@@ -200,7 +200,7 @@ def test_a_query_string_leaves_the_body_of_a_get_unread(
 ) -> None:
     address = f"{ACTION}?resource_id={resource.pk}&limit=1"
 
-    assert ids_of(client.generic("GET", address, body, "application/json")) == [1]
+    assert get_ids(client.generic("GET", address, body, "application/json")) == [1]
 
 
 @pytest.mark.parametrize("form", ["{}", "\n  {}\n", "\ufeff{}"])
@@ -209,19 +209,19 @@ def test_json_that_calls_itself_a_form_is_read(
 ) -> None:
     body = form.replace("{}", text_of(resource, q="Hà Nội"))
 
-    assert ids_of(client.post(ACTION, body.encode(), content_type=FORM)) == [4]
+    assert get_ids(client.post(ACTION, body.encode(), content_type=FORM)) == [4]
 
 
 def test_json_that_is_quoted_as_forms_are_is_read(client: Client, resource: Resource) -> None:
     body = text_of(resource, limit=1).encode().hex("%")
 
-    assert ids_of(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
+    assert get_ids(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
 
 
 def test_a_multipart_form_is_read(client: Client, resource: Resource) -> None:
     sent = {"resource_id": str(resource.pk), "q": "Hà Nội", "filters": '{"stage": "active"}'}
 
-    assert ids_of(client.post(ACTION, sent)) == [4]
+    assert get_ids(client.post(ACTION, sent)) == [4]
 
 
 @pytest.mark.parametrize("name", ["upload", "q", "filters"])
@@ -230,7 +230,7 @@ def test_a_file_is_refused_by_its_name(client: Client, resource: Resource, name:
 
     response = client.post(ACTION, {"resource_id": str(resource.pk), name: file})
 
-    assert error_of(response, 409, "Validation Error") == {name: ["No file can be sent."]}
+    assert check_error(response, 409, "Validation Error") == {name: ["No file can be sent."]}
 
 
 @pytest.mark.parametrize(
@@ -245,13 +245,13 @@ def test_repeated_fields_are_a_list(
 ) -> None:
     response = client.get(f"{ACTION}?resource_id={resource.pk}&{query}&limit=1")
 
-    assert list(result_of(response)["records"][0]) == names
+    assert list(get_result(response)["records"][0]) == names
 
 
 def test_repeated_sort_keys_are_a_list(client: Client, resource: Resource) -> None:
     response = client.get(f"{ACTION}?resource_id={resource.pk}&sort=stage+desc&sort=code")
 
-    assert ids_of(response) == [5, 3, 1, 2, 4, 6]
+    assert get_ids(response) == [5, 3, 1, 2, 4, 6]
 
 
 @pytest.mark.parametrize("name", ["limit", "offset", "filters", "records_format", "language"])
@@ -260,7 +260,7 @@ def test_what_can_be_said_but_once_is_refused_when_repeated(
 ) -> None:
     response = client.get(f"{ACTION}?resource_id={resource.pk}&{name}=1&{name}=2")
 
-    assert list(error_of(response, 409, "Validation Error")) == [name]
+    assert list(check_error(response, 409, "Validation Error")) == [name]
 
 
 @pytest.mark.parametrize("value", ["f", "", "jQuery1124_1"])
@@ -272,7 +272,7 @@ def test_jsonp_is_refused_by_its_name(client: Client, resource: Resource, value:
         client.post(ACTION, sent),
         ask(client, sent, path=ACTION),
     ):
-        error = error_of(response, 409, "Validation Error")
+        error = check_error(response, 409, "Validation Error")
         assert error == {"callback": ["JSONP is not supported: use CORS."]}
 
 
@@ -289,7 +289,7 @@ def test_both_versions_answer_with_and_without_a_locale(
 
     response = client.generic(method, address)
 
-    assert ids_of(response) == [1]
+    assert get_ids(response) == [1]
     assert response.json()["help"] == (
         f"http://testserver{prefix}/api/3/action/help_show?name=datastore_search"
     )
@@ -313,7 +313,7 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
 
     assert response.status_code == 404
     if method != "HEAD":
-        error_of(response, 404, "Not Found Error")
+        check_error(response, 404, "Not Found Error")
 
 
 @pytest.mark.parametrize("prefix", ["", "/en_GB"])
@@ -347,7 +347,7 @@ def test_an_address_that_is_none_is_404(
 
 def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> None:
     for name in ("Datastore_Search", "datastore_search.json", "datastore_search%00", " "):
-        error_of(client.get(f"/api/3/action/{name}"), 400, "Bad Request")
+        check_error(client.get(f"/api/3/action/{name}"), 400, "Bad Request")
 
 
 # Redirects ----------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def test_a_portal_may_have_the_app_under_its_languages_alone(
 ) -> None:
     path = f"{prefix}{ACTION}"
 
-    assert ids_of(ask(client, text_of(resource, limit=1), path=path)) == [1]
+    assert get_ids(ask(client, text_of(resource, limit=1), path=path)) == [1]
     assert client.get("/datastore/", headers={"Accept-Language": "vi"})["Location"] == (
         "/vi/datastore/"
     )
@@ -423,5 +423,5 @@ def test_an_answer_names_the_language_of_its_messages(client: Client, db: None) 
     for prefix, language in (("", "en"), ("/fr", "fr"), ("/en_GB", "en-gb")):
         response = client.get(f"{prefix}{ACTION}", headers={"Accept-Language": "vi"})
 
-        error_of(response, 409, "Validation Error")
+        check_error(response, 409, "Validation Error")
         assert response["Content-Language"] == language

@@ -24,7 +24,7 @@ from datastore_search.models import Load, Resource
 from datastore_search.spooling import MAX_MEMORY_BYTES, Spool
 from datastore_search.stream_slots import StreamSlot
 
-from ..builders import act, ask, error_of, make_resource, make_token, make_user
+from ..builders import act, ask, check_error, make_resource, make_token, make_user
 
 ROWS = 4_000
 PATH = "/en/api/3/action/datastore_search"
@@ -247,7 +247,7 @@ def test_an_answer_may_be_so_large_and_no_larger(
     size = len(ask(client, asked).getvalue())
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
 
-    error = error_of(ask(client, asked), 409, "Validation Error")
+    error = check_error(ask(client, asked), 409, "Validation Error")
 
     assert size > MAX_MEMORY_BYTES + 1_000
     assert error == {
@@ -278,7 +278,7 @@ def test_without_room_for_the_file_an_answer_is_not_available(
 
     response = answer_of(client, large)
 
-    error_of(response, 503, "Service Unavailable")
+    check_error(response, 503, "Service Unavailable")
     assert response["Retry-After"] == "60"
     assert answer_of(client, large, limit=10).status_code == 200
 
@@ -302,7 +302,7 @@ def test_so_many_large_answers_are_sent_at_once(
 
     refused = answer_of(client, resource, **asked)
 
-    assert error_of(refused, 503, "Service Unavailable") == {
+    assert check_error(refused, 503, "Service Unavailable") == {
         "message": (
             "Too many large answers are being sent at the moment. Try again, or ask for fewer"
             " records."
@@ -350,7 +350,7 @@ def test_head_and_refused_answers_keep_no_slot(
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
     for _answer in range(3):
-        error_of(answer_of(client, tables["large"]), 409, "Validation Error")
+        check_error(answer_of(client, tables["large"]), 409, "Validation Error")
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = 2**30
 
     asked = {"resource_id": str(tables["large"].pk), "limit": 32_000}

@@ -10,7 +10,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import ask, error_of, ids_of
+from ..builders import ask, check_error, get_ids
 
 ACTION = "api/action/datastore_search"
 
@@ -59,7 +59,7 @@ def test_any_spelling_answers_by_get_and_post(
     by_get = client.get(f"{path}?resource_id={resource.pk}&limit=1")
     by_post = ask(client, {"resource_id": str(resource.pk), "limit": 1}, path=path)
 
-    assert ids_of(by_get) == ids_of(by_post) == [1]
+    assert get_ids(by_get) == get_ids(by_post) == [1]
     assert by_get.json()["help"] == (
         f"http://testserver/{spelling}/api/3/action/help_show?name=datastore_search"
     )
@@ -71,12 +71,12 @@ def test_every_language_of_django_answers(client: Client, db: None, language: st
     language, *rest = language.split("-")
     spelling = "_".join([language, *(part.upper() for part in rest)])
 
-    error_of(client.get(f"/{spelling}/{ACTION}"), 409, "Validation Error")
+    check_error(client.get(f"/{spelling}/{ACTION}"), 409, "Validation Error")
 
 
 @pytest.mark.parametrize("spelling", CKAN_LOCALES)
 def test_ckans_locales_answer(client: Client, db: None, spelling: str) -> None:
-    error_of(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
+    check_error(client.post(f"/{spelling}/{ACTION}"), 409, "Validation Error")
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_messages_come_in_the_language_of_the_path(
 ) -> None:
     response = client.post(f"/{locale}/{ACTION}", headers={"Accept-Language": "ja"})
 
-    assert error_of(response, 409, "Validation Error") == {"resource_id": [message]}
+    assert check_error(response, 409, "Validation Error") == {"resource_id": [message]}
 
 
 def test_accept_language_has_no_influence(client: Client, db: None) -> None:
     response = client.post(f"/{ACTION}", headers={"Accept-Language": "vi"})
 
-    assert error_of(response, 409, "Validation Error") == {"resource_id": ["Missing value"]}
+    assert check_error(response, 409, "Validation Error") == {"resource_id": ["Missing value"]}
 
 
 def test_a_post_is_never_redirected(client: Client, db: None) -> None:

@@ -22,13 +22,13 @@ from datastore_search.tokens import find_token_user, issue_token
 from ..builders import (
     act,
     ask,
-    error_of,
-    ids_of,
+    check_error,
+    fetch_page,
+    get_ids,
+    get_result,
     make_resource,
     make_token,
     make_user,
-    page_of,
-    result_of,
 )
 
 VERBS = ("view", "add", "change", "delete")
@@ -80,17 +80,17 @@ def find(client: Client, resource: Resource, token: str | None = None, **sent: A
 
 
 def test_a_public_resource_needs_no_token(client: Client, resource: Resource) -> None:
-    assert len(ids_of(find(client, resource))) == 6
+    assert len(get_ids(find(client, resource))) == 6
 
 
 def test_a_private_resource_is_refused_without_a_token(client: Client, hidden: Resource) -> None:
-    error = error_of(find(client, hidden), 403, "Authorization Error")
+    error = check_error(find(client, hidden), 403, "Authorization Error")
 
     assert "Send an API token" in error["message"]
 
 
 def test_a_private_resource_is_read_with_the_bare_token(client: Client, hidden: Resource) -> None:
-    assert len(ids_of(find(client, hidden, make_token()))) == 6
+    assert len(get_ids(find(client, hidden, make_token()))) == 6
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_wrong_token_is_anonymous_and_the_refusal_says_so(
 ) -> None:
     token = form.format(make_token())
 
-    assert len(ids_of(find(client, resource, token))) == 6
-    error = error_of(find(client, hidden, token), 403, "Authorization Error")
+    assert len(get_ids(find(client, resource, token))) == 6
+    error = check_error(find(client, hidden, token), 403, "Authorization Error")
     assert "token is not valid" in error["message"]
 
 
@@ -132,7 +132,7 @@ def test_a_refusal_names_what_was_asked_for_and_never_what_an_alias_stands_for(
     ]
 
     for response in refused:
-        error_of(response, 403, "Authorization Error")
+        check_error(response, 403, "Authorization Error")
         everything = f"{response.content.decode()} {response.headers}"
         assert str(hidden.pk) not in everything
         assert hidden.pk.hex not in everything
@@ -148,7 +148,7 @@ def test_who_may_change_and_not_read_is_refused_by_the_name_that_was_asked_for(
 
     refused = act(client, "datastore_upsert", sent, token_of("clerk", "change"))
 
-    assert error_of(refused, 403, "Authorization Error") == {
+    assert check_error(refused, 403, "Authorization Error") == {
         "message": "Access denied: user clerk may not read resource secret."
     }
 
@@ -168,12 +168,12 @@ def test_a_token_elsewhere_does_not_count(client: Client, hidden: Resource) -> N
 
     response = ask(client, {"resource_id": str(hidden.pk)}, **{"X-CKAN-API-Key": token})
 
-    error_of(response, 403, "Authorization Error")
-    error_of(find(client, hidden, api_key=token), 409, "Validation Error")
+    check_error(response, 403, "Authorization Error")
+    check_error(find(client, hidden, api_key=token), 409, "Validation Error")
 
 
 def test_a_user_without_the_permission_is_refused_by_name(client: Client, hidden: Resource) -> None:
-    error = error_of(
+    error = check_error(
         find(client, hidden, issue_token(make_user("nobody"))), 403, "Authorization Error"
     )
 
@@ -183,7 +183,7 @@ def test_a_user_without_the_permission_is_refused_by_name(client: Client, hidden
 def test_a_session_is_not_a_token(client: Client, hidden: Resource) -> None:
     client.force_login(make_user(is_superuser=True))
 
-    error_of(find(client, hidden), 403, "Authorization Error")
+    check_error(find(client, hidden), 403, "Authorization Error")
 
 
 def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None:
@@ -193,8 +193,8 @@ def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None
     expired = issue_token(user, expires_at=now - timedelta(seconds=1))
     lasting = issue_token(user, expires_at=now + timedelta(hours=1))
 
-    error_of(find(client, hidden, expired), 403, "Authorization Error")
-    assert len(ids_of(find(client, hidden, lasting))) == 6
+    check_error(find(client, hidden, expired), 403, "Authorization Error")
+    assert len(get_ids(find(client, hidden, lasting))) == 6
 
 
 def test_the_token_of_an_inactive_user_is_not_valid(client: Client, hidden: Resource) -> None:
@@ -203,7 +203,7 @@ def test_the_token_of_an_inactive_user_is_not_valid(client: Client, hidden: Reso
     user.is_active = False
     user.save()
 
-    error_of(find(client, hidden, token), 403, "Authorization Error")
+    check_error(find(client, hidden, token), 403, "Authorization Error")
 
 
 def test_a_token_is_looked_up_by_one_statement_with_all_of_its_user(
@@ -236,8 +236,8 @@ def test_a_refusal_reveals_nothing_of_the_fields(
 ) -> None:
     refused = find(client, hidden, **sent)
 
-    error = error_of(refused, 403, "Authorization Error")
-    assert error == error_of(find(client, hidden), 403, "Authorization Error")
+    error = check_error(refused, 403, "Authorization Error")
+    assert error == check_error(find(client, hidden), 403, "Authorization Error")
 
 
 def test_permission_is_asked_with_the_object_too(hidden: Resource, settings: Any) -> None:
@@ -269,7 +269,7 @@ def test_the_authentication_classes_are_a_setting(
     ]
     client.force_login(make_user(permissions=("view_resource",)))
 
-    result = result_of(
+    result = get_result(
         client.get(f"/en/api/action/datastore_search?resource_id={hidden.pk}&limit=1")
     )
 
@@ -283,7 +283,7 @@ def all_of(resource: Resource) -> Any:
     """Give everything about a resource that a writing action could change."""
     resource = Resource.objects.described(resource.pk)
     fields = [(field.name, field.type, field.info) for field in resource.schema]
-    records = page_of(resource, Query(limit=None)).records
+    records = fetch_page(resource, Query(limit=None)).records
     aliases = list(resource.aliases.values_list("name", flat=True))
     return fields, records, aliases, resource.primary_key, resource.private
 
@@ -301,10 +301,10 @@ def test_nobody_writes_without_a_token_or_with_a_wrong_one(
     for each in (resource, hidden):
         before = all_of(each)
 
-        assert error_of(write.to(client, each.pk), 403, "Authorization Error") == {
+        assert check_error(write.to(client, each.pk), 403, "Authorization Error") == {
             "message": "Access denied: changing a resource takes an API token."
         }
-        assert error_of(write.to(client, each.pk, wrong), 403, "Authorization Error") == {
+        assert check_error(write.to(client, each.pk, wrong), 403, "Authorization Error") == {
             "message": "Access denied: the API token is not valid."
         }
         assert all_of(each) == before
@@ -319,7 +319,7 @@ def test_who_lacks_the_one_permission_may_not_write(
 
     refused = write.to(client, resource.pk, token)
 
-    assert error_of(refused, 403, "Authorization Error") == {
+    assert check_error(refused, 403, "Authorization Error") == {
         "message": f"Access denied: user clerk may not change resource {resource.pk}."
     }
     assert all_of(resource) == before
@@ -339,20 +339,20 @@ def test_who_has_the_one_permission_writes(
 def test_a_permission_for_one_resource_is_for_that_one_alone(
     client: Client, hidden: Resource, settings: Any, write: Write
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OnlyTheOneNamedMine"]
+    settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.AllOnMineBackend"]
     mine, before = make_resource(name="mine"), all_of(hidden)
     token = token_of("clerk")
 
     refused = write.to(client, hidden.pk, token)
     done = write.to(client, mine.pk, token)
 
-    error_of(refused, 403, "Authorization Error")
+    check_error(refused, 403, "Authorization Error")
     assert all_of(hidden) == before
     assert done.status_code == 200
 
 
-class OnlyTheOneNamedMine(BaseBackend):
-    """Everybody may do everything with the resource named “mine”."""
+class AllOnMineBackend(BaseBackend):
+    """Gives each user all permissions on the resource named “mine”."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Any = None) -> bool:
         return isinstance(obj, Resource) and obj.name == "mine"
@@ -362,7 +362,7 @@ def test_a_session_is_no_token_for_writing_either(client: Client, resource: Reso
     client.force_login(make_user(is_superuser=True))
 
     for write in WRITES:
-        error_of(write.to(client, resource.pk), 403, "Authorization Error")
+        check_error(write.to(client, resource.pk), 403, "Authorization Error")
 
 
 @pytest.mark.parametrize("action", WRITING)
@@ -379,7 +379,7 @@ def test_a_writing_action_by_get_is_400_and_does_nothing(
 
     assert response.status_code == 400
     if method == "get":
-        assert error_of(response, 400, "Bad Request") == {
+        assert check_error(response, 400, "Bad Request") == {
             "message": f"Action “{action}” changes something: send it by POST."
         }
     assert all_of(resource) == before
@@ -413,7 +413,7 @@ def test_a_refusal_to_write_reveals_nothing_of_a_private_resource(
         if action == "datastore_records_delete":
             known.setdefault("filters", {})
         refused = Write(action, known).to(client, name, token)
-        assert error_of(refused, 403, "Authorization Error") == {
+        assert check_error(refused, 403, "Authorization Error") == {
             "message": f"Access denied: user clerk may not change resource {name}."
         }
 
@@ -434,7 +434,7 @@ def test_what_is_not_there_is_404_for_everybody(
     for token in ("", "wrong", token_of("clerk"), token_of("writer", "change", "delete")):
         for write in WRITES:
             if write.action != "datastore_create":
-                error_of(write.to(client, resource.pk, token), 404, "Not Found Error")
+                check_error(write.to(client, resource.pk, token), 404, "Not Found Error")
 
 
 def test_who_may_add_no_resource_makes_none(client: Client, no_resource: None) -> None:
@@ -446,8 +446,8 @@ def test_who_may_add_no_resource_makes_none(client: Client, no_resource: None) -
             client, "datastore_create", {"resource": {"name": "New"}, "fields": fields}, refused
         )
         by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, refused)
-        error_of(by_description, 403, "Authorization Error")
-        error_of(by_id, 404, "Not Found Error")
+        check_error(by_description, 403, "Authorization Error")
+        check_error(by_id, 404, "Not Found Error")
 
     assert not Resource.objects.exists()
 
@@ -496,8 +496,8 @@ def test_an_alias_of_a_private_resource_is_as_private(
     by_alias = act(client, action, {"resource_id": "secret"})
     allowed = act(client, action, {"resource_id": "secret"}, make_token())
 
-    error = error_of(by_alias, 403, "Authorization Error")
-    by_id_error = error_of(by_id, 403, "Authorization Error")
+    error = check_error(by_alias, 403, "Authorization Error")
+    by_id_error = check_error(by_id, 403, "Authorization Error")
     assert error == {"message": by_id_error["message"].replace(str(hidden.pk), "secret")}
     assert allowed.status_code == 200
 
@@ -511,7 +511,7 @@ def test_an_alias_is_written_to_by_those_who_may_alone(
     refused = write.to(client, "secret", token_of("reader", "view"))
     done = write.to(client, "secret", token_of("clerk", write.verb))
 
-    error_of(refused, 403, "Authorization Error")
+    check_error(refused, 403, "Authorization Error")
     assert done.json()["result"]["resource_id"] == str(hidden.pk)
 
 
@@ -558,12 +558,12 @@ def test_the_list_of_names_has_what_the_reader_may_read(
 ) -> None:
     tokens = {"nobody": "", "wrong": "wrong", "reader of all": make_token()}
     if reader == "clerk of mine":
-        settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OnlyTheOneNamedMine"]
+        settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.AllOnMineBackend"]
         tokens[reader] = token_of("clerk")
 
     for sent, answers in QUESTIONS:
         asked = {"resource_id": "_table_metadata", **sent}
-        result = result_of(act(client, "datastore_search", asked, tokens[reader]))
+        result = get_result(act(client, "datastore_search", asked, tokens[reader]))
 
         found = [named[record["name"]] for record in result["records"]]
         assert sorted(found) == sorted(answers & may_see)
@@ -576,12 +576,12 @@ def test_the_list_of_names_counts_only_what_the_reader_may_read(
     asked = {"resource_id": "_table_metadata", "limit": 0}
     hidden = [name for name, said in named.items() if said == "mine"]
 
-    assert result_of(act(client, "datastore_search", asked))["total"] == 2
-    assert result_of(act(client, "datastore_search", asked, make_token()))["total"] == 6
+    assert get_result(act(client, "datastore_search", asked))["total"] == 2
+    assert get_result(act(client, "datastore_search", asked, make_token()))["total"] == 6
     by_alias = {**asked, "distinct": True, "fields": ["alias_of"]}
-    assert result_of(act(client, "datastore_search", by_alias))["total"] == 2
+    assert get_result(act(client, "datastore_search", by_alias))["total"] == 2
     by_target = {**asked, "filters": {"alias_of": hidden}}
-    assert result_of(act(client, "datastore_search", by_target))["total"] == 0
+    assert get_result(act(client, "datastore_search", by_target))["total"] == 0
 
 
 @pytest.mark.parametrize("action", WRITING)

@@ -31,7 +31,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
+from ..builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
 
 OURS = "datastore_search.api.authentication.BareTokenAuthentication"
 SIMPLEJWT = "rest_framework_simplejwt.authentication.JWTAuthentication"
@@ -70,15 +70,15 @@ def test_a_bearer_token_is_left_to_the_class_that_knows_it(
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = classes
     reader = make_user(permissions=("view_resource",))
 
-    assert len(ids_of(find(client, hidden, f"Bearer {AccessToken.for_user(reader)}"))) == 6
-    assert len(ids_of(find(client, hidden, issue_token(reader)))) == 6
+    assert len(get_ids(find(client, hidden, f"Bearer {AccessToken.for_user(reader)}"))) == 6
+    assert len(get_ids(find(client, hidden, issue_token(reader)))) == 6
 
 
 @pytest.mark.parametrize("sent", ["Bearer x", "Token x y", "Basic eDp5", "Bearer\tx"])
 def test_another_scheme_that_no_class_knows_is_no_valid_token(
     client: Client, hidden: Resource, sent: str
 ) -> None:
-    error = error_of(find(client, hidden, sent), 403, "Authorization Error")
+    error = check_error(find(client, hidden, sent), 403, "Authorization Error")
 
     assert "the API token is not valid" in error["message"]
 
@@ -88,7 +88,7 @@ def test_a_bare_token_that_is_not_valid_asks_no_other_class(
 ) -> None:
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [OURS, RAISING]
 
-    error = error_of(find(client, hidden, "nonsense"), 403, "Authorization Error")
+    error = check_error(find(client, hidden, "nonsense"), 403, "Authorization Error")
 
     assert "the API token is not valid" in error["message"]
 
@@ -110,7 +110,7 @@ def test_a_refusal_of_simplejwt_is_a_sentence(
 
     for path in ("/en/api/action/datastore_search?resource_id=", "/en/datastore/dump/"):
         response = client.get(f"{path}{hidden.pk}", headers={"Authorization": "Bearer nonsense"})
-        assert error_of(response, 403, "Authorization Error") == {
+        assert check_error(response, 403, "Authorization Error") == {
             "message": "Given token not valid for any token type"
         }
 
@@ -164,7 +164,7 @@ def test_what_a_class_of_the_portal_raises_is_a_sentence_in_the_envelope(
     status, kind, said = failure
     let_fail(error)
 
-    assert error_of(find(client, hidden), status, kind) == {"message": said}
+    assert check_error(find(client, hidden), status, kind) == {"message": said}
 
 
 def test_an_object_of_faults_stays_one_of_each_parameter(
@@ -172,7 +172,7 @@ def test_an_object_of_faults_stays_one_of_each_parameter(
 ) -> None:
     let_fail(rest.ValidationError({"site": ["Odd."]}))
 
-    assert error_of(find(client, hidden), 409, "Validation Error") == {"site": ["Odd."]}
+    assert check_error(find(client, hidden), 409, "Validation Error") == {"site": ["Odd."]}
 
 
 # REST framework's settings ------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_the_portals_throttles_hold(
     assert find(client, resource).status_code == 200
     refused = find(client, resource)
 
-    error_of(refused, 429, "Too Many Requests")
+    check_error(refused, 429, "Too Many Requests")
     assert 3_500 < int(refused["Retry-After"]) <= 3_600
 
 
@@ -351,9 +351,9 @@ def test_a_database_that_refuses_to_write_is_503_and_says_so(
     for action, sent in WRITES:
         named = {} if "resource" in sent else {"id": str(resource.pk), "force": True}
         refused = act(client, action, named | sent)
-        assert error_of(refused, 503, "Service Unavailable") == {"message": refusal}, sent
+        assert check_error(refused, 503, "Service Unavailable") == {"message": refusal}, sent
         assert refused["Retry-After"] == "60"
-    assert len(ids_of(find(client, resource))) == 6
+    assert len(get_ids(find(client, resource))) == 6
     assert client.get(f"/en/datastore/{resource.pk}/").status_code == 200
 
 
@@ -375,7 +375,7 @@ def test_what_may_not_even_be_read_is_503_for_programs_and_for_people(
         "SET ROLE only_reading",
     ])  # fmt: skip
 
-    error = error_of(find(client, resource), 503, "Service Unavailable")
+    error = check_error(find(client, resource), 503, "Service Unavailable")
     page = client.get(f"/en/datastore/{resource.pk}/")
     catalogue = client.get("/en/datastore/")
 

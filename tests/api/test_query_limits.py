@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datastore_search.models import Resource
 
-from ..builders import ask, error_of, ids_of, make_resource
+from ..builders import ask, check_error, get_ids, make_resource
 
 DUMP = "/en/datastore/dump/"
 WORDS = [f"w{number}" for number in range(101)]
@@ -24,7 +24,7 @@ def refusal(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
     with CaptureQueriesContext(connection) as captured:
         response = ask(client, {"resource_id": str(resource.pk), **sent})
     assert not [query for query in captured if "datastore_search_record_" in query["sql"]]
-    return error_of(response, 409, "Validation Error")
+    return check_error(response, 409, "Validation Error")
 
 
 @pytest.fixture
@@ -60,13 +60,13 @@ def test_a_full_text_query_has_at_most_a_hundred_words(
 def test_a_full_text_query_of_a_hundred_words_is_answered(
     client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
 ) -> None:
-    assert ids_of(ask(client, {"resource_id": str(resource.pk), **sent})) == ids
+    assert get_ids(ask(client, {"resource_id": str(resource.pk), **sent})) == ids
 
 
 def test_a_dump_has_the_same_limit(client: Client, resource: Resource) -> None:
     response = client.get(f"{DUMP}{resource.pk}", {"q": " ".join(WORDS)})
 
-    assert error_of(response, 409, "Validation Error") == TOO_MANY_WORDS
+    assert check_error(response, 409, "Validation Error") == TOO_MANY_WORDS
 
 
 def test_a_page_has_the_same_limit(client: Client, resource: Resource) -> None:
@@ -90,7 +90,7 @@ def test_a_full_text_query_names_at_most_five_fields(client: Client, wide: Resou
 
     assert refusal(client, wide, q=six) == {"q": ["The full-text query names more than 5 fields."]}
     del six["f5"]
-    assert ids_of(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
+    assert get_ids(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
 
 
 @pytest.mark.parametrize("operator", ["contains", "icontains", "startswith"])
@@ -104,7 +104,7 @@ def test_filters_have_at_most_ten_conditions_that_no_index_answers(
 
     assert refusal(client, resource, filters={"$or": conditions}) == {"filters": [said]}
     sent = {"resource_id": str(resource.pk), "filters": {"$or": conditions[1:]}}
-    assert ids_of(ask(client, sent)) == []
+    assert get_ids(ask(client, sent)) == []
 
 
 def test_filters_have_at_most_ten_thousand_values(client: Client, resource: Resource) -> None:
@@ -114,7 +114,7 @@ def test_filters_have_at_most_ten_thousand_values(client: Client, resource: Reso
     for more in ([*values, "x"], {"in": [*values, "x"]}, {"eq": [*values, "x"]}):
         assert refusal(client, resource, filters={"code": values, "title": more}) == said
     sent = {"resource_id": str(resource.pk), "filters": {"code": values, "stage": values}}
-    assert ids_of(ask(client, sent)) == []
+    assert get_ids(ask(client, sent)) == []
 
 
 def test_records_are_sorted_by_at_most_a_hundred_fields(client: Client, wide: Resource) -> None:
@@ -122,7 +122,7 @@ def test_records_are_sorted_by_at_most_a_hundred_fields(client: Client, wide: Re
 
     assert refusal(client, wide, sort=NAMES) == said
     assert refusal(client, wide, sort=",".join(NAMES)) == said
-    assert ids_of(ask(client, {"resource_id": str(wide.pk), "sort": NAMES[1:] * 2})) == [1]
+    assert get_ids(ask(client, {"resource_id": str(wide.pk), "sort": NAMES[1:] * 2})) == [1]
 
 
 def test_of_faulty_keys_twenty_are_named(client: Client, resource: Resource) -> None:
@@ -137,6 +137,6 @@ def test_a_text_that_is_a_name_has_a_length(client: Client, resource: Resource, 
     action = "help_show" if name == "name" else "datastore_search"
     response = ask(client, {name: "x" * 201}, path=f"/en/api/3/action/{action}")
 
-    error = error_of(response, 409, "Validation Error")
+    error = check_error(response, 409, "Validation Error")
 
     assert error[name] == ["The text is longer than 200 letters."]

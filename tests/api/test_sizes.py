@@ -15,7 +15,7 @@ from datastore_search.api.body import MAX_JSON_DEPTH
 from datastore_search.models import Resource
 from datastore_search.request_limits import MAX_PARAMETERS, MAX_QUERY_STRING_BYTES
 
-from ..builders import act, ask, error_of, ids_of, make_token, make_user
+from ..builders import act, ask, check_error, get_ids, make_token, make_user
 from ..streams import FILE, MULTIPART, Answer, send
 
 SEARCH = "/en/api/3/action/datastore_search"
@@ -172,7 +172,7 @@ def test_a_call_has_so_many_records(
     too_many: list[dict[str, Any]] = [{}] * 4
     for records in (too_many, json.dumps(too_many)):
         response = act(client, action, {**sent, "records": records}, writer)
-        assert error_of(response, 409, "Validation Error") == {"records": said}
+        assert check_error(response, 409, "Validation Error") == {"records": said}
     assert act(client, action, {**sent, "records": [{}] * 3}, writer).status_code == 200
 
 
@@ -187,7 +187,7 @@ def test_lists_of_a_call_have_limits(client: Client, writer: str) -> None:
 
     response = act(client, "datastore_create", sent, writer)
 
-    assert error_of(response, 409, "Validation Error") == {
+    assert check_error(response, 409, "Validation Error") == {
         "fields": ["There are more than 5000 fields."],
         "aliases": ["There are more than 100 names."],
         "indexes": ["There are more than 100 names."],
@@ -203,7 +203,7 @@ def test_a_query_string_has_a_length(client: Client, path: str) -> None:
     start = f"{path}?q="
     long = "x" * (MAX_QUERY_STRING_BYTES - 1)
 
-    error = error_of(client.get(start + long), 413, TOO_LARGE)
+    error = check_error(client.get(start + long), 413, TOO_LARGE)
 
     assert error["message"] == (
         "The query string is longer than 65536 bytes. Send the parameters by POST."
@@ -238,7 +238,7 @@ def test_a_request_has_so_many_parameters(
         client.post(SEARCH, many, content_type=FORM),
         client.post(SEARCH, multipart + b"--b--\r\n", content_type=MULTIPART),
     ):
-        error = error_of(response, 400, "Bad Request")
+        error = check_error(response, 400, "Bad Request")
         assert error["message"] == f"The request has more than {most} parameters."
 
 
@@ -253,10 +253,10 @@ def test_json_is_nested_so_deep(
         value = opening * depth + "1" + closing * depth
         return f'{{"resource_id": "{resource.pk}", "total_estimation_threshold": {value}}}'
 
-    error = error_of(ask(client, sent(MAX_JSON_DEPTH)), 400, "Bad Request")
+    error = check_error(ask(client, sent(MAX_JSON_DEPTH)), 400, "Bad Request")
 
     assert error["message"] == "The JSON is nested too deeply: at most 300 levels are read."
-    assert len(ids_of(ask(client, sent(MAX_JSON_DEPTH - 1)))) == 6
+    assert len(get_ids(ask(client, sent(MAX_JSON_DEPTH - 1)))) == 6
 
 
 @pytest.mark.parametrize("text", ["[" * 500, '"[{' * 400, '\\"[[[' * 300, "[]{}" * 500, '\\\\"['])
@@ -265,7 +265,7 @@ def test_brackets_within_texts_and_beside_each_other_are_not_deep(
 ) -> None:
     sent = {"resource_id": str(resource.pk), "total_estimation_threshold": [text, [], {}] * 300}
 
-    assert len(ids_of(ask(client, sent))) == 6
+    assert len(get_ids(ask(client, sent))) == 6
 
 
 def test_a_parameter_that_is_nested_too_deeply_is_refused(
@@ -273,6 +273,6 @@ def test_a_parameter_that_is_nested_too_deeply_is_refused(
 ) -> None:
     sent = {"resource_id": str(resource.pk), "filters": '{"a":' * 500 + "1" + "}" * 500}
 
-    assert error_of(ask(client, sent), 409, "Validation Error") == {
+    assert check_error(ask(client, sent), 409, "Validation Error") == {
         "filters": ["Cannot parse JSON"]
     }

@@ -17,7 +17,7 @@ from datastore_search.exceptions.search import InvalidSort
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat, SortKey
 
-from ..builders import ask, error_of, ids_of, make_resource, page_of, result_of
+from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
 from .typed import CELLS, IDS, column, year_first
 
 #: How a direction and a place of nulls are said, and what they mean.
@@ -37,7 +37,7 @@ def find(client: Client, resource: Resource, **sent: Any) -> Any:
 
 
 def refusals(client: Client, resource: Resource, sort: Any) -> list[str]:
-    error = error_of(find(client, resource, sort=sort), 409, "Validation Error")
+    error = check_error(find(client, resource, sort=sort), 409, "Validation Error")
     assert set(error) == {"sort"}
     said: list[str] = error["sort"]
     return said
@@ -46,7 +46,7 @@ def refusals(client: Client, resource: Resource, sort: Any) -> list[str]:
 def sorted_ids(resource: Resource, *keys: SortKey) -> list[int]:
     """Sort without HTTP."""
     query = Query(limit=None, fields=("_id",), sort=keys, records_format=RecordsFormat.LISTS)
-    return [record_id for (record_id,) in json.loads(page_of(resource, query).text)]
+    return [record_id for (record_id,) in json.loads(fetch_page(resource, query).text)]
 
 
 def in_postgresql(*keys: SortKey) -> list[int]:
@@ -101,8 +101,8 @@ def test_the_words_after_a_name_say_the_direction(
 ) -> None:
     expected = in_postgresql(SortKey(kind, *ENDINGS[ending]))
 
-    assert ids_of(find(client, typed, sort=f"{kind}{ending}")) == expected
-    assert ids_of(find(client, typed, sort=[f' "{kind}"{ending}'])) == expected
+    assert get_ids(find(client, typed, sort=f"{kind}{ending}")) == expected
+    assert get_ids(find(client, typed, sort=[f' "{kind}"{ending}'])) == expected
 
 
 def test_equal_records_come_by_their_id_in_the_direction_of_the_last_key(
@@ -111,7 +111,7 @@ def test_equal_records_come_by_their_id_in_the_direction_of_the_last_key(
     resource = make_resource("a,b\n" + "x,1\ny,2\n" * 10)
 
     for sort in ("a", "a desc", "b nulls first", ["b desc", "a"], ["b", "a desc"]):
-        ids = ids_of(find(client, resource, sort=sort))
+        ids = get_ids(find(client, resource, sort=sort))
         first = [record_id for record_id in ids if record_id % 2 == ids[0] % 2]
         down = str(sort).endswith(("desc", "desc']"))
         assert ids == [*first, *(record_id for record_id in ids if record_id not in first)]
@@ -120,27 +120,27 @@ def test_equal_records_come_by_their_id_in_the_direction_of_the_last_key(
 
 def test_down_is_the_reverse_of_up(client: Client, typed: Resource) -> None:
     for kind in ("text", "int4", "timestamp", "bool"):
-        up = ids_of(find(client, typed, sort=kind))
-        assert ids_of(find(client, typed, sort=f"{kind} desc")) == up[::-1]
+        up = get_ids(find(client, typed, sort=kind))
+        assert get_ids(find(client, typed, sort=f"{kind} desc")) == up[::-1]
 
 
 def test_the_id_sorts_in_both_directions(client: Client, typed: Resource) -> None:
-    assert ids_of(find(client, typed, sort="_id")) == IDS
-    assert ids_of(find(client, typed, sort="_id desc")) == IDS[::-1]
-    assert ids_of(find(client, typed, sort='"_id" desc nulls last, text')) == IDS[::-1]
+    assert get_ids(find(client, typed, sort="_id")) == IDS
+    assert get_ids(find(client, typed, sort="_id desc")) == IDS[::-1]
+    assert get_ids(find(client, typed, sort='"_id" desc nulls last, text')) == IDS[::-1]
 
 
 @pytest.mark.parametrize("sort", [None, "", "  ", [], "_id"])
 def test_without_a_sort_records_come_by_their_id(
     client: Client, typed: Resource, sort: Any
 ) -> None:
-    assert ids_of(find(client, typed, sort=sort)) == IDS
+    assert get_ids(find(client, typed, sort=sort)) == IDS
 
 
 @pytest.mark.parametrize("sort", ["text", "numeric desc nulls last", "bool, time desc", "_id desc"])
 def test_pages_put_together_are_the_whole(client: Client, typed: Resource, sort: str) -> None:
-    whole = ids_of(find(client, typed, sort=sort))
-    pages = [ids_of(find(client, typed, sort=sort, limit=5, offset=n)) for n in range(0, 30, 5)]
+    whole = get_ids(find(client, typed, sort=sort))
+    pages = [get_ids(find(client, typed, sort=sort, limit=5, offset=n)) for n in range(0, 30, 5)]
 
     assert [record_id for page in pages for record_id in page] == whole
     assert sorted(whole) == IDS
@@ -149,21 +149,24 @@ def test_pages_put_together_are_the_whole(client: Client, typed: Resource, sort:
 def test_a_sort_goes_before_the_rank(client: Client, db: None) -> None:
     resource = make_resource("a,n\nwater,3\nwater water,1\nair,0\nwater water water,2\n")
 
-    assert ids_of(find(client, resource, q="water")) == [4, 2, 1]
-    assert ids_of(find(client, resource, q="water", sort="n")) == [2, 4, 1]
-    assert ids_of(find(client, resource, q="water", sort="n desc", filters={"n": [1, 3]})) == [1, 2]
+    assert get_ids(find(client, resource, q="water")) == [4, 2, 1]
+    assert get_ids(find(client, resource, q="water", sort="n")) == [2, 4, 1]
+    assert get_ids(find(client, resource, q="water", sort="n desc", filters={"n": [1, 3]})) == [
+        1,
+        2,
+    ]
 
 
 def test_fields_that_are_sorted_by_need_not_be_asked_for(client: Client, typed: Resource) -> None:
-    result = result_of(find(client, typed, sort="int4 desc nulls last", fields=["bool"], limit=3))
+    result = get_result(find(client, typed, sort="int4 desc nulls last", fields=["bool"], limit=3))
 
     assert result["records"] == [{"bool": None}, {"bool": None}, {"bool": True}]
 
 
 def test_the_sort_is_echoed_as_it_was_sent(client: Client, typed: Resource) -> None:
     for sort in ("int4  DESC , text", ["int4", '"text" desc nulls last']):
-        assert result_of(find(client, typed, sort=sort, limit=0))["sort"] == sort
-    assert "sort" not in result_of(find(client, typed, sort="", limit=0))
+        assert get_result(find(client, typed, sort=sort, limit=0))["sort"] == sort
+    assert "sort" not in get_result(find(client, typed, sort="", limit=0))
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -217,10 +220,10 @@ def test_any_name_may_stand_in_quotes(client: Client, awkward: Resource, name: s
     expected = order_of(name)
 
     for key in (quoted(name), f" {quoted(name)} ASC", f"{quoted(name)} nulls first"):
-        assert ids_of(find(client, awkward, sort=key)) == expected
-        assert ids_of(find(client, awkward, sort=[key])) == expected
+        assert get_ids(find(client, awkward, sort=key)) == expected
+        assert get_ids(find(client, awkward, sort=[key])) == expected
     for key in (f"{quoted(name)} desc", f"{quoted(name)}  desc nulls last, plain"):
-        assert ids_of(find(client, awkward, sort=key)) == expected[::-1]
+        assert get_ids(find(client, awkward, sort=key)) == expected[::-1]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +251,7 @@ def test_any_name_may_stand_in_quotes(client: Client, awkward: Resource, name: s
 def test_a_name_without_quotes_ends_before_the_direction(
     client: Client, awkward: Resource, sort: Any, name: str
 ) -> None:
-    assert ids_of(find(client, awkward, sort=sort)) == order_of(name)
+    assert get_ids(find(client, awkward, sort=sort)) == order_of(name)
 
 
 def test_a_direction_at_the_end_is_one_unless_it_is_quoted(
@@ -257,8 +260,8 @@ def test_a_direction_at_the_end_is_one_unless_it_is_quoted(
     said = refusals(client, awkward, "x desc")
 
     assert said == ["Unknown field: “x”"]
-    assert ids_of(find(client, awkward, sort="asc desc")) == order_of("asc")[::-1]
-    assert ids_of(find(client, awkward, sort="desc desc")) == order_of("desc")[::-1]
+    assert get_ids(find(client, awkward, sort="asc desc")) == order_of("asc")[::-1]
+    assert get_ids(find(client, awkward, sort="desc desc")) == order_of("desc")[::-1]
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -320,8 +323,10 @@ def test_what_is_neither_text_nor_a_list_of_texts_is_refused(
 def test_distinct_sorts_by_fields_that_are_asked_for(client: Client, typed: Resource) -> None:
     sent = {"distinct": True, "fields": ["bool", "int4"]}
 
-    found = result_of(find(client, typed, sort="int4 desc nulls last, bool", **sent))
-    error = error_of(find(client, typed, sort="int4, text, _id", **sent), 409, "Validation Error")
+    found = get_result(find(client, typed, sort="int4 desc nulls last, bool", **sent))
+    error = check_error(
+        find(client, typed, sort="int4, text, _id", **sent), 409, "Validation Error"
+    )
 
     assert [record["int4"] for record in found["records"]] == [
         2**31 - 1, 1000, 7, 0, -1, -(2**31), None,
@@ -337,7 +342,7 @@ def test_distinct_sorts_by_fields_that_are_asked_for(client: Client, typed: Reso
 def test_a_key_given_twice_in_the_address_is_a_list(client: Client, awkward: Resource) -> None:
     address = f"/en/api/action/datastore_search?resource_id={awkward.pk}"
 
-    assert ids_of(client.get(f"{address}&sort=desc&sort=asc")) == order_of("desc")
+    assert get_ids(client.get(f"{address}&sort=desc&sort=asc")) == order_of("desc")
 
 
 # Names in texts -----------------------------------------------------------------------------------
@@ -472,13 +477,13 @@ def test_twenty_thousand_blanks_are_blanks(client: Client, awkward: Resource) ->
         f"{blanks}plain desc",
         f"plain desc{blanks}nulls{blanks}last",
     ):
-        assert ids_of(find(client, awkward, sort=sort)) == [4, 3, 2, 1]
+        assert get_ids(find(client, awkward, sort=sort)) == [4, 3, 2, 1]
 
 
 def test_five_thousand_keys_are_taken(client: Client, awkward: Resource) -> None:
     keys = [quoted(name) for name in AWKWARD]
     many = ["plain desc", *(f"{keys[n % len(keys)]} desc" for n in range(5_000))]
 
-    assert ids_of(find(client, awkward, sort=",".join(many[:5_000]))) == [4, 3, 2, 1]
+    assert get_ids(find(client, awkward, sort=",".join(many[:5_000]))) == [4, 3, 2, 1]
     assert refusals(client, awkward, many) == ["There are more than 5000 names."]
     assert refusals(client, awkward, ",".join(many * 2)) == ["There are more than 5000 names."]

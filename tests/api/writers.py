@@ -16,7 +16,7 @@ from datastore_search import storage
 from datastore_search.models import Load, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
-from ..builders import error_of
+from ..builders import check_error
 
 VERBS = ("view", "add", "change", "delete")
 
@@ -63,7 +63,7 @@ class Api:
 
     def error(self, action: str, sent: Any = None, **more: Any) -> dict[str, Any]:
         """Give the error of a request that must be refused for its parameters."""
-        return error_of(self.ask(action, sent, **more), 409, "Validation Error")
+        return check_error(self.ask(action, sent, **more), 409, "Validation Error")
 
     def records(self, name: Any, **sent: Any) -> list[dict[str, Any]]:
         """Give all records of a resource, and check that their number is right."""

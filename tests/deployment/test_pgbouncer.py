@@ -24,7 +24,7 @@ from datastore_search.loading.publishing.row_errors import write_row_error_repor
 from datastore_search.models import Load, LoadState, Mode, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, make_user, result_of
+from ..builders import act, ask, get_result, make_user
 from ..loading.servers import OwnServer
 from ..reader_threads import ReaderThreads
 from .portals import empty, migrate, portal_on
@@ -80,10 +80,10 @@ class Searchers(ReaderThreads):
         self.found = 0
         self._resource = resource
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         answer = ask(Client(), {"resource_id": str(self._resource.pk), "limit": 5})
         if answer.status_code != 200:
-            self.faults.append(answer.json())
+            self.errors.append(answer.json())
         self.found += 1
 
 
@@ -93,7 +93,7 @@ def searched(address: str, load: Callable[..., Load]) -> Iterator[Resource]:
     load(resource, csv(0, 10))
     with Searchers(resource) as searchers:
         yield resource
-    assert searchers.faults == []
+    assert searchers.errors == []
     assert searchers.found
 
 
@@ -144,7 +144,7 @@ def test_every_kind_of_load_leaves_nothing_behind(
 
     assert last.state == LoadState.READY
     assert clean_up_loads() == 0
-    found = result_of(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
+    found = get_result(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
     assert found["total"] == 200
     dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
     assert len(b"".join(dump.streaming_content).splitlines()) == 1 + _ROWS + 200

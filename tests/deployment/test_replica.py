@@ -29,7 +29,7 @@ from datastore_search.loading.jobs import (
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
 
-from ..builders import act, ask, error_of, make_user, result_of, table_of
+from ..builders import act, ask, check_error, get_result, get_version_id, make_user
 from ..failures import fails_with
 from ..loading.jobs.workers import DATABASE, PROJECT, worker_command
 from ..loading.servers import OwnServer
@@ -85,7 +85,7 @@ def load(tmp_path: Path) -> Callable[..., Load]:
 
 def versions(resource: Resource) -> tuple[set[int], int]:
     """Search as anybody does; give the versions of the records, and how many there are."""
-    found = result_of(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))
+    found = get_result(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))
     return {record["version"] for record in found["records"]}, found["total"]
 
 
@@ -107,8 +107,8 @@ def test_a_table_that_was_just_published_stays(
         second = load(resource, csv(2))
         dropped = clean_up_loads()
         call_command("datastore_cleanup", verbosity=0)
-        assert (dropped, tables()) == (0, {table_of(second)})
-        assert Resource.objects.get().table_version_id == table_of(second)
+        assert (dropped, tables()) == (0, {get_version_id(second)})
+        assert Resource.objects.get().table_version_id == get_version_id(second)
 
     catch_up()
     assert versions(resource) == ({2}, 20)
@@ -128,7 +128,7 @@ def test_every_kind_of_load_sees_what_the_one_before_has_left(
 
     catch_up()
     assert (last.state, same.state) == (LoadState.READY, LoadState.UNCHANGED)
-    found = result_of(ask(Client(), {"resource_id": str(resource.pk)}))
+    found = get_result(ask(Client(), {"resource_id": str(resource.pk)}))
     assert [(record["key"], record["version"]) for record in found["records"]] == [
         (1, 1), (2, 3), (3, 2), (4, 3),
     ]  # fmt: skip
@@ -180,8 +180,8 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
         load.refresh_from_db()
         resource.refresh_from_db()
         assert (load.state, load.error, load.rows) == (LoadState.READY, "", 20)
-        assert resource.table_version_id == table_of(load)
-        assert tables() == {table_of(load)}
+        assert resource.table_version_id == get_version_id(load)
+        assert tables() == {get_version_id(load)}
 
 
 # The admin ----------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_staff_load_a_file_and_see_at_once_what_came_of_it(
         assert "rivers" in shown.content.decode()
 
     catch_up()
-    found = result_of(ask(Client(), {"resource_id": "flowing"}))
+    found = get_result(ask(Client(), {"resource_id": "flowing"}))
     assert found["total"] == 20
 
 
@@ -288,11 +288,11 @@ def test_an_answer_holds_what_its_own_call_has_written(
         deleted = act(client, "datastore_records_delete", known | which, token).json()["result"]
         assert [record["v"] for record in deleted["deleted_records"]] == ["b"]
         known.pop("force")
-        error_of(ask(client, known), 404, "Not Found Error")  # the replica has none of it
+        check_error(ask(client, known), 404, "Not Found Error")  # the replica has none of it
 
     catch_up()
-    assert result_of(ask(client, known))["total"] == 1
-    assert result_of(ask(client, {"resource_id": "w"}))["total"] == 1
+    assert get_result(ask(client, known))["total"] == 1
+    assert get_result(ask(client, {"resource_id": "w"}))["total"] == 1
 
 
 def test_a_search_sees_what_the_replica_has_wholly(
@@ -342,7 +342,7 @@ def test_a_search_that_the_standby_ends_is_made_again(
     load: Callable[..., Load],
 ) -> None:
     resource = Resource.objects.create(name="in-the-way")
-    table = f"datastore_search_record_{table_of(load(resource, csv(1)))}"
+    table = f"datastore_search_record_{get_version_id(load(resource, csv(1)))}"
     with psycopg.connect(servers[0].url) as primary:
         primary.execute(f"ALTER TABLE {table} RENAME TO slow")
         primary.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(2)")
@@ -376,4 +376,4 @@ def test_a_search_that_the_standby_ends_is_made_again(
     )
     assert conflicts == 1
     (answer,) = answers
-    assert result_of(answer)["total"] == 20
+    assert get_result(answer)["total"] == 20

@@ -15,7 +15,7 @@ from selenium.webdriver import Chrome
 from datastore_search.models import Resource
 
 from .. import test_browser
-from ..builders import ask, error_of, make_resource, make_token
+from ..builders import ask, check_error, make_resource, make_token
 
 browser = test_browser.browser
 
@@ -115,7 +115,7 @@ def test_a_page_may_read_a_refusal_too(
 
     response = ask(client, asked, Origin=ORIGIN)
 
-    error_of(response, status, kind)
+    check_error(response, status, kind)
     assert response[ALLOW_ORIGIN] == "*"
 
 
@@ -129,14 +129,14 @@ def test_a_page_may_read_what_nobody_expected(
 
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 
-    error_of(response, 500, "Internal Server Error")
+    check_error(response, 500, "Internal Server Error")
     assert response[ALLOW_ORIGIN] == "*"
 
 
 def test_a_page_may_read_that_a_method_is_not_allowed(client: Client, db: None) -> None:
     response = client.put(f"/en/{SEARCH}", headers={"Origin": ORIGIN})
 
-    error_of(response, 405, "Method Not Allowed")
+    check_error(response, 405, "Method Not Allowed")
     assert response[ALLOW_ORIGIN] == "*"
 
 

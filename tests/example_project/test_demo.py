@@ -14,7 +14,7 @@ from django.test import Client
 from datastore_search.field_types import field_types
 from datastore_search.models import Field, Load, Resource
 
-from ..builders import ask, result_of
+from ..builders import ask, get_result
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_the_printed_curl_command_works(client: Client, printed: str) -> None:
         client, command[-1], path=url.removeprefix("http://127.0.0.1:8123"), Authorization=token
     )
 
-    assert len(result_of(response)["records"]) == 5
+    assert len(get_result(response)["records"]) == 5
 
 
 def test_the_admin_can_log_in_and_the_token_reads_private_tables(
@@ -47,7 +47,7 @@ def test_the_admin_can_log_in_and_the_token_reads_private_tables(
 
     assert client.login(username=user, password=password)
     answer = ask(Client(), {"resource_id": str(private.pk)}, Authorization=token)
-    assert result_of(answer)["total"] == 40
+    assert get_result(answer)["total"] == 40
 
 
 def test_the_sample_has_a_field_of_every_type(printed: str) -> None:
@@ -59,7 +59,7 @@ def test_the_sample_has_a_field_of_every_type(printed: str) -> None:
 def test_every_value_of_every_type_comes_back(client: Client, printed: str) -> None:
     resource = Resource.objects.get(name="every-type")
 
-    records = result_of(ask(client, {"resource_id": str(resource.pk)}))["records"]
+    records = get_result(ask(client, {"resource_id": str(resource.pk)}))["records"]
 
     assert len(records) == 12
     assert json.dumps(records)

@@ -160,7 +160,7 @@ def test_nothing_of_a_private_resource_is_found_or_counted(
 def test_an_object_permission_is_enough(client: Client, no_resource: None, settings: Any) -> None:
     settings.AUTHENTICATION_BACKENDS = [
         "django.contrib.auth.backends.ModelBackend",
-        "tests.html.backends.OnlyTheOneNamedMine",
+        "tests.backends.ViewMineBackend",
     ]
     make_resource("a\n1\n", name="mine", private=True)
     make_resource("a\n1\n", name="theirs", private=True)

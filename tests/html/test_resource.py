@@ -19,7 +19,7 @@ from datastore_search.search import ConsistentRead, read_page
 from datastore_search.search.consistency import StaleVersion
 from datastore_search.stream_slots import StreamSlot
 
-from ..builders import ids_of, make_resource, make_slow, make_token, make_user
+from ..builders import get_ids, make_resource, make_slow, make_token, make_user
 from .parsing import table_of, text_of
 
 
@@ -390,7 +390,7 @@ def test_the_command_asks_the_api_for_the_same_records(
     pairs = dict(text.split("=", 1) for text in rest[1::2])
     assert set(rest[0::2]) == {"--data-urlencode"}
     assert len(ids) == 5
-    assert ids_of(Client().get(urlsplit(address).path, pairs, headers=headers)) == ids
+    assert get_ids(Client().get(urlsplit(address).path, pairs, headers=headers)) == ids
     assert json.loads(pairs["filters"]) == {"a%b": ["it's"], "c": ['5"0%']}
 
 

@@ -11,8 +11,8 @@ from django.test import Client
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Load, Resource
 
-from ..builders import ask, result_of
-from ..reading import reading_in_this_process
+from ..builders import ask, get_result
+from ..reading import read_in_test_process
 
 
 def load(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:
@@ -20,7 +20,7 @@ def load(resource: Resource, text: str, *, name: str = "file.csv", **options: An
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text)
-        with reading_in_this_process():
+        with read_in_test_process():
             done = load_file(resource, path, options=LoadOptions(**options))
     resource.refresh_from_db()
     done.refresh_from_db()
@@ -62,4 +62,4 @@ def faults_of(done: Load) -> list[tuple[int, str, str, str]]:
 
 def _searched(resource: Resource, parameters: dict[str, Any]) -> dict[str, Any]:
     sent = {"resource_id": str(resource.pk), "limit": 10_000, **parameters}
-    return result_of(ask(Client(), sent))
+    return get_result(ask(Client(), sent))

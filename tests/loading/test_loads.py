@@ -17,7 +17,15 @@ from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.models import Field, Load, LoadState, Resource, TableVersion
 
-from ..builders import SURVEY, ask, ids_of, load_csv, make_resource, make_unpublished, result_of
+from ..builders import (
+    SURVEY,
+    ask,
+    get_ids,
+    get_result,
+    load_csv,
+    make_resource,
+    make_unpublished_version,
+)
 from ..failures import fails_with
 from ..reader_threads import ReaderThreads
 
@@ -36,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def records_of(resource: Resource) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = result_of(ask(Client(), {"resource_id": str(resource.pk)}))[
+    found: list[dict[str, Any]] = get_result(ask(Client(), {"resource_id": str(resource.pk)}))[
         "records"
     ]
     return found
@@ -167,7 +175,7 @@ def test_the_text_of_the_header_becomes_the_label(db: None) -> None:
 def test_a_table_without_records_answers(client: Client, db: None) -> None:
     resource = make_resource("a,b\n")
 
-    result = result_of(ask(client, {"resource_id": str(resource.pk), "q": "x"}))
+    result = get_result(ask(client, {"resource_id": str(resource.pk), "q": "x"}))
 
     assert (result["total"], result["records"]) == (0, [])
 
@@ -188,7 +196,7 @@ def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -
     for place, name in enumerate(names):
         key = f"${name}" if name.startswith("$") else name
         found = ask(client, {"resource_id": str(resource.pk), "filters": {key: f"v{place}"}})
-        assert ids_of(found) == [1]
+        assert get_ids(found) == [1]
 
 
 def test_five_hundred_fields_are_answered(db: None) -> None:
@@ -205,14 +213,14 @@ def test_a_text_of_a_megabyte_is_stored_whole(client: Client, db: None) -> None:
     resource = make_resource(f"a\nfirst {text}\n")
 
     assert records_of(resource)[0]["a"] == f"first {text}"
-    assert ids_of(ask(client, {"resource_id": str(resource.pk), "q": "first word"})) == [1]
+    assert get_ids(ask(client, {"resource_id": str(resource.pk), "q": "first word"})) == [1]
 
 
 def test_the_language_of_the_search_takes_effect_with_the_next_load(
     client: Client, resource: Resource
 ) -> None:
     def found() -> list[int]:
-        return ids_of(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
+        return get_ids(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
 
     resource.language = "simple"
     resource.save()
@@ -255,7 +263,7 @@ def test_an_interrupted_load_is_marked_and_its_table_dropped(
     transactional_db: None, resource_loaded: Resource
 ) -> None:
     load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.INDEXING)
-    make_unpublished(load)
+    make_unpublished_version(load)
 
     assert clean_up_loads() == 1
 
@@ -270,7 +278,7 @@ def test_an_interrupted_load_is_marked_and_its_table_dropped(
 def test_a_load_at_work_is_left_alone(transactional_db: None, resource_loaded: Resource) -> None:
     load = Load.objects.create(resource=resource_loaded, source="x", state=LoadState.COPYING)
     with storage.hold_job_lock(connection, load.pk):
-        version = make_unpublished(load)
+        version = make_unpublished_version(load)
 
         assert clean_up_loads() == 0
 
@@ -338,10 +346,10 @@ class Readers(ReaderThreads):
         self._resource = resource
 
     def wait_for(self, version: int) -> None:
-        while not self.faults and self.seen[-4:] != [version] * 4:
+        while not self.errors and self.seen[-4:] != [version] * 4:
             self.done.wait(0.01)
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         client = Client()
         extras: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
         for extra in extras:
@@ -351,12 +359,12 @@ class Readers(ReaderThreads):
         """Each version holds its number in all its records, and 50 records more than that."""
         answer = ask(client, {"resource_id": str(self._resource.pk), "limit": 60, **extra})
         if answer.status_code != 200:
-            self.faults.append(answer.content)
+            self.errors.append(answer.content)
             return
         result = answer.json()["result"]
         versions = {record["version"] for record in result["records"]}
         if len(versions) != 1 or result["total"] != 50 + min(versions):
-            self.faults.append((versions, result["total"]))
+            self.errors.append((versions, result["total"]))
         self.seen.append(min(versions))
 
 
@@ -378,7 +386,7 @@ def test_readers_see_the_old_records_until_the_switch_and_never_an_error(
         readers.wait_for(5)
     Resource.objects.all().delete()
 
-    assert readers.faults == []
+    assert readers.errors == []
     assert set(readers.seen) >= {0, 5}
 
 

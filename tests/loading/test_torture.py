@@ -12,7 +12,7 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Load, Resource
 
-from ..builders import ask, result_of
+from ..builders import ask, get_result
 from . import torture
 from .torture.cases import FILES, Case
 
@@ -36,7 +36,7 @@ def test_a_file_has_exactly_this_outcome(db: None, client: Client, case: Case) -
         assert not Resource.objects.get(pk=resource.pk).table_version_id
     else:
         load_file(resource, case.path, options=case.options)
-        described = result_of(ask(client, {"resource_id": str(resource.pk), "limit": 1000}))
+        described = get_result(ask(client, {"resource_id": str(resource.pk), "limit": 1000}))
         fields = {field["id"]: field["type"] for field in described["fields"][1:]}
         assert fields == case.fields
         assert list(fields) == list(case.fields)

@@ -13,7 +13,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import SURVEY, ask, ids_of, make_user
+from ..builders import SURVEY, ask, get_ids, make_user
 
 
 def run(*arguments: object, **options: Any) -> tuple[str, str]:
@@ -77,7 +77,7 @@ def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: 
     run("load_resource", path, "--name", "n")
 
     assert Resource.objects.count() == 1
-    assert ids_of(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
+    assert get_ids(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
 
 
 def test_the_progress_bar_can_be_silenced(db: None, path: Path) -> None:

@@ -19,7 +19,7 @@ from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
 from datastore_search.writing import GivenField, Method, writing_to
 
-from ..builders import ask, error_of, ids_of, load_csv, make_resource, make_token, result_of
+from ..builders import ask, check_error, get_ids, get_result, load_csv, make_resource, make_token
 from ..reader_threads import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
@@ -68,7 +68,7 @@ def test_a_resource_without_fields_is_described_too(
 
     with django_assert_num_queries(1):
         assert Resource.objects.described(committed.pk).schema == ()
-    assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
+    assert get_ids(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
 
 
 # Statements ---------------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ def test_a_search_that_is_repeated_takes_one_statement_and_no_transaction(
         ASKED, [str(committed.pk), "rivers"], ["", token, "nonsense"]
     ):
         asked, headers = {"resource_id": name, **sent}, {"Authorization": given}
-        first = result_of(ask(client, asked, **headers))
+        first = get_result(ask(client, asked, **headers))
 
         with CaptureQueriesContext(connection) as captured:
-            again = result_of(ask(client, asked, **headers))
+            again = get_result(ask(client, asked, **headers))
 
         assert again == first
         assert len(captured) == statements, captured.captured_queries
@@ -125,10 +125,10 @@ def test_a_request_that_is_a_transaction_describes_nothing_twice(
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
     asked = {"resource_id": str(committed.pk)}
-    first = result_of(ask(client, asked))
+    first = get_result(ask(client, asked))
 
     with CaptureQueriesContext(connection) as captured:
-        assert result_of(ask(client, asked)) == first
+        assert get_result(ask(client, asked)) == first
 
     assert not [query for query in captured if "datastore_search_field" in query["sql"]]
     assert len([query for query in captured if "datastore_search_record_" in query["sql"]]) == 1
@@ -192,7 +192,7 @@ def change_twice(resource: Resource) -> None:
 
 def described(response: Any) -> dict[str, Any]:
     """Get the labels of the fields and the number of the records of an answer."""
-    result = result_of(response)
+    result = get_result(response)
     labels = {field["id"]: field.get("info", {}).get("label", "") for field in result["fields"]}
     return {"total": result["total"], "records": len(result["records"]), "fields": labels}
 
@@ -269,7 +269,7 @@ def test_what_is_rolled_back_is_forgotten(client: Client, committed: Resource) -
 def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
     load_csv(resource, "a,n\nx,1\n")
     asked = {"resource_id": str(resource.pk), "sort": "n"}
-    assert ids_of(ask(client, asked)) == [1]
+    assert get_ids(ask(client, asked)) == [1]
 
     for fields in ([GivenField("a")], [GivenField("a"), GivenField("n", "text")]):
         with writing_to(resource) as writer:
@@ -280,7 +280,7 @@ def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
     for more in ({}, {"records_format": "csv"}):
         response = ask(client, {**asked, **more})
         assert response.status_code == 200, response.content
-    assert ids_of(ask(client, asked)) == [2, 1]
+    assert get_ids(ask(client, asked)) == [2, 1]
 
 
 def test_a_statement_that_fails_since_a_type_has_changed_is_composed_again(
@@ -322,12 +322,12 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
 ) -> None:
     Alias.objects.create(resource=resource, name="rivers")
     asked = {"resource_id": name.replace("id", str(resource.pk))}
-    assert len(ids_of(ask(client, asked))) == 6
+    assert len(get_ids(ask(client, asked))) == 6
     ask(client, {**asked, **sent})
 
     privatise(resource)
 
-    error = error_of(ask(client, {**asked, **sent}), 403, "Authorization Error")
+    error = check_error(ask(client, {**asked, **sent}), 403, "Authorization Error")
     for secret in ("code", "subject", "stage", "amount", "6"):
         assert secret not in error["message"].replace(str(resource.pk), "")
 
@@ -352,8 +352,8 @@ def test_a_cached_description_of_a_private_resource_is_used_only_for_permitted_u
     token = make_token()
 
     for _time in range(2):
-        assert len(ids_of(ask(client, asked, Authorization=token))) == 6
-        error_of(ask(client, asked), 403, "Authorization Error")
+        assert len(get_ids(ask(client, asked, Authorization=token))) == 6
+        check_error(ask(client, asked), 403, "Authorization Error")
 
 
 # One version --------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ class Readers(ReaderThreads):
         self.seen: set[int] = set()
         self._name = name
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         client = Client()
         for sent in self.ASKED:
             self._check(sent, ask(client, {"resource_id": self._name, **sent}))
@@ -389,7 +389,7 @@ class Readers(ReaderThreads):
         if response.status_code == 403 or (response.status_code == 409 and "fields" in sent):
             return
         if response.status_code != 200:
-            self.faults.append((sent, response.status_code, response.getvalue()))
+            self.errors.append((sent, response.status_code, response.getvalue()))
             return
         result = json.loads(response.getvalue())["result"]
         version = result["total"]
@@ -403,7 +403,7 @@ class Readers(ReaderThreads):
         else:
             count = len(records)
             if any([name for name in record if name != "rank"] != expected for record in records):
-                self.faults.append((sent, version, records))
+                self.errors.append((sent, version, records))
         whole = [0] if sent.get("limit") == 0 else [version]
         if (
             version % 2
@@ -411,7 +411,7 @@ class Readers(ReaderThreads):
             or info["kind"] != {"label": str(version)}
             or count not in whole
         ):
-            self.faults.append((sent, version, names, info, count))
+            self.errors.append((sent, version, names, info, count))
 
 
 def change_everything(resource: Resource, version: int) -> None:
@@ -438,12 +438,12 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
         with Readers("rivers") as readers:
             for version in range(3, ROUNDS + 1):
                 change_everything(committed, version)
-                if readers.faults:
+                if readers.errors:
                     break
     finally:
         sys.setswitchinterval(interval)
 
-    assert readers.faults == []
+    assert readers.errors == []
     assert len(readers.seen) > 2
 
 
@@ -467,11 +467,11 @@ def test_a_dead_connection_is_replaced_and_the_search_answered(
     client: Client, committed: Resource, sent: dict[str, Any]
 ) -> None:
     asked = {"resource_id": str(committed.pk), **sent}
-    first = result_of(ask(client, asked))
+    first = get_result(ask(client, asked))
 
     end_the_session()
 
-    assert result_of(ask(client, asked)) == first
+    assert get_result(ask(client, asked)) == first
 
 
 def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: Resource) -> None:

@@ -16,7 +16,7 @@ from datastore_search.search import build_relation, consistency, plan
 from datastore_search.search import sql as statements
 from datastore_search.search.consistency import Description, DescriptionCache
 
-from ..builders import act, ask, error_of, ids_of, make_resource, make_token, make_user
+from ..builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
 
 ID = "5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11"
 LONG = "x" * (MAX_ALIAS_LENGTH + 1)
@@ -64,7 +64,7 @@ def test_an_unknown_name_leaves_nothing(
     sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
 
     with CaptureQueriesContext(connection) as captured:
-        error = error_of(act(client, action, sent, token), 404, "Not Found Error")
+        error = check_error(act(client, action, sent, token), 404, "Not Found Error")
 
     assert len(error["message"]) < 400
     assert len(kept) == 0
@@ -100,7 +100,7 @@ def test_unknown_names_displace_no_description(
         ask(client, {"resource_id": f"nope-{number}"})
 
     with CaptureQueriesContext(connection) as captured:
-        assert len(ids_of(ask(client, asked))) == 6
+        assert len(get_ids(ask(client, asked))) == 6
 
     assert not any("datastore_search_field" in query["sql"] for query in captured)
 
@@ -112,17 +112,17 @@ def test_an_id_is_kept_once_however_it_is_spelled(
     Alias.objects.create(resource=resource, name="Rivers")
 
     for name in (ID, ID.upper(), ID.capitalize(), ID.replace("b", "B")):
-        assert len(ids_of(ask(client, {"resource_id": name}))) == 6
+        assert len(get_ids(ask(client, {"resource_id": name}))) == 6
     assert len(kept) == 1
-    assert len(ids_of(ask(client, {"resource_id": "Rivers"}))) == 6
-    error_of(ask(client, {"resource_id": "rivers"}), 404, "Not Found Error")
+    assert len(get_ids(ask(client, {"resource_id": "Rivers"}))) == 6
+    check_error(ask(client, {"resource_id": "rivers"}), 404, "Not Found Error")
     assert len(kept) == 2
 
 
 def test_an_alias_may_be_as_long_as_a_name(client: Client, resource: Resource) -> None:
     Alias.objects.create(resource=resource, name=LONG[1:])
 
-    assert len(ids_of(ask(client, {"resource_id": LONG[1:]}))) == 6
+    assert len(get_ids(ask(client, {"resource_id": LONG[1:]}))) == 6
 
 
 def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
@@ -135,9 +135,8 @@ def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
 
     for turn in range(statements.MAX_WIDE_ENTRIES + 5):
         fields = [*names[turn:], *names[:turn]]
-        assert (
-            len(ids_of(ask(client, {"resource_id": str(wide.pk), "fields": ["_id", *fields]}))) == 1
-        )
+        parameters = {"resource_id": str(wide.pk), "fields": ["_id", *fields]}
+        assert get_ids(ask(client, parameters)) == [1]
 
     assert [cache.cache_info().currsize for cache in caches] == [statements.MAX_WIDE_ENTRIES] * 2
     assert statements._build_narrow_columns.cache_info().currsize == few

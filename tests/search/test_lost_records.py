@@ -17,7 +17,16 @@ from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import LoadState, Mode, Resource
 
-from ..builders import SURVEY, act, ask, error_of, load_csv, make_resource, make_token, make_user
+from ..builders import (
+    SURVEY,
+    act,
+    ask,
+    check_error,
+    load_csv,
+    make_resource,
+    make_token,
+    make_user,
+)
 
 _MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
@@ -65,7 +74,7 @@ def test_a_truncated_table_is_no_empty_page(
     by_hand(TRUNCATE, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
-    assert error_of(response, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert check_error(response, 503, "Service Unavailable") == {"message": _INCOMPLETE}
     assert response["Retry-After"] == "5"
 
 
@@ -80,7 +89,7 @@ def test_a_page_that_should_hold_more_records_is_no_answer(
     found = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
 
     assert len(whole.json()["result"]["records"]) == 2
-    assert error_of(short, 503, "Service Unavailable") == {"message": _INCOMPLETE}
+    assert check_error(short, 503, "Service Unavailable") == {"message": _INCOMPLETE}
     assert found.json()["result"]["total"] == 2  # counted, not kept
 
 
@@ -102,7 +111,7 @@ def test_a_missing_table_is_not_found(
     by_hand(DROP, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
-    assert error_of(response, 404, "Not Found Error") == {"message": _MISSING.format(name=name)}
+    assert check_error(response, 404, "Not Found Error") == {"message": _MISSING.format(name=name)}
 
 
 def test_a_missing_table_is_found_to_be_missing_at_once(
@@ -162,7 +171,7 @@ def test_nothing_is_written_to_a_missing_table(
         client, action, {"resource_id": str(resource.pk), "force": True, **parameters}, token
     )
 
-    message = error_of(response, 404, "Not Found Error")["message"]
+    message = check_error(response, 404, "Not Found Error")["message"]
     assert message == _MISSING.format(name=resource.pk)
 
 
@@ -257,7 +266,7 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
 
     assert (resource.table_version_id, resource.description) == (before.table_version_id, "Said")
     message = _MISSING.format(name=resource.pk)
-    assert error_of(searched, 404, "Not Found Error") == {"message": message}
+    assert check_error(searched, 404, "Not Found Error") == {"message": message}
     assert (dumped.status_code, json.loads(dumped.content)["error"]["message"]) == (404, message)
     assert out.getvalue().startswith(f"Resource {resource.pk} (survey): 6 records.")
     assert ask(client, name).json()["result"]["total"] == 6

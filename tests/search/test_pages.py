@@ -15,7 +15,7 @@ from datastore_search.search import Query, build_relation
 from datastore_search.search.plan import IndexScan, KeyScan, Plan, RankSort, Sort
 from datastore_search.search.sql import BoundQuery
 
-from ..builders import make_resource, page_of
+from ..builders import fetch_page, make_resource
 
 
 @pytest.fixture(scope="module")
@@ -78,29 +78,29 @@ def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> N
 def test_every_plan_gives_the_records_in_order(
     db: None, clustered: Resource, query: Query, ids: list[int]
 ) -> None:
-    page = page_of(clustered, query)
+    page = fetch_page(clustered, query)
 
     assert [record["_id"] for record in json.loads(page.text)] == ids
 
 
 def test_the_total_is_exact(db: None, clustered: Resource) -> None:
-    assert page_of(clustered, Query(limit=0)).total == 30_000
-    assert page_of(clustered, Query(limit=0, filters=(In("kind", ("rare",)),))).total == 100
-    assert page_of(clustered, Query(limit=0, q="word3")).total == 4286
-    assert page_of(clustered, Query(limit=1, include_total=False)).total is None
+    assert fetch_page(clustered, Query(limit=0)).total == 30_000
+    assert fetch_page(clustered, Query(limit=0, filters=(In("kind", ("rare",)),))).total == 100
+    assert fetch_page(clustered, Query(limit=0, q="word3")).total == 4286
+    assert fetch_page(clustered, Query(limit=1, include_total=False)).total is None
 
 
 def test_all_digits_come_back(db: None) -> None:
     digits = "12345678901234567890.12345678901234567890", "9223372036854775807"
     resource = make_resource(f"n,i\n{digits[0]},{digits[1]}\n")
 
-    page = page_of(resource, Query(limit=1))
+    page = fetch_page(resource, Query(limit=1))
 
     assert page.text == f'[{{"_id":1,"n":{digits[0]},"i":{digits[1]}}}]'.encode()
 
 
 def test_a_read_leaves_the_connection_as_it_was(db: None, clustered: Resource) -> None:
-    page_of(clustered, Query(limit=1))
+    fetch_page(clustered, Query(limit=1))
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('statement_timeout')")

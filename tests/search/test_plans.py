@@ -22,7 +22,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, SortKey
 from datastore_search.writing import writing_to
 
-from ..builders import make_resource, page_of
+from ..builders import fetch_page, make_resource
 
 Record = dict[str, Any]
 ROWS = 40_000
@@ -82,9 +82,9 @@ class Answer:
 
 
 def answer_of(resource: Resource, query: Query) -> Answer:
-    page_of(resource, query)  # from now on its description is kept
+    fetch_page(resource, query)  # from now on its description is kept
     with CaptureQueriesContext(connection) as captured:
-        page = page_of(resource, query)
+        page = fetch_page(resource, query)
     plans = [_plan(each["sql"]) for each in captured if "datastore_search_record_" in each["sql"]]
     nodes = [list(_nodes(plan)) for plan in plans]
     return Answer(
@@ -402,7 +402,9 @@ def test_all_pages_together_hold_every_match_once_and_in_order(
     # Steps that grow: the first pages are read from a window, the last ones are sorted.
     limits = [1, 10, 100, 500, 900, *[1_000] * 40]
     for limit in limits:
-        page = page_of(table, Query(limit=limit, offset=len(met), filters=(wanted,), sort=(key,)))
+        page = fetch_page(
+            table, Query(limit=limit, offset=len(met), filters=(wanted,), sort=(key,))
+        )
         found = [record["_id"] for record in json.loads(page.text)]
         met += found
         if len(found) < limit:
@@ -427,7 +429,7 @@ def test_the_values_of_one_field_are_found_by_skipping_through_its_index(
 ) -> None:
     query = Query(limit=9, fields=(name,), distinct=True)
 
-    page, answer = page_of(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), answer_of(table, query)
 
     assert values_of(page.text) == [(value,) for value in values]
     assert answer.total == len(values)
@@ -439,7 +441,7 @@ def test_the_values_of_a_field_with_many_are_counted_one_and_all(db: None, table
     values = sorted({record["day"] for record in RECORDS if record["day"]}, reverse=True)
     query = Query(limit=3, fields=("day",), distinct=True, sort=(SortKey("day", descending=True),))
 
-    page, answer = page_of(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), answer_of(table, query)
 
     assert values_of(page.text) == [(None,), *((value,) for value in values[:2])]
     assert answer.total == len(values) + 1 > 1_000
@@ -453,7 +455,7 @@ def test_combinations_of_two_fields_are_found_by_one_read_of_the_table(
     query = Query(limit=99, fields=("late", "kind"), distinct=True, filters=filters)
     wanted = {(r["late"], r["kind"]) for r in RECORDS if is_most(r) or not filters}
 
-    page, answer = page_of(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), answer_of(table, query)
 
     assert values_of(page.text) == sorted(wanted, key=lambda v: (v[0], v[1] or ""))
     assert answer.total == len(wanted)
@@ -492,7 +494,7 @@ def test_a_total_is_exact_whether_it_was_stored_or_counted(
 ) -> None:
     expected = ids_in_order(keep)
 
-    page = page_of(table, Query(limit=3, filters=(condition,)))
+    page = fetch_page(table, Query(limit=3, filters=(condition,)))
 
     assert page.total == len(expected)
     assert [record["_id"] for record in json.loads(page.text)] == expected[:3]

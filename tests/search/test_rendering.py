@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
-from ..builders import make_resource, page_of
+from ..builders import fetch_page, make_resource
 
 
 def made(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
@@ -30,7 +30,7 @@ def test_so_many_fields_are_written_in_every_form(db: None, fields: int) -> None
     resource, record = made(fields, words=1)
 
     def text(form: RecordsFormat) -> str:
-        return page_of(resource, Query(limit=1, records_format=form)).text.decode()
+        return fetch_page(resource, Query(limit=1, records_format=form)).text.decode()
 
     assert json.loads(text(RecordsFormat.OBJECTS)) == [{"_id": 1, **record}]
     assert json.loads(text(RecordsFormat.LISTS)) == [[1, *record.values()]]
@@ -43,10 +43,10 @@ def test_a_record_that_is_stored_compressed_is_unpacked_once_for_all_its_fields(
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_column_compression(data) FROM {table}")
         assert cursor.fetchone() != (None,)
-    page_of(resource, Query(limit=1))  # from now on its description is kept
+    fetch_page(resource, Query(limit=1))  # from now on its description is kept
 
     with CaptureQueriesContext(connection) as captured:
-        page = page_of(resource, Query(limit=1))
+        page = fetch_page(resource, Query(limit=1))
     (statement,) = [each["sql"] for each in captured if "datastore_search_record_" in each["sql"]]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (VERBOSE, COSTS off) {statement}")

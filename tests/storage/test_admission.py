@@ -16,7 +16,7 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, read_page, with_consistent_read
 from datastore_search.storage import admission
 
-from ..builders import error_of, make_resource, make_slow
+from ..builders import check_error, make_resource, make_slow
 
 API = "/en/api/action/datastore_search"
 
@@ -121,9 +121,9 @@ def test_three_searches_that_found_no_slot_begin_a_flood(
     with admission.admit_search():
         for _search in range(3):
             assert client.get(address).status_code == 200
-            error_of(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
+            check_error(client.get(f"{API}?resource_id={resource.pk}"), 503, "Service Unavailable")
 
-        error_of(client.get(address), 503, "Service Unavailable")
+        check_error(client.get(address), 503, "Service Unavailable")
     assert client.get(address).status_code == 200
 
 
@@ -207,7 +207,7 @@ def test_what_fails_gives_its_place_back(client: Browser, resource: Resource, fl
 def test_a_resource_that_is_not_there_is_not_found_in_a_flood(
     client: Browser, db: None, flood: None
 ) -> None:
-    error_of(client.get(f"{API}?resource_id={uuid4()}&q=a"), 404, "Not Found Error")
+    check_error(client.get(f"{API}?resource_id={uuid4()}&q=a"), 404, "Not Found Error")
 
 
 def test_the_program_itself_is_never_refused(resource: Resource, flood: None) -> None:

@@ -15,7 +15,7 @@ from django.test import Client
 from datastore_search.models import Resource
 from datastore_search.search import Query, SortKey
 
-from ..builders import ask, ids_of, load_csv, make_resource, page_of
+from ..builders import ask, fetch_page, get_ids, load_csv, make_resource
 
 #: One more than the tables that are sorted without an index.
 ROWS = 2_001
@@ -110,7 +110,7 @@ def test_a_search_finds_the_same_with_any_indexes(
     load_csv(empty, csv())
 
     def found(**sent: Any) -> list[int]:
-        return ids_of(ask(client, {"resource_id": str(empty.pk), "limit": 3, **sent}))
+        return get_ids(ask(client, {"resource_id": str(empty.pk), "limit": 3, **sent}))
 
     last = list(range(ROWS, ROWS - 3, -1))
     for name in NUMBERS:
@@ -170,7 +170,7 @@ def committed(transactional_db: None) -> Iterator[Resource]:
 
 
 def test_indexes_that_are_made_over_several_connections_are_all_there(committed: Resource) -> None:
-    page = page_of(committed, Query(limit=1, sort=(SortKey("whole", descending=True),)))
+    page = fetch_page(committed, Query(limit=1, sort=(SortKey("whole", descending=True),)))
 
     assert json.loads(page.text)[0]["_id"] == ROWS
     assert ordered(committed) == NUMBERS | DATES | {"short"}

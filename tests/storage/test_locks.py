@@ -23,7 +23,16 @@ from datastore_search.storage import locks, sessions
 from datastore_search.writing import Method, writing_to
 
 from ..admin.test_resources import form, inlines
-from ..builders import act, ask, error_of, ids_of, load_csv, make_resource, make_token, make_user
+from ..builders import (
+    act,
+    ask,
+    check_error,
+    get_ids,
+    load_csv,
+    make_resource,
+    make_token,
+    make_user,
+)
 
 API = "/en/api/action/datastore_search"
 BEING_CHANGED = "The resource is being changed, and cannot be read now. Try again in a moment."
@@ -102,7 +111,7 @@ def test_a_reader_of_a_locked_table_is_told_to_come_again(
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert BEING_CHANGED in response.content.decode()
     if "/api/" in address or "dump" in address:
-        error = error_of(response, 503, "Service Unavailable")
+        error = check_error(response, 503, "Service Unavailable")
         assert error == {"message": BEING_CHANGED}
     assert client.get(address).status_code == 200
 
@@ -135,11 +144,11 @@ def test_a_write_is_refused_while_another_one_does_not_end(
         for action, sent in writes(committed):
             response = act(client, action, sent, token)
 
-            error = error_of(response, 503, "Service Unavailable")
+            error = check_error(response, 503, "Service Unavailable")
             assert error == {"message": NOT_ENDED}
             assert response["Retry-After"] == "5"
 
-    assert ids_of(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
+    assert get_ids(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
     for action, sent in writes(committed):
         assert act(client, action, sent, token).status_code == 200, action
 
@@ -154,7 +163,7 @@ def test_a_call_that_changes_aliases_does_not_wait_for_ever_for_another(
     with held(f"SELECT pg_advisory_xact_lock({locks._ALIAS_LOCK})"):
         response = act(client, "datastore_create", sent, token)
 
-    error = error_of(response, 503, "Service Unavailable")
+    error = check_error(response, 503, "Service Unavailable")
     assert error == {"message": NOT_ENDED}
     assert not Alias.objects.exists()
 

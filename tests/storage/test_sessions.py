@@ -16,7 +16,7 @@ from psycopg import capabilities, sql
 from datastore_search import storage
 from datastore_search.models import Resource
 
-from ..builders import ask, error_of, make_resource, make_slow
+from ..builders import ask, check_error, make_resource, make_slow
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
@@ -115,7 +115,9 @@ def test_a_search_that_takes_too_long_leaves_nothing_in_the_session(
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
     before = settings_of_session()
 
-    error = error_of(ask(client, {"resource_id": str(slow.pk), **sent}), 409, "Validation Error")
+    response = ask(client, {"resource_id": str(slow.pk), **sent})
+
+    error = check_error(response, 409, "Validation Error")
 
     assert error == {"query": ["Search took too long"]}
     assert settings_of_session() == before

@@ -27,7 +27,7 @@ from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.storage import Watched, watchdog
 
-from ..builders import act, ask, error_of, make_resource, make_slow, make_token, make_user
+from ..builders import act, ask, check_error, make_resource, make_slow, make_token, make_user
 
 API = "/en/api/action/datastore_search"
 BUSY = (
@@ -90,7 +90,7 @@ def test_a_slow_search_without_a_slot_is_refused_for_now(
     assert response.status_code == 503
     assert response["Retry-After"] == "5"
     if "/datastore/" not in address or "dump" in address:
-        assert error_of(response, 503, "Service Unavailable") == {"message": BUSY}
+        assert check_error(response, 503, "Service Unavailable") == {"message": BUSY}
     else:
         assert BUSY in response.content.decode()
 
@@ -110,7 +110,7 @@ def test_a_slow_search_with_a_slot_runs_until_its_time_is_over_and_gives_the_slo
             assert response.status_code == 503
             assert "The search took too long." in response.content.decode()
         else:
-            error = error_of(response, 409, "Validation Error")
+            error = check_error(response, 409, "Validation Error")
             assert error == {"query": ["Search took too long"]}
 
 
@@ -229,7 +229,7 @@ def test_the_shorter_of_both_times_holds_for_nobody(
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
     make_slow(resource, 1)
 
-    error_of(ask(client, {"resource_id": str(resource.pk)}), 409, "Validation Error")
+    check_error(ask(client, {"resource_id": str(resource.pk)}), 409, "Validation Error")
 
 
 # What is cancelled --------------------------------------------------------------------------------

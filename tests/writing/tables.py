@@ -17,7 +17,7 @@ from datastore_search import storage
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.tokens import issue_token
 
-from ..builders import act, error_of
+from ..builders import act, check_error
 
 STOCK_FIELDS = [
     {"id": "code", "type": "text"},
@@ -63,7 +63,7 @@ class Table:
 
     def refusal(self, action: str, /, **parameters: Any) -> dict[str, Any]:
         """Call an action, which must be refused, and give the error."""
-        return error_of(self.call(action, **parameters), 409, "Validation Error")
+        return check_error(self.call(action, **parameters), 409, "Validation Error")
 
     def insert(self, *records: object, **parameters: Any) -> dict[str, Any]:
         return self.result("upsert", method="insert", records=list(records), **parameters)

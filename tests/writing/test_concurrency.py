@@ -18,7 +18,7 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, load_file
 from datastore_search.models import Alias, Resource, TableVersion
 
-from ..builders import error_of
+from ..builders import check_error
 from ..reader_threads import ReaderThreads
 from .tables import Table, token_of, token_of_writer
 
@@ -259,7 +259,7 @@ def test_who_waits_for_an_alias_is_told_that_it_is_taken(table: Table) -> None:
                 waiting.result(timeout=0.5)
         (response,) = waiting.result(timeout=30)
 
-    error = error_of(response, 409, "Validation Error")
+    error = check_error(response, 409, "Validation Error")
     assert error == {"aliases": ["The alias “one” is taken."]}
     assert table.ids(resource_id="one") == [1]
 
@@ -360,7 +360,7 @@ class Readers(ReaderThreads):
         self.table = table
         self.looks = 0
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         for more in ({}, {"filters": {"by": "x"}}, {"q": "x"}, {"records_format": "csv"}):
             self._look(more)
 
@@ -368,15 +368,15 @@ class Readers(ReaderThreads):
         """Records come and go in threes, and each three adds up to nothing."""
         response = self.table.call("search", limit=32_000, **more)
         if response.status_code != 200:
-            self.faults.append((more, response.content))
+            self.errors.append((more, response.content))
             return
         result = response.json()["result"]
         records = result["records"]
         count = len(records.splitlines()) if isinstance(records, str) else len(records)
         if result["total"] != count or count % 3:
-            self.faults.append((more, result["total"], count))
+            self.errors.append((more, result["total"], count))
         if not isinstance(records, str) and sum(record["sum"] for record in records):
-            self.faults.append((more, "half of a call", records))
+            self.errors.append((more, "half of a call", records))
         self.looks += 1
 
 
@@ -393,7 +393,7 @@ def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None
 
     with Readers(table) as readers:
         turn = 0
-        while turn < 12 or (readers.looks < 120 and not readers.faults):
+        while turn < 12 or (readers.looks < 120 and not readers.errors):
             turn += 1
             first = turn * 3
             table.insert(*threes(first, turn))
@@ -403,7 +403,7 @@ def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None
                 table.result("create", fields=[{"id": f"new {turn}"}], records=threes(-first, 5))
                 table.result("records_delete", filters={"key": {"gte": 10_000}})
 
-    assert readers.faults == []
+    assert readers.errors == []
     assert readers.looks >= 120
     check_counts(table)
 
@@ -478,7 +478,7 @@ def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
         assert table.ids() == [1]  # from now on the table is being read
         (response,) = at_once([lambda: table.call("create", **sent)])
 
-    assert error_of(response, 503, "Service Unavailable") == {
+    assert check_error(response, 503, "Service Unavailable") == {
         "message": "The resource is being read, and its indexes cannot change now. Try again."
     }
     assert table.everything() == before

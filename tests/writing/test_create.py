@@ -11,7 +11,7 @@ from django.test import Client
 from datastore_search import storage
 from datastore_search.models import Load, Origin, Resource, TableVersion
 
-from ..builders import act, error_of, load_csv, make_resource
+from ..builders import act, check_error, load_csv, make_resource
 from .tables import STOCK_FIELDS, STOCK_RECORDS, Table, token_of
 
 DUPLICATE = "there is already a record with the same primary key."
@@ -399,7 +399,7 @@ def test_the_id_of_a_described_resource_is_a_uuid(table: Table, wrong: Any) -> N
 def test_a_new_id_takes_the_permission_to_add(table: Table) -> None:
     changer = Table(token_of("changer", "change"), table.id)
 
-    error = error_of(changer.call("create", records=[{"a": 1}]), 404, "Not Found Error")
+    error = check_error(changer.call("create", records=[{"a": 1}]), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
     assert not table.exists()
@@ -430,9 +430,9 @@ def test_who_may_not_add_makes_no_resource(table: Table, verbs: tuple[str, ...])
     before = Resource.objects.count()
     other = Table(token_of("other", *verbs), table.id)
 
-    error_of(other.call("create", records=[{"a": 1}]), 404, "Not Found Error")
+    check_error(other.call("create", records=[{"a": 1}]), 404, "Not Found Error")
     described = other.call("create", resource_id=None, resource={"name": "x"})
-    error_of(described, 403, "Authorization Error")
+    check_error(described, 403, "Authorization Error")
     assert Resource.objects.count() == before
 
 
@@ -441,10 +441,10 @@ def test_nobody_makes_no_resource(table: Table, unknown: str) -> None:
     before = Resource.objects.count()
     nobody = Table(unknown, table.id)
 
-    error_of(nobody.call("create"), 404, "Not Found Error")
+    check_error(nobody.call("create"), 404, "Not Found Error")
     assert set(nobody.refusal("create", resource_id=None, resource={})) == {"resource_id"}
     described = nobody.call("create", resource_id=None, resource={"name": "x"})
-    error_of(described, 403, "Authorization Error")
+    check_error(described, 403, "Authorization Error")
     assert Resource.objects.count() == before
 
 
@@ -453,7 +453,7 @@ def test_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
 
     before = stock.everything()
     for sent in ({"records": [{"code": "d"}]}, {"private": True}, {"aliases": ["x"]}):
-        error_of(adder.call("create", **sent), 403, "Authorization Error")
+        check_error(adder.call("create", **sent), 403, "Authorization Error")
     assert stock.everything() == before
 
 
@@ -465,7 +465,7 @@ def test_only_an_id_makes_a_resource(table: Table, name: str) -> None:
 
     unknown = table.call("create", resource_id=name, records=[{"a": 1}])
 
-    error_of(unknown, 404, "Not Found Error")
+    check_error(unknown, 404, "Not Found Error")
     assert Resource.objects.count() == before
 
 

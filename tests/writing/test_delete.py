@@ -10,7 +10,7 @@ from django.db import connection
 from datastore_search import storage
 from datastore_search.models import Alias, Field, Resource
 
-from ..builders import error_of, make_resource
+from ..builders import check_error, make_resource
 from .tables import STOCK_FIELDS, Table, token_of
 
 BOTH = pytest.mark.parametrize("action", ["delete", "records_delete"])
@@ -221,7 +221,7 @@ def test_a_table_that_is_gone_is_404_to_every_action(
 
     for name in (stock.id, "stock"):
         response = stock.call(action, **sent, resource_id=name)
-        error = error_of(response, 404, "Not Found Error")
+        error = check_error(response, 404, "Not Found Error")
         assert error == {"message": f"Not found: Resource “{name}” was not found."}
 
 
@@ -260,7 +260,7 @@ def test_dropping_the_table_takes_the_permission_to_delete(stock: Table) -> None
     changer = Table(token_of("changer", "change"), stock.id)
     before = stock.everything()
 
-    error_of(changer.call("delete"), 403, "Authorization Error")
+    check_error(changer.call("delete"), 403, "Authorization Error")
     assert stock.everything() == before
     changer.result("delete", filters={"code": "a"})
     changer.result("records_delete", filters={"code": "b"})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from ..builders import error_of
+from ..builders import check_error
 from .tables import Table
 
 #: Letters of four bytes that an order index holds.
@@ -129,7 +129,7 @@ def test_one_long_value_among_many_records_is_enough(ordered: Table) -> None:
 def test_a_call_that_fails_keeps_the_index_that_it_had_dropped(ordered: Table) -> None:
     before = ordered.everything()
 
-    error_of(
+    check_error(
         ordered.call("upsert", method="insert", records=[{"code": "a", "name": letters(3_000)}]),
         409,
         "Validation Error",
@@ -177,7 +177,8 @@ def test_an_index_waits_while_values_of_another_type_may_still_be_read(stock: Ta
 
     response = stock.call("create", indexes=["name"])
 
-    assert "indexes cannot change now" in error_of(response, 503, "Service Unavailable")["message"]
+    error = check_error(response, 503, "Service Unavailable")
+    assert "indexes cannot change now" in error["message"]
     assert orders(stock) == set()
     assert sorted_by(stock, "name") == [2, 3, 1]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ..builders import act, error_of, make_resource
+from ..builders import act, check_error, make_resource
 from .tables import STOCK_FIELDS, Table, token_of
 
 DUPLICATE = "there is already a record with the same primary key."
@@ -245,7 +245,7 @@ def test_a_resource_that_is_not_there_is_404(table: Table, action: str) -> None:
     sent: dict[str, Any] = {"filters": {}} if action != "upsert" else {"records": [{"a": 1}]}
     name = "x\ud800" if action == "upsert" else table.id
 
-    error = error_of(table.call(action, **sent), 404, "Not Found Error")
+    error = check_error(table.call(action, **sent), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
     assert table.call(action, **sent, resource_id=name).status_code in {404, 409}
@@ -677,7 +677,7 @@ def test_who_may_only_read_writes_nothing(stock: Table) -> None:
         for action, sent in WRITES:
             parameters = {"resource_id": stock.id, **sent}
             response = act(Client(), f"datastore_{action}", parameters, token)
-            error_of(response, 403, "Authorization Error")
+            check_error(response, 403, "Authorization Error")
     assert stock.everything() == before
 
 
@@ -690,7 +690,7 @@ def test_the_stock_is_what_these_tests_take_it_for(stock: Table) -> None:
 def test_a_number_that_becomes_too_long_is_refused(stock: Table) -> None:
     response = stock.call("upsert", records=[{"code": "a"}, {"code": "z", "amount": "1e131071"}])
 
-    assert error_of(response, 409, "Validation Error") == {
+    assert check_error(response, 409, "Validation Error") == {
         "records": [
             (
                 "Record 2: field “amount” has numbers with exponents that are too long when they"

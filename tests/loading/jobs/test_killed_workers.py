@@ -26,7 +26,7 @@ from datastore_search.loading.jobs import (
 )
 from datastore_search.models import Load, LoadState, Mode, Resource
 
-from ...builders import ask, table_of
+from ...builders import ask, get_version_id
 from ...reader_threads import ReaderThreads
 from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
 from .workers import DATABASE, IMMEDIATE, database_url, work_off, working
@@ -49,7 +49,7 @@ class Searchers(ReaderThreads):
         self.seen: list[int] = []
         self._resource = resource
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         extras: tuple[dict[str, Any], ...] = ({}, {"q": "river"}, {"filters": {"text": "river"}})
         for extra in extras:
             answer = ask(
@@ -59,7 +59,7 @@ class Searchers(ReaderThreads):
             versions = {record["version"] for record in found["records"]} if found else None
             known = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended to
             if versions is None or (versions, found["total"]) not in known:
-                self.faults.append(answer)
+                self.errors.append(answer)
             else:
                 self.seen += versions
 
@@ -80,7 +80,7 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
         with Searchers(resource) as searchers:
             yield resource
             searchers.done.wait(0.2)
-        assert searchers.faults == []
+        assert searchers.errors == []
         assert searchers.seen
         Resource.objects.all().delete()
 
@@ -132,7 +132,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     again.refresh_from_db()
     served.refresh_from_db()
     assert (again.state, again.rows) == (LoadState.READY, _ROWS)
-    assert served.table_version_id == table_of(again)
+    assert served.table_version_id == get_version_id(again)
     assert not list(uploads.rglob("*.csv"))
 
 
@@ -152,7 +152,7 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
     assert load.can_be_retried
-    assert storage.list_record_tables(connection) == {before, table_of(other)}
+    assert storage.list_record_tables(connection) == {before, get_version_id(other)}
 
 
 @pytest.mark.parametrize("moment", ["copying", "indexing", "publishing"])

@@ -16,7 +16,7 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Load, LoadState, Resource, TableVersion
 
-from ...builders import SURVEY, ask, ids_of, load_csv, make_resource
+from ...builders import SURVEY, ask, get_ids, load_csv, make_resource
 
 
 def lose(resource: Resource) -> int:
@@ -38,7 +38,7 @@ def test_a_table_that_was_served_is_kept_and_can_be_given_back(
 
     said = f"0 tables dropped.\nTable version {number} is kept until 20"
     assert out.getvalue().startswith(said)
-    assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
+    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
     assert storage.read_unserved_since(connection, [number]) == {}  # and counts as served again
 
@@ -133,7 +133,7 @@ def test_deleting_all_loads_loses_no_records(resource: Resource, client: Client)
     resource.refresh_from_db()
     assert resource.table_version is not None
     assert resource.table_version.load is None
-    assert len(ids_of(ask(client, {"resource_id": str(resource.pk)}))) == 6
+    assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
 
 
 def test_the_table_of_a_deleted_table_version_is_kept_for_a_while(

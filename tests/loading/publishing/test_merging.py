@@ -15,7 +15,7 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 
-from ...builders import ask, ids_of
+from ...builders import ask, get_ids
 from ...failures import fails_with
 from ...reader_threads import ReaderThreads
 from ...writing.tables import Table, token_of_writer
@@ -62,7 +62,7 @@ def test_appended_words_are_found(db: None) -> None:
 
     load(resource, "a\nnew words\n", mode="append")
 
-    assert ids_of(ask(Client(), {"resource_id": str(resource.pk), "q": "words"})) == [2]
+    assert get_ids(ask(Client(), {"resource_id": str(resource.pk), "q": "words"})) == [2]
 
 
 def test_append_to_nothing_makes_the_table(db: None) -> None:
@@ -236,7 +236,7 @@ def test_upserted_words_are_found_and_old_ones_are_not(stock: Resource) -> None:
     load(stock, "code,name\nb,beans\n", mode="upsert")
 
     for question, expected in (("beans", [2]), ("bread", [])):
-        assert ids_of(ask(Client(), {"resource_id": str(stock.pk), "q": question})) == expected
+        assert get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": question})) == expected
 
 
 def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_empty(
@@ -451,17 +451,17 @@ class _Readers(ReaderThreads):
         self.table = table
         self.seen: set[tuple[int, int, str]] = set()
 
-    def look(self) -> None:
+    def read_once(self) -> None:
         response = self.table.call("search", limit=32_000)
         if response.status_code != 200:
-            self.faults.append(response.content)
+            self.errors.append(response.content)
             return
         result = response.json()["result"]
         records = result["records"]
         marks = "+".join(sorted({record["by"] for record in records}))
         self.seen.add((len(records), result["total"], marks))
         if len(records) != result["total"] or sum(record["sum"] for record in records):
-            self.faults.append((len(records), result["total"], marks))
+            self.errors.append((len(records), result["total"], marks))
 
 
 def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) -> None:
@@ -475,7 +475,7 @@ def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) ->
                 mode="append",
             )
 
-    assert readers.faults == []
+    assert readers.errors == []
     assert {count for count, _total, _marks in readers.seen} <= {300 * turn for turn in range(1, 8)}
     assert len(committed.records()) == 300 * 7
     assert committed.stored() == (2100, 2100)

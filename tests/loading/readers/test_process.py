@@ -30,7 +30,7 @@ from datastore_search.loading.readers.interrupter import Interrupter
 from datastore_search.loading.readers.process import open_table
 from datastore_search.models import Load, LoadState, Resource
 
-from ...builders import ask, make_resource, result_of
+from ...builders import ask, get_result, make_resource
 from ...failures import fails_with
 from .bombs import BOMBS
 from .staging import temporary_staging_area
@@ -330,7 +330,7 @@ def test_searches_are_answered_while_a_bomb_is_read(
 
     answered = 0
     while reading.is_alive():
-        assert result_of(ask(client, {"resource_id": str(resource.pk), "limit": 5}))["total"] == 1
+        assert get_result(ask(client, {"resource_id": str(resource.pk), "limit": 5}))["total"] == 1
         answered += 1
 
     # A reader that keeps the interpreter to itself lets one through before it begins.
