@@ -52,10 +52,10 @@ class UnknownType(LoadFailed):
 
 
 class InvalidSchema(LoadFailed):
-    """A table schema cannot be used."""
+    """A table schema cannot be used, for the reason of a code."""
 
-    def __init__(self, *, reason: str) -> None:
-        super().__init__("option.invalid_schema", reason=reason)
+    def __init__(self, code: str, /, **parameters: object) -> None:
+        super().__init__("option.invalid_schema", reason=Message(code, **parameters))
 
 
 class UnknownDialect(LoadFailed):

@@ -70,7 +70,7 @@ def parse_table_schema(given: object) -> TableSchema:
     fields = [each for each in checked if each["name"] != _ID]
     names = [each["name"] for each in fields]
     if len(set(names)) < len(names):
-        raise InvalidSchema(reason="two of its fields have one name")
+        raise InvalidSchema("schema.duplicate_name")
     notices: list[Notice] = [*_collect_unsupported(schema, "")]
     types = {each["name"]: _choose_format(each, notices) for each in fields}
     for each in fields:
@@ -87,39 +87,39 @@ def parse_table_schema(given: object) -> TableSchema:
 def _find_schema(given: object) -> Mapping[str, Any]:
     """Find the schema in a Data Package or a resource of one."""
     if not isinstance(given, Mapping):
-        raise InvalidSchema(reason="it is no JSON object")
+        raise InvalidSchema("schema.not_an_object")
     if "fields" in given:
         return given
     if "schema" in given:
         inner = given["schema"]
         if isinstance(inner, str):
-            raise InvalidSchema(reason=f"it is at another place: “{inner}”")
+            raise InvalidSchema("schema.stored_elsewhere", address=inner)
         return _find_schema(inner)
     resources = given.get("resources")
     if isinstance(resources, list) and len(resources) == 1:
         return _find_schema(resources[0])
     if isinstance(resources, list):
-        raise InvalidSchema(reason=f"the Data Package has {len(resources)} resources, not one")
-    raise InvalidSchema(reason="it has no “fields”")
+        raise InvalidSchema("schema.not_one_resource", count=len(resources))
+    raise InvalidSchema("schema.no_fields")
 
 
 def _get_list(holder: Mapping[str, Any], name: str) -> Sequence[Any]:
     found = holder.get(name, [])
     if not isinstance(found, list):
-        raise InvalidSchema(reason=f"“{name}” is no list")
+        raise InvalidSchema("schema.not_a_list", name=name)
     return found
 
 
 def _check_field(given: object, position: int) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
-        raise InvalidSchema(reason=f"field {position} is no JSON object")
+        raise InvalidSchema("schema.field_not_an_object", position=position)
     if not isinstance(given.get("name"), str) or not given["name"]:
-        raise InvalidSchema(reason=f"field {position} has no name")
+        raise InvalidSchema("schema.unnamed_field", position=position)
     for name in ("type", "format", "title", "description", "decimalChar", "groupChar"):
         if not isinstance(given.get(name, ""), str) and not (
             name == "format" and isinstance(given[name], Mapping)
         ):
-            raise InvalidSchema(reason=f"“{name}” of the field “{given['name']}” is no text")
+            raise InvalidSchema("schema.not_a_text", name=name, field=given["name"])
     return given
 
 
@@ -135,7 +135,7 @@ def _parse_missing_values(schema: Mapping[str, Any]) -> tuple[str, ...]:
     for given in _get_list(schema, "missingValues"):
         value = given.get("value") if isinstance(given, Mapping) else given
         if not isinstance(value, str):
-            raise InvalidSchema(reason="“missingValues” has a value that is no text")
+            raise InvalidSchema("schema.missing_value_not_a_text")
         found.append(value)
     return tuple(value for value in dict.fromkeys(found) if value)
 
@@ -146,7 +146,7 @@ def _parse_primary_key(schema: Mapping[str, Any], names: Sequence[str]) -> tuple
         return None
     key = [given] if isinstance(given, str) else given
     if not isinstance(key, list) or not all(name in names for name in key):
-        raise InvalidSchema(reason="“primaryKey” does not name fields of the schema")
+        raise InvalidSchema("schema.unknown_key")
     return tuple(key)
 
 
@@ -189,7 +189,7 @@ def _choose_format(given: Mapping[str, Any], notices: list[Notice]) -> str:
     if own and own.table_schema_type == type_name:
         return own.name
     if type_name not in _FORMAT_RULES:
-        raise InvalidSchema(reason=f"“{type_name}” is no type of a Table Schema")
+        raise InvalidSchema("schema.unknown_type", type=type_name)
     rule = _FORMAT_RULES[type_name]
     chosen = rule(given) if callable(rule) else rule
     if chosen is None:
@@ -247,7 +247,7 @@ def _choose_boolean(given: Mapping[str, Any]) -> str | None:
 def _get_words(given: Mapping[str, Any], name: str, default: list[str]) -> list[str]:
     words = given.get(name, default)
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InvalidSchema(reason=f"“{name}” of the field “{given['name']}” is no list of texts")
+        raise InvalidSchema("schema.not_a_list_of_texts", name=name, field=given["name"])
     return words
 
 

@@ -154,7 +154,7 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         (
             {"schema": {}},
             "option.invalid_schema",
-            "The table schema cannot be used: it has no “fields”",
+            "The table schema cannot be used: it has no “fields”.",
         ),
     ],
 )

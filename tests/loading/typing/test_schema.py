@@ -163,35 +163,38 @@ def test_any_value_is_parsed_or_refused(given: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ([], "it is no JSON object"),
-        ({}, "it has no “fields”"),
-        ({"fields": {}}, "“fields” is no list"),
-        ({"fields": ["a"]}, "field 1 is no JSON object"),
-        ({"fields": [{"name": "a"}, {"type": "string"}]}, "field 2 has no name"),
-        ({"fields": [{"name": "a"}, {"name": "a"}]}, "two of its fields have one name"),
-        ({"fields": [{"name": "a", "type": "colour"}]}, "“colour” is no type of a Table Schema"),
-        ({"fields": [{"name": "a", "type": 5}]}, "“type” of the field “a” is no text"),
+        ([], "it is not a JSON object."),
+        ({}, "it has no “fields”."),
+        ({"fields": {}}, "“fields” is not a list."),
+        ({"fields": ["a"]}, "field 1 is not a JSON object."),
+        ({"fields": [{"name": "a"}, {"type": "string"}]}, "field 2 has no name."),
+        ({"fields": [{"name": "a"}, {"name": "a"}]}, "two of its fields have the same name."),
+        ({"fields": [{"name": "a", "type": "colour"}]}, "“colour” is not a type of Table Schema."),
+        ({"fields": [{"name": "a", "type": 5}]}, "“type” of the field “a” is not a text."),
         (
             {"fields": [{"name": "a", "type": "boolean", "trueValues": "ja"}]},
-            "“trueValues” of the field “a” is no list of texts",
+            "“trueValues” of the field “a” is not a list of texts.",
         ),
-        ({"fields": [], "missingValues": "NA"}, "“missingValues” is no list"),
-        ({"fields": [], "missingValues": [5]}, "“missingValues” has a value that is no text"),
+        ({"fields": [], "missingValues": "NA"}, "“missingValues” is not a list."),
+        ({"fields": [], "missingValues": [5]}, "“missingValues” has a value that is not a text."),
         (
             {"fields": [{"name": "a"}], "primaryKey": "b"},
-            "“primaryKey” does not name fields of the schema",
+            "“primaryKey” names a field that the schema does not have.",
         ),
         (
             {"fields": [{"name": "a"}], "primaryKey": [["a"]]},
-            "“primaryKey” does not name fields of the schema",
+            "“primaryKey” names a field that the schema does not have.",
         ),
-        ({"schema": "https://example.org/s.json"}, "it is at another place"),
-        ({"resources": [{}, {}]}, "the Data Package has 2 resources, not one"),
-        ({"resources": []}, "the Data Package has 0 resources, not one"),
+        (
+            {"schema": "https://example.org/s.json"},
+            "it is stored elsewhere, at “https://example.org/s.json”.",
+        ),
+        ({"resources": [{}, {}]}, "the Data Package has 2 resources; it must have one."),
+        ({"resources": []}, "the Data Package has 0 resources; it must have one."),
     ],
 )
 def test_a_malformed_schema_is_refused(given: object, reason: str) -> None:
     with fails_with("option.invalid_schema") as refusal:
         parse_table_schema(given)
 
-    assert str(refusal.value).startswith(f"The table schema cannot be used: {reason}")
+    assert str(refusal.value) == f"The table schema cannot be used: {reason}"
