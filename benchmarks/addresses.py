@@ -1,4 +1,4 @@
-"""The targets of the requests: the portal, and CKAN beside it."""
+"""The targets of the requests: the portal and CKAN."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode, urlsplit
 
-from .calls import Call, ask
+from .calls import Call, send_call
 from .requests import Request
 
 _JSON = {"Content-Type": "application/json"}
@@ -20,12 +20,12 @@ class Portal:
     server: str
     token: str
 
-    def call(self, request: Request, resource_id: str) -> Call:
+    def build_call(self, request: Request, resource_id: str) -> Call:
         """Make the call of a request, in its first form."""
         headers = {"Authorization": self.token, **request.headers}
         if request.dump:
             return Call(self.server, "GET", f"/en/datastore/dump/{resource_id}", headers)
-        return _search(self.server, "/en/api/3/action", request, resource_id, headers)
+        return _build_search(self.server, "/en/api/3/action", request, resource_id, headers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +35,27 @@ class Ckan:
     url: str
     resource_id: str
 
-    def records(self) -> int:
+    def count_records(self) -> int:
         """
         Request the number of records of the resource.
 
         Raises: ``BenchmarkError`` when CKAN does not answer.
         """
-        answer = ask(self._search(Request("records", {"limit": 0})))
-        return int(json.loads(answer.begin)["result"]["total"])
+        answer = send_call(self._build_search(Request("records", {"limit": 0})))
+        return int(json.loads(answer.beginning)["result"]["total"])
 
-    def call(self, request: Request) -> Call | None:
-        """Make the call of a request; None for a request to the portal only."""
-        return None if request.dump or request.private else self._search(request)
+    def build_call(self, request: Request) -> Call | None:
+        """Make the call of a request; None for a request that CKAN does not have."""
+        return None if request.dump or request.private else self._build_search(request)
 
-    def _search(self, request: Request) -> Call:
-        place = urlsplit(self.url)
-        root = f"{place.path.rstrip('/')}/api/action"
-        call = _search(place.netloc, root, request, self.resource_id, request.headers)
+    def _build_search(self, request: Request) -> Call:
+        parts = urlsplit(self.url)
+        root = f"{parts.path.rstrip('/')}/api/action"
+        call = _build_search(parts.netloc, root, request, self.resource_id, request.headers)
         return replace(call, lasting=False)
 
 
-def _search(
+def _build_search(
     server: str, root: str, request: Request, resource_id: str, headers: Mapping[str, str]
 ) -> Call:
     parameters = {"resource_id": resource_id, **request.parameters}

@@ -18,15 +18,15 @@ from .addresses import Portal
 from .calls import Call
 from .credentials import set_visibility
 from .requests import ONE_VALUE, RARE_WORD, Request
-from .resources import Loaded
+from .resources import LoadedResource
 from .statements import Stopwatch, time_calls, time_statements
 from .timed_calls import Pace, TimedCalls
-from .timing import LEAST
+from .timing import MIN_ANSWERS
 
 #: The version of the API: an answer without a database query.
 _FRAMEWORK_PATH = "/en/api/3"
 #: Maximum answers of one measurement.
-_MOST = 2_000
+_MAX_ANSWERS = 2_000
 
 REQUESTS = (
     Request("limit 5", {"limit": 5}),
@@ -56,7 +56,7 @@ class Shares:
 
 
 def break_down(
-    pace: Pace, request: Request, target: Loaded, portal: Portal, *, private: bool
+    pace: Pace, request: Request, target: LoadedResource, portal: Portal, *, private: bool
 ) -> Shares:
     """
     Time a request through the server, the same within this process, and its parts there.
@@ -64,7 +64,7 @@ def break_down(
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
     with set_visibility(target.resource, private=private):
-        call = portal.call(request, target.id)
+        call = portal.build_call(request, target.id)
         subject = TimedCalls([call])
         framework = Call(portal.server, "GET", _FRAMEWORK_PATH, call.headers)
         rounds = [_time_round(subject, framework, pace.seconds) for _ in range(pace.rounds)]
@@ -78,7 +78,7 @@ def break_down(
         access_ms=access,
         database_ms=database,
         own_ms=within - access - database - empty,
-        statements=_answer_here(call).statements,
+        statements=_time_local_answer(call).statements,
     )
 
 
@@ -89,7 +89,7 @@ def _time_round(subject: TimedCalls, framework: Call, seconds: float) -> tuple[f
 
 
 @dataclass(frozen=True, slots=True)
-class _Here:
+class _LocalAnswer:
     """One answer within this process; ``access_seconds`` are without those of the database."""
 
     seconds: float
@@ -100,28 +100,28 @@ class _Here:
 
 def _time_repeated(call: Call, seconds: float) -> tuple[float, float, float]:
     """Return the medians of an answer, of its user and permissions, and of the database, in ms."""
-    taken: list[_Here] = []
+    answers: list[_LocalAnswer] = []
     end = time.perf_counter() + seconds
-    while len(taken) < LEAST or (time.perf_counter() < end and len(taken) < _MOST):
-        taken.append(_answer_here(call))
+    while len(answers) < MIN_ANSWERS or (time.perf_counter() < end and len(answers) < _MAX_ANSWERS):
+        answers.append(_time_local_answer(call))
     return (
-        statistics.median(one.seconds for one in taken) * 1000,
-        statistics.median(one.access_seconds for one in taken) * 1000,
-        statistics.median(one.database_seconds for one in taken) * 1000,
+        statistics.median(answer.seconds for answer in answers) * 1000,
+        statistics.median(answer.access_seconds for answer in answers) * 1000,
+        statistics.median(answer.database_seconds for answer in answers) * 1000,
     )
 
 
-def _answer_here(call: Call) -> _Here:
+def _time_local_answer(call: Call) -> _LocalAnswer:
     """Call the WSGI application like a server, up to the last block of the answer."""
     environ = _build_environ(call)
     with time_statements() as watch, _time_permissions(watch) as access:
-        begin = time.perf_counter()
+        started_at = time.perf_counter()
         answer = application(environ, _start_response)
         for _block in answer:
             pass
         answer.close()
-        seconds = time.perf_counter() - begin
-    return _Here(seconds, access.seconds, watch.seconds, watch.statements)
+        seconds = time.perf_counter() - started_at
+    return _LocalAnswer(seconds, access.seconds, watch.seconds, watch.statements)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from .failures import BenchmarkError
 
 _TIMEOUT_SECONDS = 600
 _BLOCK_BYTES = 2**20
-_MAX_BEGIN_BYTES = 2**16
+_MAX_BEGINNING_BYTES = 2**16
 _MAX_SHOWN_LENGTH = 2_000
 
 
@@ -50,7 +50,7 @@ class Answer:
     """An answer; of the body only its beginning."""
 
     etag: str | None
-    begin: bytes
+    beginning: bytes
     body_bytes: int
     seconds: float
 
@@ -63,42 +63,42 @@ class Caller:
         self._connection = http.client.HTTPConnection(server, timeout=_TIMEOUT_SECONDS)
         self._block = bytearray(_BLOCK_BYTES)
 
-    def ask(self, call: Call) -> Answer:
+    def send(self, call: Call) -> Answer:
         """
         Send a call, read the answer and keep only its beginning.
 
         Raises: ``BenchmarkError``, with the server's answer, when it is not the expected one.
         """
-        begin = time.perf_counter()
+        started_at = time.perf_counter()
         try:
             self._connection.request(call.method, call.path, call.body or None, dict(call.headers))
             response = self._connection.getresponse()
             size = response.readinto(self._block)
-            first = bytes(self._block[: min(size, _MAX_BEGIN_BYTES)])
-            while read := response.readinto(self._block):
-                size += read
+            beginning = bytes(self._block[: min(size, _MAX_BEGINNING_BYTES)])
+            while count := response.readinto(self._block):
+                size += count
         except (OSError, http.client.HTTPException) as error:
             raise BenchmarkError(f"No answer to {call.method} {call.path}: {error!r}") from error
-        seconds = time.perf_counter() - begin
+        seconds = time.perf_counter() - started_at
         if not call.lasting:
             self.close()
-        call.check(response.status, first)
-        return Answer(response.getheader("ETag"), first, size, seconds)
+        call.check(response.status, beginning)
+        return Answer(response.getheader("ETag"), beginning, size, seconds)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
 
 
-def ask(call: Call) -> Answer:
+def send_call(call: Call) -> Answer:
     """
     Send a call over a new connection.
 
-    Raises: as ``Caller.ask``.
+    Raises: as ``Caller.send``.
     """
     caller = Caller(call.server)
     try:
-        return caller.ask(call)
+        return caller.send(call)
     finally:
         caller.close()
 
@@ -107,9 +107,9 @@ def build_conditional_call(call: Call) -> Call | None:
     """
     Send a call, and make the conditional call that repeats it; None without ETag.
 
-    Raises: as ``Caller.ask``.
+    Raises: as ``Caller.send``.
     """
-    tag = ask(call).etag
+    tag = send_call(call).etag
     if tag is None:
         return None
     headers = {**call.headers, "If-None-Match": tag}

@@ -14,7 +14,7 @@ from .calls import build_conditional_call
 from .credentials import set_visibility
 from .floor import Floor
 from .requests import Request
-from .resources import Loaded
+from .resources import LoadedResource
 from .statements import record_statements
 from .timed_calls import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls
 from .timing import Timing
@@ -38,12 +38,14 @@ class Figures:
 
 
 @contextmanager
-def prepare_calls(portal: Portal, request: Request, target: Loaded) -> Iterator[TimedCalls | None]:
+def prepare_calls(
+    portal: Portal, request: Request, target: LoadedResource
+) -> Iterator[TimedCalls | None]:
     """Prepare a request to the portal; None for a repeated one if the portal sends no ETag."""
     with set_visibility(target.resource, private=request.private):
-        call = portal.call(request, target.id)
-        sent = build_conditional_call(call) if request.repeated else call
-        yield None if sent is None else TimedCalls([sent])
+        call = portal.build_call(request, target.id)
+        timed_call = build_conditional_call(call) if request.repeated else call
+        yield None if timed_call is None else TimedCalls([timed_call])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +57,42 @@ class Comparison:
     floor: Connection[Any]
     ckan: Ckan | None
 
-    def figures(self, request: Request, target: Loaded) -> Figures | None:
+    def measure_request(self, request: Request, target: LoadedResource) -> Figures | None:
         """
         Time a request to each of them, round by round; None for one that is not possible.
 
         Raises: ``BenchmarkError`` when an answer is not the expected one.
         """
-        with prepare_calls(self.portal, request, target) as ours:
-            if ours is None:
+        with prepare_calls(self.portal, request, target) as portal_calls:
+            if portal_calls is None:
                 return None
-            sent = record_statements(ours.calls[0])
-            floor = Floor(self.floor, sent)
-            theirs = self._prepare_ckan(request)
+            statements = record_statements(portal_calls.calls[0])
+            floor = Floor(self.floor, statements)
+            ckan_calls = self._prepare_ckan(request)
             for _ in range(self.pace.rounds):
-                self._time_round(ours, floor, theirs)
+                self._time_round(portal_calls, floor, ckan_calls)
         return Figures(
-            answer_bytes=ours.answer_bytes,
-            statements=len(sent),
-            portal=ours.served,
+            answer_bytes=portal_calls.answer_bytes,
+            statements=len(statements),
+            portal=portal_calls.served,
             postgresql_ms=floor.postgresql_ms,
             floor=floor.timing,
-            ckan=theirs.served if theirs else None,
+            ckan=ckan_calls.served if ckan_calls else None,
         )
 
     def _prepare_ckan(self, request: Request) -> TimedCalls | None:
-        call = self.ckan.call(request) if self.ckan else None
+        call = self.ckan.build_call(request) if self.ckan else None
         return TimedCalls([call]) if call else None
 
-    def _time_round(self, ours: TimedCalls, floor: Floor, theirs: TimedCalls | None) -> None:
-        servers = [ours, theirs] if theirs else [ours]
+    def _time_round(
+        self, portal_calls: TimedCalls, floor: Floor, ckan_calls: TimedCalls | None
+    ) -> None:
+        servers = [portal_calls, ckan_calls] if ckan_calls else [portal_calls]
         for connections in (1, PARALLEL_CONNECTIONS):
             for server in servers:
                 if connections > 1 and server.is_long:
                     continue
                 server.time(connections, self.pace.seconds)
-                if server is ours and connections == 1:
+                if server is portal_calls and connections == 1:
                     floor.replay(self.pace.seconds)
         floor.explain()

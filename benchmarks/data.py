@@ -27,9 +27,9 @@ HEADER = tuple(FIELDS)
 
 Row = Sequence[str]
 
-_BEGIN = datetime(2004, 1, 1)  # noqa: DTZ001 - the field has no time zone
-_SECONDS = 22 * 365 * 86_400
-_INT4_MOST = 2**31 - 1
+_FIRST_RELEASE = datetime(2004, 1, 1)  # noqa: DTZ001 - the field has no time zone
+_RELEASE_SPAN_SECONDS = 22 * 365 * 86_400
+_MAX_INT4 = 2**31 - 1
 #: One cell in this number is empty.
 _EMPTY_EVERY = 128
 
@@ -42,29 +42,29 @@ class Source:
     """
 
     def __init__(self, folder: Path, file: Path | None = None) -> None:
-        """Read the rows of a file, if one is given."""
+        """Use the rows of ``file``, or those of the packages."""
         self._folder, self._file = folder, file
 
-    def available(self, rows: int) -> int:
+    def count_available_rows(self, rows: int) -> int:
         """Return the number of rows that a table can have, at most ``rows``."""
         if self._file is None:
             return rows
         return sum(1 for _ in islice(_read_rows(self._file), rows))
 
-    def rows(self) -> Iterator[Row]:
+    def generate_rows(self) -> Iterator[Row]:
         """Yield rows without end."""
         if self._file is None:
             return vary_rows(self._packages)
         return (row for _ in count() for row in _read_rows(self._file))
 
-    def table(self, rows: int) -> Path:
+    def get_table(self, rows: int) -> Path:
         """Return a file of the first ``rows`` rows; an existing one is reused."""
-        if self._file is not None and self.available(rows + 1) == rows:
+        if self._file is not None and self.count_available_rows(rows + 1) == rows:
             return self._file
         path = self._folder / f"packages-{rows}.csv"
         if not path.exists():
             part = path.with_suffix(".part")
-            write_table(part, islice(self.rows(), rows))
+            write_table(part, islice(self.generate_rows(), rows))
             part.rename(path)
         return path
 
@@ -121,8 +121,8 @@ def _scale(number: str, chance: int) -> str:
     """Change a number by up to a half."""
     if not number:
         return ""
-    return str(min(_INT4_MOST, int(number) * (512 + chance % 1024) // 1024))
+    return str(min(_MAX_INT4, int(number) * (512 + chance % 1024) // 1024))
 
 
 def _build_timestamp(chance: int) -> str:
-    return (_BEGIN + timedelta(seconds=chance % _SECONDS)).isoformat()
+    return (_FIRST_RELEASE + timedelta(seconds=chance % _RELEASE_SPAN_SECONDS)).isoformat()

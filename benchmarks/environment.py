@@ -16,7 +16,7 @@ from .options import Options
 
 
 def describe_environment(options: Options) -> list[str]:
-    """Name the versions, the machine's cores, the server's workers, the driver and the day."""
+    """Name the versions, the cores, the workers and threads, the load generator and the day."""
     connection = connections[router.db_for_read(Load)]
     release, patch = connection.get_database_version()
     return [

@@ -21,10 +21,10 @@ from psycopg import ClientCursor, Connection
 from datastore_search.models import Load
 
 from .statements import Statement, is_reading, is_setting
-from .timing import LEAST, Timing, find_typical
+from .timing import MIN_ANSWERS, Timing, find_typical
 
 #: Maximum answers of a round.
-_MOST = 1_000
+_MAX_ANSWERS = 1_000
 _EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, SUMMARY) "
 _TIMES = re.compile(r"(?:Planning|Execution) Time: ([\d.]+) ms")
 
@@ -51,26 +51,28 @@ class Floor:
         self._explained: list[float] = []
 
     def replay(self, seconds: float) -> None:
-        """Send them for some seconds, or until there are enough answers."""
+        """Send the statements for some seconds, or until there are enough answers."""
         if not self._transactions:
             return
-        taken: list[float] = []
-        begin = now = time.perf_counter()
-        while len(taken) < LEAST or (now - begin < seconds and len(taken) < _MOST):
+        durations: list[float] = []
+        started_at = now = time.perf_counter()
+        while len(durations) < MIN_ANSWERS or (
+            now - started_at < seconds and len(durations) < _MAX_ANSWERS
+        ):
             self._send()
             then, now = now, time.perf_counter()
-            taken.append(now - then)
-        self._timings.append(Timing.of(taken, now - begin))
+            durations.append(now - then)
+        self._timings.append(Timing.of(durations, now - started_at))
 
     def explain(self) -> None:
-        """Measure PostgreSQL's planning and execution of their queries."""
+        """Measure PostgreSQL's planning and execution of the queries."""
         if self._transactions:
-            for _ in range(LEAST):
+            for _ in range(MIN_ANSWERS):
                 self._explained.append(sum(map(self._time_statements, self._transactions)))
 
     @property
     def timing(self) -> Timing | None:
-        """Their times, from all rounds; None without statements."""
+        """The times of the statements, from all rounds; None without statements."""
         return find_typical(self._timings) if self._timings else None
 
     @property
@@ -88,23 +90,23 @@ class Floor:
 
     def _time_statements(self, statements: Sequence[Statement]) -> float:
         """Explain the queries of a transaction, under its settings up to then."""
-        taken = 0.0
+        total_ms = 0.0
         with self._connection.transaction(), ClientCursor(self._connection) as cursor:
             for command in chain.from_iterable(statement.commands for statement in statements):
                 if is_setting(command):
                     cursor.execute(command.encode())
                 elif is_reading(command):
-                    taken += _explain_ms(cursor, command)
-        return taken
+                    total_ms += _explain_ms(cursor, command)
+        return total_ms
 
 
 def _group_transactions(statements: Sequence[Statement]) -> list[list[Statement]]:
     """Split the statements into transactions; one outside of any is a transaction by itself."""
-    parted: list[list[Statement]] = []
-    for transacted, found in groupby(statements, key=lambda statement: statement.transacted):
-        group = list(found)
-        parted += [group] if transacted else [[statement] for statement in group]
-    return parted
+    transactions: list[list[Statement]] = []
+    for transacted, run in groupby(statements, key=lambda statement: statement.transacted):
+        group = list(run)
+        transactions += [group] if transacted else [[statement] for statement in group]
+    return transactions
 
 
 def _explain_ms(cursor: ClientCursor[Any], query: str) -> float:

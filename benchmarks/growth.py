@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from .addresses import Portal
 from .comparison import prepare_calls
 from .requests import Request
-from .resources import Loaded
+from .resources import LoadedResource
 from .timed_calls import Pace
 from .timing import Timing
 
 
-def grow(
-    pace: Pace, steps: Sequence[tuple[Request, Loaded]], portal: Portal
+def measure_growth(
+    pace: Pace, steps: Sequence[tuple[Request, LoadedResource]], portal: Portal
 ) -> list[Timing] | None:
     """
     Time a request to each resource; None for one that is not possible.

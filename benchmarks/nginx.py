@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .failures import BenchmarkError
-from .server import free_port, wait_for
+from .server import find_free_port, wait_for_server
 
 #: The file that docs/how-to/deploy.md explains.
 CONFIGURATION = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "nginx.conf"
@@ -46,7 +46,7 @@ def serve_nginx(server: str) -> Iterator[str]:
     program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if program is None:
         raise BenchmarkError("nginx is not installed (Debian: nginx-light).")
-    address = f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{find_free_port()}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "static").mkdir()
@@ -59,7 +59,7 @@ def serve_nginx(server: str) -> Iterator[str]:
         with (folder / "started.log").open("wb") as log:
             nginx = subprocess.Popen([program, "-p", name, "-c", main], stdout=log, stderr=log)
         try:
-            wait_for(address, nginx)
+            wait_for_server(address, nginx)
             yield address
         finally:
             nginx.terminate()

@@ -52,7 +52,7 @@ class Options:
     report: Path | None
 
     @property
-    def is_asking(self) -> bool:
+    def has_requests(self) -> bool:
         """Return whether any part sends requests to the portal."""
         return self.requests or bool(self.growth or self.resources or self.breakdown)
 
@@ -66,17 +66,17 @@ class Options:
 def read_options(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line; the default part is the requests."""
     parser = _build_parser()
-    given = vars(parser.parse_args(arguments))
-    if bool(given["ckan"]) != bool(given["ckan_resource"]):
+    values = vars(parser.parse_args(arguments))
+    if bool(values["ckan"]) != bool(values["ckan_resource"]):
         parser.error("--ckan and --ckan-resource go together.")
-    if given["ckan"] and urlsplit(given["ckan"]).scheme != "http":
+    if values["ckan"] and urlsplit(values["ckan"]).scheme != "http":
         parser.error("--ckan takes the URL of a server beside this one: http://host:port")
-    if given["ckan_load"] and not given["loads"]:
+    if values["ckan_load"] and not values["loads"]:
         parser.error("--ckan-load goes with --loads.")
-    parts = [given[name] for name in ("growth", "resources", "breakdown", "loads", "small_loads")]
-    given["requests"] = given["requests"] or not any(parts)
-    lists = {name: tuple(given[name]) for name in ("growth", "only", "loads")}
-    return Options(**{**given, **lists})
+    parts = [values[name] for name in ("growth", "resources", "breakdown", "loads", "small_loads")]
+    values["requests"] = values["requests"] or not any(parts)
+    lists = {name: tuple(values[name]) for name in ("growth", "only", "loads")}
+    return Options(**{**values, **lists})
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -90,7 +90,9 @@ def _build_parser() -> argparse.ArgumentParser:
 
 def _add_data(group: argparse._ArgumentGroup) -> None:
     rows = int(os.environ.get("BENCH_ROWS", "100000"))
-    group.add_argument("--rows", type=_parse_natural, default=rows, help="records (%(default)s)")
+    group.add_argument(
+        "--rows", type=_parse_positive_integer, default=rows, help="records (%(default)s)"
+    )
     group.add_argument("--csv", type=Path, help="load this file (its first rows, if it has more)")
     group.add_argument("--data", type=Path, help="keep the generated files in this folder")
     group.add_argument("--reload", action="store_true", help="load again what is already loaded")
@@ -100,7 +102,7 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--requests", action="store_true", help="each request of the list")
     group.add_argument(
         "--growth",
-        type=_parse_natural,
+        type=_parse_positive_integer,
         nargs="+",
         default=(),
         metavar="ROWS",
@@ -108,7 +110,7 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--resources",
-        type=_parse_natural,
+        type=_parse_positive_integer,
         default=0,
         metavar="N",
         help="spread over small resources",
@@ -116,7 +118,7 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--breakdown", action="store_true", help="where the time goes")
     group.add_argument(
         "--loads",
-        type=_parse_natural,
+        type=_parse_positive_integer,
         nargs="+",
         default=(),
         metavar="ROWS",
@@ -124,7 +126,7 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--small-loads",
-        type=_parse_natural,
+        type=_parse_positive_integer,
         default=0,
         metavar="N",
         help="small files, one after the other",
@@ -134,12 +136,18 @@ def _add_parts(group: argparse._ArgumentGroup) -> None:
 def _add_timing(group: argparse._ArgumentGroup) -> None:
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
     group.add_argument(
-        "--workers", type=_parse_natural, default=workers, help="of the server (%(default)s)"
+        "--workers",
+        type=_parse_positive_integer,
+        default=workers,
+        help="of the server (%(default)s)",
     )
     group.add_argument(
-        "--threads", type=_parse_natural, default=THREADS, help="of each worker (%(default)s)"
+        "--threads",
+        type=_parse_positive_integer,
+        default=THREADS,
+        help="of each worker (%(default)s)",
     )
-    group.add_argument("--rounds", type=_parse_natural, default=3, help="(%(default)s)")
+    group.add_argument("--rounds", type=_parse_positive_integer, default=3, help="(%(default)s)")
     group.add_argument(
         "--seconds", type=float, default=3.0, help="of each subject in a round (%(default)s)"
     )
@@ -166,7 +174,7 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def _parse_natural(text: str) -> int:
+def _parse_positive_integer(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError("must be a whole number from 1")
     return int(text)

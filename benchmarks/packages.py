@@ -42,12 +42,12 @@ def read_packages() -> list[Package]:
 
 def _read_debian_packages() -> list[Package]:
     long = _read_long_descriptions()
-    found = {
+    packages = {
         _build_package(stanza, long)
         for stanza in _parse_stanzas(_read_lines("apt-cache", "dumpavail"))
         if "Filename" in stanza  # packages installed by hand differ between machines
     }
-    return sorted(found) or make_up_packages()
+    return sorted(packages) or make_up_packages()
 
 
 def _build_package(stanza: dict[str, str], long: dict[str, str]) -> Package:
@@ -112,7 +112,7 @@ _SYLLABLES = (
     *("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "wo", "za"),
     *("kre", "sto", "pli", "dra", "bel", "nor", "tam"),
 )
-#: As common as in Debian, for those in the requests of the benchmark.
+#: Weights as in Debian, for the values in the requests of the benchmark.
 _SECTIONS = {"libs": 18, "python": 14, "doc": 14, "perl": 13, "utils": 7, "net": 3, "admin": 2}
 _PRIORITIES = {"optional": 995, "extra": 4, "required": 1}
 _COMMON_SHARE, _RARE_EVERY, _HOMELESS_SHARE = 0.2, 7_000, 0.07
@@ -122,8 +122,8 @@ def make_up_packages() -> list[Package]:
     """Generate packages, the same on every machine, with rare and common words and values."""
     chance = random.Random(20261121)
     words = sorted({"".join(chance.choices(_SYLLABLES, k=3)) for _ in range(5_000)})
-    made = [_make_up_package(chance, words, number) for number in range(_MADE_UP - 1)]
-    return sorted([*made, _make_up_package(chance, words, _MADE_UP)._replace(name="nginx")])
+    packages = [_make_up_package(chance, words, number) for number in range(_MADE_UP - 1)]
+    return sorted([*packages, _make_up_package(chance, words, _MADE_UP)._replace(name="nginx")])
 
 
 def _make_up_package(chance: random.Random, words: list[str], number: int) -> Package:

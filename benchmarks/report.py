@@ -52,8 +52,8 @@ def write_tables_into(page: Path, tables: Mapping[str, Table]) -> None:
 def _replace_block(text: str, name: str, block: str) -> str:
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     between = re.compile(f"(?<={re.escape(begin)}\n).*?(?={re.escape(end)})", re.DOTALL)
-    text, found = between.subn(lambda _: f"\n{block}\n\n", text)
-    if found != 1:
+    text, count = between.subn(lambda _: f"\n{block}\n\n", text)
+    if count != 1:
         raise BenchmarkError(f"The page must have {begin} and {end} once.")
     return text
 
@@ -65,7 +65,7 @@ def format_number(value: float | None, unit: str = "") -> str:
     """Format a number with three significant digits, or a dash for None."""
     if value is None:
         return "–"
-    digits = next((digits for digits, most in ((2, 10), (1, 100)) if abs(value) < most), 0)
+    digits = next((digits for digits, limit in ((2, 10), (1, 100)) if abs(value) < limit), 0)
     return f"{value:,.{digits}f}{unit}"
 
 

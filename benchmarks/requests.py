@@ -20,7 +20,7 @@ class Request:
     """
     A request, independent of the server.
 
-    ``repeated`` means: again, with the ETag of the first answer.  A ``private`` request is one to a
+    ``repeated`` sends it again, with the ETag of the first answer.  A ``private`` request goes to a
     private resource; a ``dump`` has another address.  ``get`` sends the parameters in the address.
     """
 

@@ -1,4 +1,4 @@
-"""The resources of the requests: made once, then kept for the next run."""
+"""The resources of the requests: loaded once, and reused by the next run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .credentials import set_private
 from .data import FIELDS, Source, write_table
 from .failures import BenchmarkError
 
-#: Minimum and maximum records of a small resource.
-_SMALL = (10, 2_000)
+#: Records of a small resource.
+_MIN_SMALL_ROWS, _MAX_SMALL_ROWS = 10, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedResource:
     """A resource that is served, and the costs of its load."""
 
     resource: Resource
@@ -52,17 +52,17 @@ class Loaded:
         return str(self.resource.pk)
 
 
-def load_resource(source: Source, rows: int, *, reload: bool) -> Loaded:
+def load_resource(source: Source, rows: int, *, reload: bool) -> LoadedResource:
     """Load the first ``rows`` rows, unless they are already served."""
     resource, _ = Resource.objects.get_or_create(name=f"benchmark-{rows}")
     set_private(resource, False)  # an interrupted run may have left it private
     if reload or resource.table_version_id is None:
-        load_file(resource, source.table(rows), options=LoadOptions(types=FIELDS, force=True))
+        load_file(resource, source.get_table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
     return _measure_resource(resource)
 
 
-def _measure_resource(resource: Resource) -> Loaded:
+def _measure_resource(resource: Resource) -> LoadedResource:
     version = resource.table_version
     load = version.load if version else None
     if version is None or load is None or load.finished_at is None:
@@ -70,37 +70,37 @@ def _measure_resource(resource: Resource) -> Loaded:
     session = storage.Session(connections[router.db_for_read(Load)], {})
     sizes = storage.measure_record_table(session, version.pk)
     seconds = (load.finished_at - load.created_at).total_seconds()
-    return Loaded(resource, Cost(version.rows, seconds, sizes.records_bytes, sizes.indexes_bytes))
+    return LoadedResource(
+        resource, Cost(version.rows, seconds, sizes.records_bytes, sizes.indexes_bytes)
+    )
 
 
-def load_small_resources(source: Source, number: int) -> list[Resource]:
+def load_small_resources(source: Source, count: int) -> list[Resource]:
     """Load resources of mixed size, unless they are already served."""
-    rows = source.rows()
-    known = {
-        found.name: found
-        for found in Resource.objects.filter(name__startswith=_name_small_resource(""))
+    rows = source.generate_rows()
+    resources_by_name = {
+        resource.name: resource
+        for resource in Resource.objects.filter(name__startswith=_name_small_resource(""))
     }
-    made = []
+    resources = []
     with tempfile.TemporaryDirectory() as folder:
-        for place in tqdm(range(number), desc="small resources", disable=None):
-            table = list(islice(rows, choose_small_size(place)))
-            resource = known.get(_name_small_resource(place)) or Resource.objects.create(
-                name=_name_small_resource(place)
-            )
+        for number in tqdm(range(count), desc="small resources", disable=None):
+            table = list(islice(rows, choose_small_size(number)))
+            name = _name_small_resource(number)
+            resource = resources_by_name.get(name) or Resource.objects.create(name=name)
             if resource.table_version_id is None:
                 path = Path(folder) / "table.csv"
                 write_table(path, table)
                 load_file(resource, path, options=LoadOptions(types=FIELDS, force=True))
-            made.append(resource)
-    return made
+            resources.append(resource)
+    return resources
 
 
-def _name_small_resource(place: object) -> str:
-    return f"benchmark-small-{place}"
+def _name_small_resource(number: object) -> str:
+    return f"benchmark-small-{number}"
 
 
-def choose_small_size(place: int) -> int:
+def choose_small_size(number: int) -> int:
     """Choose a size by the number: small ones are more common than large ones."""
-    least, most = _SMALL
-    chance = random.Random(place).random()
-    return round(least * math.pow(most / least, chance))
+    chance = random.Random(number).random()
+    return round(_MIN_SMALL_ROWS * math.pow(_MAX_SMALL_ROWS / _MIN_SMALL_ROWS, chance))

@@ -10,7 +10,7 @@ from . import tables
 from .breakdown import Shares
 from .comparison import Figures
 from .loads import tables as load_tables
-from .loads.files import LoadFigures, ManyFigures
+from .loads.files import LoadFigures, SmallFilesFigures
 from .report import Table
 from .resources import Cost
 from .spread import Spread
@@ -37,27 +37,33 @@ class Results:
     resources: dict[str, Spread] = field(default_factory=dict)
     breakdown: dict[str, Shares] = field(default_factory=dict)
     loads: list[LoadFigures] = field(default_factory=list)
-    small_loads: list[ManyFigures] = field(default_factory=list)
+    small_loads: list[SmallFilesFigures] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
         """Write everything as JSON."""
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
-    def tables(self) -> dict[str, Table]:
+    def build_tables(self) -> dict[str, Table]:
         """Make a table of each measured part, by the part's name."""
         records = f"{self.records:,} records"
         ckan = [] if self.ckan_records is None else [f"CKAN: {self.ckan_records:,}"]
         number = f"{self.resources_number:,} resources"
-        made = {
-            "load": tables.load(self._build_caption(), self.load),
-            "requests": tables.requests(self._build_caption(records, *ckan), self.requests),
-            "growth": tables.growth(self._build_caption(), self.growth_sizes, self.growth),
-            "resources": tables.resources(self._build_caption(number), self.resources),
-            "breakdown": tables.breakdown(self._build_caption(records), self.breakdown),
-            "loads": load_tables.loads(self._build_caption(), self.loads),
-            "small-loads": load_tables.many(self._build_caption(), self.small_loads),
+        tables_by_name = {
+            "load": tables.build_load_table(self._build_caption(), self.load),
+            "requests": tables.build_requests_table(
+                self._build_caption(records, *ckan), self.requests
+            ),
+            "growth": tables.build_growth_table(
+                self._build_caption(), self.growth_sizes, self.growth
+            ),
+            "resources": tables.build_resources_table(self._build_caption(number), self.resources),
+            "breakdown": tables.build_breakdown_table(self._build_caption(records), self.breakdown),
+            "loads": load_tables.build_loads_table(self._build_caption(), self.loads),
+            "small-loads": load_tables.build_small_files_table(
+                self._build_caption(), self.small_loads
+            ),
         }
-        return {name: table for name, table in made.items() if table.rows}
+        return {name: table for name, table in tables_by_name.items() if table.rows}
 
     def _build_caption(self, *parts: str) -> str:
         return f"{'; '.join([*parts, *self.setting])}."

@@ -21,23 +21,23 @@ from .data import Source
 from .environment import describe_environment
 from .failures import BenchmarkError
 from .floor import connect_for_floor
-from .growth import grow
-from .loads.files import load_files, load_many
+from .growth import measure_growth
+from .loads.files import load_files, load_small_files
 from .options import Options
 from .report import format_number, write_tables_into
 from .requests import Request, build_requests
-from .resources import Loaded, load_resource, load_small_resources
+from .resources import LoadedResource, load_resource, load_small_resources
 from .results import Results
-from .server import serving
+from .server import serve_portal
 from .spread import measure_spread
 from .timed_calls import Pace
 
 
 @dataclass(frozen=True, slots=True)
-class Stock:
+class LoadedResources:
     """The loaded resources: by their number of records, and small ones."""
 
-    by_rows: Mapping[int, Loaded]
+    by_rows: Mapping[int, LoadedResource]
     small: Sequence[Resource]
 
 
@@ -50,20 +50,20 @@ def run(options: Options) -> None:
     check_names(options)
     call_command("migrate", verbosity=0)
     results = Results(describe_environment(options))
-    stock = _load_stock(options)
-    results.load = list({target.id: target.cost for target in stock.by_rows.values()}.values())
+    resources = _load_resources(options)
+    results.load = list({target.id: target.cost for target in resources.by_rows.values()}.values())
     try:
-        if options.is_asking:
-            server = serving(options.workers, options.threads)
+        if options.has_requests:
+            server = serve_portal(options.workers, options.threads)
             with issue_reading_token() as token, server as address:
-                _measure(options, stock, Portal(address, token), results)
+                _measure(options, resources, Portal(address, token), results)
         _measure_loads(options, results)
     finally:  # an interrupted run saves its results so far
         _save_results(options, results)
 
 
 def _save_results(options: Options, results: Results) -> None:
-    tables = results.tables()
+    tables = results.build_tables()
     for name, table in tables.items():
         print(f"\n# {name}\n\n{table.as_text()}")
     if options.out:
@@ -86,11 +86,13 @@ def check_names(options: Options) -> None:
 # The requests -------------------------------------------------------------------------------------
 
 
-def _load_stock(options: Options) -> Stock:
+def _load_resources(options: Options) -> LoadedResources:
     with _open_source(options) as source:
-        return Stock(
+        return LoadedResources(
             by_rows={
-                rows: load_resource(source, source.available(rows), reload=options.reload)
+                rows: load_resource(
+                    source, source.count_available_rows(rows), reload=options.reload
+                )
                 for rows in options.sizes
             },
             small=load_small_resources(source, options.resources),
@@ -110,44 +112,52 @@ def _open_source(options: Options) -> Iterator[Source]:
 # The parts ----------------------------------------------------------------------------------------
 
 
-def _measure(options: Options, stock: Stock, portal: Portal, results: Results) -> None:
+def _measure(
+    options: Options, resources: LoadedResources, portal: Portal, results: Results
+) -> None:
     if options.requests:
-        _measure_requests(options, stock.by_rows[options.rows], portal, results)
+        _measure_requests(options, resources.by_rows[options.rows], portal, results)
     if options.growth:
         _measure_growth(
-            options, [stock.by_rows[rows] for rows in sorted(options.growth)], portal, results
+            options, [resources.by_rows[rows] for rows in sorted(options.growth)], portal, results
         )
     if options.resources:
-        results.resources_number = len(stock.small)
-        results.resources = measure_spread(_build_pace(options), stock.small, portal)
+        results.resources_number = len(resources.small)
+        results.resources = measure_spread(_build_pace(options), resources.small, portal)
     if options.breakdown:
-        _measure_breakdown(options, stock.by_rows[options.rows], portal, results)
+        _measure_breakdown(options, resources.by_rows[options.rows], portal, results)
 
 
-def _measure_requests(options: Options, target: Loaded, portal: Portal, results: Results) -> None:
+def _measure_requests(
+    options: Options, target: LoadedResource, portal: Portal, results: Results
+) -> None:
     ckan = Ckan(options.ckan, options.ckan_resource) if options.ckan else None
     results.records = target.rows
-    results.ckan_records = ckan.records() if ckan else None
+    results.ckan_records = ckan.count_records() if ckan else None
     with connect_for_floor() as floor:
         comparison = Comparison(_build_pace(options), portal, floor, ckan)
         for request in _choose_requests(options, target):
-            taken = comparison.figures(request, target)
-            results.requests[request.name] = taken
-            _print_medians(request.name, taken.portal.alone.median_ms if taken else None)
+            figures = comparison.measure_request(request, target)
+            results.requests[request.name] = figures
+            _print_medians(request.name, figures.portal.alone.median_ms if figures else None)
 
 
 def _measure_growth(
-    options: Options, targets: Sequence[Loaded], portal: Portal, results: Results
+    options: Options, targets: Sequence[LoadedResource], portal: Portal, results: Results
 ) -> None:
     results.growth_sizes = [target.rows for target in targets]
     for requests in zip(*(_choose_requests(options, target) for target in targets), strict=True):
-        timings = grow(_build_pace(options), list(zip(requests, targets, strict=True)), portal)
+        timings = measure_growth(
+            _build_pace(options), list(zip(requests, targets, strict=True)), portal
+        )
         name = requests[0].name
         results.growth[name] = timings
         _print_medians(name, *([timing.median_ms for timing in timings] if timings else [None]))
 
 
-def _measure_breakdown(options: Options, target: Loaded, portal: Portal, results: Results) -> None:
+def _measure_breakdown(
+    options: Options, target: LoadedResource, portal: Portal, results: Results
+) -> None:
     results.records = target.rows
     for request in REQUESTS:
         for private in (False, True):
@@ -163,10 +173,10 @@ def _measure_loads(options: Options, results: Results) -> None:
             results.loads.append(figures)
             print(f"{figures.rows:,} records loaded", file=sys.stderr, flush=True)
         if options.small_loads:
-            results.small_loads.append(load_many(source, options.small_loads))
+            results.small_loads.append(load_small_files(source, options.small_loads))
 
 
-def _choose_requests(options: Options, target: Loaded) -> list[Request]:
+def _choose_requests(options: Options, target: LoadedResource) -> list[Request]:
     requests = build_requests(target.rows)
     return [request for request in requests if not options.only or request.name in options.only]
 

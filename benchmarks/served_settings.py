@@ -1,4 +1,4 @@
-"""Settings of the portal that is measured: those of the example, with a slot for each client."""
+"""Settings of the measured portal: those of the example, with a slot for each connection."""
 
 from example_project.settings import *  # noqa: F403 - all of them
 

@@ -18,25 +18,25 @@ _TIMEOUT_SECONDS = 60
 
 
 @contextmanager
-def serving(workers: int, threads: int) -> Iterator[str]:
+def serve_portal(workers: int, threads: int) -> Iterator[str]:
     """
     Serve on a free port of this machine; yield host and port.
 
     Raises: ``BenchmarkError`` when the server does not start.
     """
-    port = free_port()
+    port = find_free_port()
     address = f"127.0.0.1:{port}"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "benchmarks.served_settings"}
     server = subprocess.Popen(build_web_server_command(port, workers, threads), env=environment)
     try:
-        wait_for(address, server)
+        wait_for_server(address, server)
         yield address
     finally:
         server.terminate()
         server.wait()
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -44,7 +44,7 @@ def free_port() -> int:
     return port
 
 
-def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+def wait_for_server(address: str, server: subprocess.Popen[bytes]) -> None:
     """
     Wait until a server accepts connections.
 

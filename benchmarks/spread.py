@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datastore_search.models import Resource
 
 from .addresses import Portal
-from .calls import Call, ask
+from .calls import Call, send_call
 from .requests import Request
 from .timed_calls import PARALLEL_CONNECTIONS, Pace, Served, TimedCalls
 
@@ -24,28 +24,31 @@ class Spread:
 
 def measure_spread(pace: Pace, resources: Sequence[Resource], portal: Portal) -> dict[str, Spread]:
     """
-    Time a few records and one filter.
+    Time requests for five records, and requests with one filter.
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
     ids = [str(resource.pk) for resource in resources]
-    few = [_build_search(portal, {"limit": 5}, resource_id) for resource_id in ids]
-    one = [
+    limit_calls = [_build_search(portal, {"limit": 5}, resource_id) for resource_id in ids]
+    filter_calls = [
         _build_search(portal, _build_filter(portal, resource_id), resource_id)
         for resource_id in ids
     ]
-    return {"limit 5": _time_spread(pace, few), "one filter": _time_spread(pace, one)}
+    return {
+        "limit 5": _time_spread(pace, limit_calls),
+        "one filter": _time_spread(pace, filter_calls),
+    }
 
 
 def _build_filter(portal: Portal, resource_id: str) -> dict[str, object]:
     """Request a package of the resource."""
     call = _build_search(portal, {"limit": 1, "fields": ["Package"]}, resource_id)
-    (record,) = json.loads(ask(call).begin)["result"]["records"]
+    (record,) = json.loads(send_call(call).beginning)["result"]["records"]
     return {"filters": record}
 
 
 def _build_search(portal: Portal, parameters: dict[str, object], resource_id: str) -> Call:
-    return portal.call(Request("spread", parameters), resource_id)
+    return portal.build_call(Request("spread", parameters), resource_id)
 
 
 def _time_spread(pace: Pace, calls: Sequence[Call]) -> Spread:

@@ -45,8 +45,8 @@ class Statement:
         """The commands in it; of a COPY, its query."""
         if not self.copies:
             return _split_commands(self.text)
-        found = _COPIES.match(self.text.strip())
-        return [found[1]] if found else []
+        match = _COPIES.match(self.text.strip())
+        return [match[1]] if match else []
 
 
 def is_setting(command: str) -> bool:
@@ -75,14 +75,16 @@ def record_statements(call: Call) -> list[Statement]:
 
     Raises: ``BenchmarkError`` when the answer is not the expected one.
     """
-    answer_here(call)
+    answer_locally(call)
     sent: list[Statement] = []
-    with _observe_statements(lambda cursor, *given: sent.append(_build_statement(cursor, *given))):
-        answer_here(call)
+    with _observe_statements(
+        lambda cursor, *arguments: sent.append(_build_statement(cursor, *arguments))
+    ):
+        answer_locally(call)
     return sent
 
 
-def answer_here(call: Call) -> None:
+def answer_locally(call: Call) -> None:
     """
     Answer a call within this process, to the last block.
 
@@ -97,10 +99,10 @@ def answer_here(call: Call) -> None:
         headers=headers,
     )
     blocks = iter(response)
-    begin = next(blocks, b"")
+    beginning = next(blocks, b"")
     for _block in blocks:
         pass
-    call.check(response.status_code, begin)
+    call.check(response.status_code, beginning)
 
 
 @dataclass(slots=True)
@@ -120,11 +122,11 @@ def time_statements() -> Iterator[Stopwatch]:
     """
     watch = Stopwatch()
 
-    def count(*_given: object) -> None:
+    def count_statement(*_arguments: object) -> None:
         watch.statements += 1
 
     with ExitStack() as stack:
-        stack.enter_context(_observe_statements(count))
+        stack.enter_context(_observe_statements(count_statement))
         for owner, name in (
             *((cursor, "execute") for cursor in _CURSORS),
             (Connection, "commit"),
@@ -139,22 +141,26 @@ def _observe_statements(observe: Callable[..., None]) -> Iterator[None]:
     """Call ``observe`` with the cursor, the text and the parameters of each statement."""
     copy = Cursor.copy
 
-    def executing(execute: Callable[..., Any]) -> Callable[..., Any]:
-        def executed(cursor: Cursor[Any], query: Any, params: Any = None, **options: Any) -> Any:
+    def observe_execute(execute: Callable[..., Any]) -> Callable[..., Any]:
+        def execute_observed(
+            cursor: Cursor[Any], query: Any, params: Any = None, **options: Any
+        ) -> Any:
             if query:  # an empty query only begins a transaction
                 observe(cursor, query, params, False)
             return execute(cursor, query, params, **options)
 
-        return executed
+        return execute_observed
 
-    def copied(cursor: Cursor[Any], statement: Any, params: Any = None, **options: Any) -> Any:
+    def copy_observed(
+        cursor: Cursor[Any], statement: Any, params: Any = None, **options: Any
+    ) -> Any:
         observe(cursor, statement, params, True)
         return copy(cursor, statement, params, **options)
 
     with ExitStack() as stack:
         for owner in _CURSORS:
-            stack.enter_context(mock.patch.object(owner, "execute", executing(owner.execute)))
-        stack.enter_context(mock.patch.object(Cursor, "copy", copied))
+            stack.enter_context(mock.patch.object(owner, "execute", observe_execute(owner.execute)))
+        stack.enter_context(mock.patch.object(Cursor, "copy", copy_observed))
         yield
 
 
@@ -165,14 +171,14 @@ def time_calls(
     """Time a method within the block, without the time of another watch."""
     method, other = getattr(owner, name), but or Stopwatch()
 
-    def called(*args: Any, **options: Any) -> Any:
-        begin, before = time.perf_counter(), other.seconds
+    def call_timed(*args: Any, **options: Any) -> Any:
+        started_at, other_seconds = time.perf_counter(), other.seconds
         try:
             return method(*args, **options)
         finally:
-            watch.seconds += time.perf_counter() - begin - (other.seconds - before)
+            watch.seconds += time.perf_counter() - started_at - (other.seconds - other_seconds)
 
-    with mock.patch.object(owner, name, called):
+    with mock.patch.object(owner, name, call_timed):
         yield
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .calls import Call, ask
+from .calls import Call, send_call
 from .load_generators import drive
 from .timing import Timing, find_typical
 
@@ -14,7 +14,7 @@ from .timing import Timing, find_typical
 PARALLEL_CONNECTIONS = 8
 
 #: Seconds from which an answer is long: eight of them in parallel would take minutes.
-_LONG = 5.0
+_LONG_ANSWER_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +43,26 @@ class TimedCalls:
     def __init__(self, calls: Sequence[Call]) -> None:
         """Try each call twice, because the first may fill a cache."""
         for call in calls:
-            ask(call)
-        answers = [ask(call) for call in calls]
+            send_call(call)
+        answers = [send_call(call) for call in calls]
         self.calls = calls
-        self._took = max(answer.seconds for answer in answers)
+        self._answer_seconds = max(answer.seconds for answer in answers)
         self._timings: dict[int, list[Timing]] = defaultdict(list)
         self.answer_bytes = answers[0].body_bytes
 
     @property
     def is_long(self) -> bool:
         """Return whether an answer takes too long for requests in parallel."""
-        return self._took > _LONG
+        return self._answer_seconds > _LONG_ANSWER_SECONDS
 
     def time(self, connections: int, seconds: float) -> Timing:
         """Send the calls over some connections, for some seconds."""
-        timing = drive(self.calls, connections=connections, seconds=seconds, took=self._took)
+        timing = drive(
+            self.calls,
+            connections=connections,
+            seconds=seconds,
+            answer_seconds=self._answer_seconds,
+        )
         self._timings[connections].append(timing)
         return timing
 

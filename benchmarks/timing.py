@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: Minimum answers of a series, for any duration.
-LEAST = 3
+MIN_ANSWERS = 3
 
 
 @dataclass(frozen=True, slots=True)

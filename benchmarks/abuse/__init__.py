@@ -1,5 +1,5 @@
 """
-Attacks on a portal of this machine, all at once, with an honest client beside them.
+Attacks on a portal of this machine, all at once, while an honest client sends requests.
 
-The answers to that client and the memory of the server decide.
+The portal passes if that client gets its answers in time and the server's memory stays limited.
 """

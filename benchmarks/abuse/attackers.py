@@ -23,7 +23,7 @@ Outcomes = Mapping[str, Mapping[str, int]]
 UNANSWERED = "unanswered"
 
 _START_SECONDS = 60
-_END_SECONDS = 3
+_STOP_SECONDS = 3
 #: Seconds before a client whose connection failed retries.
 _RETRY_SECONDS = 0.2
 
@@ -36,25 +36,25 @@ def run_attackers(target: Target, names: Sequence[str]) -> Iterator[dict[str, Ma
     Raises: ``BenchmarkError`` when the attackers do not start.
     """
     context = multiprocessing.get_context("spawn")
-    begin, over = context.Event(), context.Event()
+    begun, ended = context.Event(), context.Event()
     outcomes: dict[str, Mapping[str, int]] = {}
-    raids = {}
-    for place, name in enumerate(names):
-        ours, theirs = context.Pipe()
-        arguments = (name, f"127.1.{place}.", target, (begin, over), theirs)
+    attackers = {}
+    for position, name in enumerate(names):
+        receiver, sender = context.Pipe()
+        arguments = (name, f"127.1.{position}.", target, (begun, ended), sender)
         process = context.Process(target=_run_attack, args=arguments, daemon=True)
         process.start()
-        raids[name] = (process, ours)
+        attackers[name] = (process, receiver)
     try:
-        for name, (_process, pipe) in raids.items():
+        for name, (_process, pipe) in attackers.items():
             if not pipe.poll(_START_SECONDS) or pipe.recv() is None:
                 raise BenchmarkError(f"The attack {name} did not start.")
-        begin.set()
+        begun.set()
         yield outcomes
     finally:
-        over.set()
-        for name, (process, pipe) in raids.items():
-            if pipe.poll(_END_SECONDS * 5):
+        ended.set()
+        for name, (process, pipe) in attackers.items():
+            if pipe.poll(_STOP_SECONDS * 5):
                 outcomes[name] = pipe.recv()
             process.kill()
             process.join()
@@ -64,41 +64,41 @@ def _run_attack(
     name: str, network: str, target: Target, events: tuple[Event, Event], pipe: Connection
 ) -> None:
     """Start the clients of one attack, and return the outcomes of their requests."""
-    begin, over = events
+    begun, ended = events
     attack = ATTACKS[name]
     tallies = [Counter[str]() for _ in range(attack.clients)]
     threads = [
         threading.Thread(
             target=_send_requests,
-            args=(attack, _build_client(target, network, number, over), tally),
+            args=(attack, _build_client(target, network, number, ended), tally),
             daemon=True,
         )
         for number, tally in enumerate(tallies)
     ]
     pipe.send(name)
-    begin.wait(_START_SECONDS)
+    begun.wait(_START_SECONDS)
     for thread in threads:
         thread.start()
-    over.wait()
-    deadline = time.monotonic() + _END_SECONDS
+    ended.wait()
+    deadline = time.monotonic() + _STOP_SECONDS
     for thread in threads:
         thread.join(max(0, deadline - time.monotonic()))
     counted = sum(tallies, Counter[str]())
     counted[UNANSWERED] = sum(thread.is_alive() for thread in threads)
-    pipe.send({outcome: times for outcome, times in counted.items() if times})
+    pipe.send({outcome: count for outcome, count in counted.items() if count})
     pipe.close()
     os._exit(0)  # without waiting for its threads
 
 
-def _build_client(target: Target, network: str, number: int, over: Event) -> Client:
-    return Client(target, f"{network}{number + 1}", number, over)
+def _build_client(target: Target, network: str, number: int, ended: Event) -> Client:
+    return Client(target, f"{network}{number + 1}", number, ended)
 
 
 def _send_requests(attack: Attack, client: Client, tally: Counter[str]) -> None:
     for _ in range(attack.requests):
-        if client.over.is_set():
+        if client.ended.is_set():
             return
         outcome = attack.act(client)
         tally[outcome] += 1
         if outcome in {CUT_OFF, REFUSED}:
-            client.over.wait(_RETRY_SECONDS)
+            client.ended.wait(_RETRY_SECONDS)

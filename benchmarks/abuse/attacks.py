@@ -20,10 +20,10 @@ _JSON = {"Content-Type": "application/json"}
 MAX_REQUESTS = 10_000
 
 _HANG_UP_SECONDS = 0.2
-_BYTES_A_SECOND = 1024
+_BYTES_PER_SECOND = 1024
 _UPLOAD_BYTES = 1_500 * 2**20
 _BLOCK = bytes(2**20)
-_LETTERS = b"x" * 10**6
+_ID_BLOCK = b"x" * 10**6
 _BOUNDARY = "boundary"
 
 
@@ -32,7 +32,7 @@ class Attack:
     """Actions of ``clients`` at once, at most ``requests`` each; ``act`` returns the outcome."""
 
     name: str
-    does: str
+    description: str
     clients: int
     act: Callable[[Client], str]
     requests: int = MAX_REQUESTS
@@ -42,7 +42,7 @@ class Attack:
 
 
 @cache
-def build_worst_queries(rows: int) -> list[dict[str, Any]]:
+def build_expensive_queries(rows: int) -> list[dict[str, Any]]:
     """
     List the parameters of the most expensive searches in a table of this size.
 
@@ -64,23 +64,25 @@ def build_worst_queries(rows: int) -> list[dict[str, Any]]:
     ]
 
 
-def _build_query(client: Client, turn: int) -> bytes:
-    questions = build_worst_queries(client.target.rows)
-    return _build_body(client.target.table, **questions[turn % len(questions)])
+def _build_expensive_query(client: Client, number: int) -> bytes:
+    queries = build_expensive_queries(client.target.rows)
+    return _build_body(client.target.table, **queries[number % len(queries)])
 
 
 def _build_body(table: str, **parameters: Any) -> bytes:
     return json.dumps({"resource_id": table, **parameters}).encode()
 
 
-def ask_and_hang_up(client: Client) -> str:
+def send_query_and_hang_up(client: Client) -> str:
     """Send the client's own expensive query, and do not wait for the answer."""
-    return client.ask_and_hang_up(_SEARCH, _build_query(client, client.number), _HANG_UP_SECONDS)
+    return client.send_and_hang_up(
+        _SEARCH, _build_expensive_query(client, client.number), _HANG_UP_SECONDS
+    )
 
 
-def ask_and_wait(client: Client) -> str:
+def send_query_and_wait(client: Client) -> str:
     """Send the client's own expensive query."""
-    return client.ask("POST", _SEARCH, _build_query(client, client.number), **_JSON)
+    return client.request("POST", _SEARCH, _build_expensive_query(client, client.number), **_JSON)
 
 
 # Slowness -----------------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ def read_slowly(client: Client) -> str:
     table = client.target.table
     page = f"{_SEARCH}?resource_id={table}&limit=32000"
     path = page if client.number % 2 else f"/en/datastore/dump/{table}"
-    return client.read_slowly(path, _BYTES_A_SECOND)
+    return client.read_slowly(path, _BYTES_PER_SECOND)
 
 
 def send_slowly(client: Client) -> str:
@@ -102,21 +104,21 @@ def send_slowly(client: Client) -> str:
 # Size ---------------------------------------------------------------------------------------------
 
 
-def ask_for_fat_records(client: Client) -> str:
+def request_fat_records(client: Client) -> str:
     """Request 1,000 records of 110 kB."""
     body = _build_body(client.target.fat_table, limit=1_000)
-    return client.ask("POST", _SEARCH, body, **_JSON)
+    return client.request("POST", _SEARCH, body, **_JSON)
 
 
-def ask_for_a_long_id(client: Client) -> str:
+def request_long_id(client: Client) -> str:
     """Request a resource with an id of 10 MB."""
     begin, end = f'{{"resource_id": "{client.number}'.encode(), b'"}'
-    blocks = (begin, *repeat(_LETTERS, 10), end)
-    size = len(begin) + 10 * len(_LETTERS) + len(end)
+    blocks = (begin, *repeat(_ID_BLOCK, 10), end)
+    size = len(begin) + 10 * len(_ID_BLOCK) + len(end)
     return client.send_blocks(_SEARCH, blocks, size, _JSON)
 
 
-def upload(client: Client) -> str:
+def upload_file(client: Client) -> str:
     """Send a file of 1.5 GB, as far as the server accepts it."""
     head = (
         f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n'
@@ -129,12 +131,12 @@ def upload(client: Client) -> str:
 
 def filter_by_many_values(client: Client) -> str:
     """Filter by 800,000 values."""
-    return client.ask("POST", _SEARCH, _build_many_values(client.target), **_JSON)
+    return client.request("POST", _SEARCH, _build_many_values(client.target), **_JSON)
 
 
-def sort_by_much(client: Client) -> str:
+def sort_by_long_text(client: Client) -> str:
     """Sort by a text of 9 MB."""
-    return client.ask("POST", _SEARCH, _build_long_sort(client.target), **_JSON)
+    return client.request("POST", _SEARCH, _build_long_sort(client.target), **_JSON)
 
 
 @cache
@@ -153,14 +155,14 @@ def _build_long_sort(target: Target) -> bytes:
 ATTACKS = {
     attack.name: attack
     for attack in (
-        Attack("hang-ups", "the worst questions, each left alone at once", 16, ask_and_hang_up),
-        Attack("questions", "the worst questions", 6, ask_and_wait),
+        Attack("hang-ups", "expensive queries; hangs up at once", 16, send_query_and_hang_up),
+        Attack("expensive-queries", "expensive queries; waits for answers", 6, send_query_and_wait),
         Attack("slow-readers", "dumps and large pages that are read slowly", 8, read_slowly),
-        Attack("slow-bodies", "bodies of which a byte a second comes", 8, send_slowly),
-        Attack("fat-pages", "pages of 1,000 records of 110 kB", 8, ask_for_fat_records),
-        Attack("long-ids", "ids of 10 MB", 60, ask_for_a_long_id, requests=1),
-        Attack("upload", "a form of 1.5 GB", 1, upload, requests=1),
+        Attack("slow-bodies", "bodies that are sent at a byte a second", 8, send_slowly),
+        Attack("fat-pages", "pages of 1,000 records of 110 kB", 8, request_fat_records),
+        Attack("long-ids", "ids of 10 MB", 60, request_long_id, requests=1),
+        Attack("upload", "a form of 1.5 GB", 1, upload_file, requests=1),
         Attack("many-values", "filters of 800,000 values", 2, filter_by_many_values),
-        Attack("long-sort", "sort keys of 9 MB", 2, sort_by_much),
+        Attack("long-sort", "sort keys of 9 MB", 2, sort_by_long_text),
     )
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .clients import CUT_OFF, REFUSED, Target
 
 #: Number of requests, at equal intervals.
-REQUESTS = 100
+REQUESTS_COUNT = 100
 
 #: Maximum waiting time for an answer.
 TIMEOUT_SECONDS = 20
@@ -42,48 +42,48 @@ class HonestRequest:
 class HonestOutcomes:
     """The outcomes of the honest client's requests."""
 
-    asked: Sequence[HonestRequest]
+    requests: Sequence[HonestRequest]
 
     @property
     def prompt_share(self) -> float:
         """The share of requests with a prompt answer, from 0 to 1."""
-        return sum(each.is_prompt for each in self.asked) / len(self.asked)
+        return sum(request.is_prompt for request in self.requests) / len(self.requests)
 
     @property
     def outcomes(self) -> Counter[str]:
         """The number of each outcome."""
-        return Counter(each.outcome for each in self.asked)
+        return Counter(request.outcome for request in self.requests)
 
-    def percentile(self, share: float) -> float:
+    def compute_percentile(self, share: float) -> float:
         """Return the maximum time of this share of the requests."""
-        times = sorted(each.seconds for each in self.asked)
+        times = sorted(request.seconds for request in self.requests)
         return times[max(0, math.ceil(len(times) * share) - 1)]
 
 
 def send_honest_requests(
-    target: Target, seconds: float, requests: int = REQUESTS
+    target: Target, seconds: float, count: int = REQUESTS_COUNT
 ) -> HonestOutcomes:
     """Send the requests within ``seconds``, and wait for their answers."""
-    asked: list[HonestRequest] = []
+    requests: list[HonestRequest] = []
     threads = []
-    begin = time.monotonic()
-    for number in range(requests):
-        time.sleep(max(0, begin + number * seconds / requests - time.monotonic()))
-        thread = threading.Thread(target=lambda: asked.append(_send_request(target)))
+    started_at = time.monotonic()
+    for number in range(count):
+        time.sleep(max(0, started_at + number * seconds / count - time.monotonic()))
+        thread = threading.Thread(target=lambda: requests.append(_send_request(target)))
         thread.start()
         threads.append(thread)
     for thread in threads:
         thread.join()
-    return HonestOutcomes(asked)
+    return HonestOutcomes(requests)
 
 
 def _send_request(target: Target) -> HonestRequest:
     body = json.dumps({"resource_id": target.table, "limit": 5})
-    called = http.client.HTTPConnection(target.server, timeout=TIMEOUT_SECONDS)
-    begin = time.monotonic()
+    connection = http.client.HTTPConnection(target.server, timeout=TIMEOUT_SECONDS)
+    started_at = time.monotonic()
     try:
-        called.request("POST", _PATH, body, {"Content-Type": "application/json"})
-        response = called.getresponse()
+        connection.request("POST", _PATH, body, {"Content-Type": "application/json"})
+        response = connection.getresponse()
         response.read()
         outcome = str(response.status)
     except ConnectionRefusedError:
@@ -93,5 +93,5 @@ def _send_request(target: Target) -> HonestRequest:
     except (OSError, http.client.HTTPException):
         outcome = CUT_OFF
     finally:
-        called.close()
-    return HonestRequest(outcome, time.monotonic() - begin)
+        connection.close()
+    return HonestRequest(outcome, time.monotonic() - started_at)

@@ -36,29 +36,33 @@ class ServerMaxima:
 @contextmanager
 def monitor_server(portal: psutil.Process) -> Iterator[ServerMaxima]:
     """Observe the workers of a portal and its database at intervals."""
-    seen, over = ServerMaxima(), threading.Event()
+    maxima, ended = ServerMaxima(), threading.Event()
     with connect_to_database() as connection:
 
         def watch() -> None:
-            while not over.wait(_INTERVAL_SECONDS):
-                _observe(portal, connection, seen)
+            while not ended.wait(_INTERVAL_SECONDS):
+                _observe(portal, connection, maxima)
 
-        _observe(portal, connection, seen)
+        _observe(portal, connection, maxima)
         thread = threading.Thread(target=watch)
         thread.start()
         try:
-            yield seen
+            yield maxima
         finally:
-            over.set()
+            ended.set()
             thread.join()
 
 
 @contextmanager
 def connect_to_database() -> Iterator[psycopg.Connection]:
-    """Connect to the portal's database beside Django."""
+    """Connect to the portal's database, outside of Django."""
     django = connections[router.db_for_read(Load)]
-    known = {**django.get_connection_params(), "cursor_factory": psycopg.Cursor, "context": None}
-    with psycopg.connect(**known, autocommit=True) as connection:
+    parameters = {
+        **django.get_connection_params(),
+        "cursor_factory": psycopg.Cursor,
+        "context": None,
+    }
+    with psycopg.connect(**parameters, autocommit=True) as connection:
         yield connection
 
 
@@ -68,14 +72,14 @@ def count_connections(connection: psycopg.Connection) -> tuple[int, int]:
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
-def _observe(portal: psutil.Process, connection: psycopg.Connection, seen: ServerMaxima) -> None:
-    memory = [each for each in map(_measure_rss_bytes, find_workers(portal)) if each]
-    seen.workers |= {worker.pid for worker in find_workers(portal)}
-    seen.workers_rss_bytes = max(seen.workers_rss_bytes, sum(memory))
-    seen.worker_rss_bytes = max(seen.worker_rss_bytes, *memory, 0)
-    opened, running = count_connections(connection)
-    seen.connections = max(seen.connections, opened)
-    seen.statements = max(seen.statements, running)
+def _observe(portal: psutil.Process, connection: psycopg.Connection, maxima: ServerMaxima) -> None:
+    memory = [rss_bytes for rss_bytes in map(_measure_rss_bytes, find_workers(portal)) if rss_bytes]
+    maxima.workers |= {worker.pid for worker in find_workers(portal)}
+    maxima.workers_rss_bytes = max(maxima.workers_rss_bytes, sum(memory))
+    maxima.worker_rss_bytes = max(maxima.worker_rss_bytes, *memory, 0)
+    open_connections, running = count_connections(connection)
+    maxima.connections = max(maxima.connections, open_connections)
+    maxima.statements = max(maxima.statements, running)
 
 
 def find_workers(portal: psutil.Process) -> list[psutil.Process]:

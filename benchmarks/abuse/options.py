@@ -48,8 +48,8 @@ class Options:
 
 def read_options(arguments: Sequence[str] | None = None) -> Options:
     """Read the command line."""
-    given = vars(_build_parser().parse_args(arguments))
-    return Options(**{**given, "only": tuple(given["only"])})
+    values = vars(_build_parser().parse_args(arguments))
+    return Options(**{**values, "only": tuple(values["only"])})
 
 
 def _build_parser() -> argparse.ArgumentParser:
@@ -58,25 +58,30 @@ def _build_parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog="The attacks: "
         + "; ".join(
-            f"{attack.name} ({attack.clients}): {attack.does}" for attack in ATTACKS.values()
+            f"{attack.name} ({attack.clients}): {attack.description}" for attack in ATTACKS.values()
         ),
     )
     rows = int(os.environ.get("ABUSE_ROWS", "100000"))
     workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
     parser.add_argument(
-        "--rows", type=_parse_natural(10**7), default=rows, help="records (%(default)s)"
+        "--rows", type=_build_integer_parser(10**7), default=rows, help="records (%(default)s)"
     )
     parser.add_argument(
         "--fat-records",
-        type=_parse_natural(MAX_FAT_RECORDS),
+        type=_build_integer_parser(MAX_FAT_RECORDS),
         default=1_000,
         metavar="N",
         help="records of 110 kB (%(default)s)",
     )
     parser.add_argument("--seconds", type=_parse_seconds, default=30.0, help="(%(default)s)")
-    parser.add_argument("--workers", type=_parse_natural(64), default=workers, help="(%(default)s)")
     parser.add_argument(
-        "--threads", type=_parse_natural(64), default=THREADS, help="of each worker (%(default)s)"
+        "--workers", type=_build_integer_parser(64), default=workers, help="(%(default)s)"
+    )
+    parser.add_argument(
+        "--threads",
+        type=_build_integer_parser(64),
+        default=THREADS,
+        help="of each worker (%(default)s)",
     )
     parser.add_argument(
         "--direct", action="store_true", dest="is_direct", help="without nginx before the portal"
@@ -92,13 +97,13 @@ def _build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _parse_natural(most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {most}")
+def _build_integer_parser(maximum: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not 1 <= int(text) <= maximum:
+            raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {maximum}")
         return int(text)
 
-    return read
+    return parse
 
 
 def _parse_seconds(text: str) -> float:

@@ -1,4 +1,4 @@
-"""A run: serve the portal, attack it, send honest requests, and judge."""
+"""A run: serve the portal, attack it, send honest requests, and check the requirements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.core.management import call_command
 
 from ..nginx import serve_nginx
 from ..report import Table, format_number
-from ..server import free_port, wait_for
+from ..server import find_free_port, wait_for_server
 from .attackers import run_attackers
 from .attacks import ATTACKS
 from .clients import Target
 from .honest_client import PROMPT_SECONDS, HonestOutcomes, send_honest_requests
 from .monitor import ServerMaxima, connect_to_database, count_connections, monitor_server
 from .options import Options
-from .tables import build_fat_table, build_table
+from .tables import load_fat_table, load_table
 
 #: Requirements: the share of the honest client's requests with a prompt answer, and the maximum
 #: memory of all workers together.
@@ -39,18 +39,18 @@ _SETTLE_SECONDS = 5.0
 class Findings:
     """The outcomes of all requests, and the state of the server."""
 
-    honesty: HonestOutcomes
+    honest_outcomes: HonestOutcomes
     outcomes: Mapping[str, Mapping[str, int]]
-    watched: ServerMaxima
+    maxima: ServerMaxima
     workers: int
     statements_left: int
 
     @property
-    def has_held_out(self) -> bool:
+    def has_passed(self) -> bool:
         """Return whether the portal withstood the attack."""
         return (
-            self.honesty.prompt_share >= MIN_PROMPT_SHARE
-            and self.watched.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
+            self.honest_outcomes.prompt_share >= MIN_PROMPT_SHARE
+            and self.maxima.workers_rss_bytes <= MAX_WORKERS_RSS_BYTES
         )
 
 
@@ -61,34 +61,33 @@ def run(options: Options) -> bool:
     Raises: ``BenchmarkError`` when no attack is possible.
     """
     call_command("migrate", verbosity=0)
-    table, fat_table = build_table(options.rows), build_fat_table(options.fat_records)
+    table, fat_table = load_table(options.rows), load_fat_table(options.fat_records)
     with ExitStack() as stack:
         address, process = stack.enter_context(_serve_portal(options))
         server = address if options.is_direct else stack.enter_context(serve_nginx(address))
-        found = _attack(options, Target(server, options.rows, table, fat_table), process)
-    for text in format_findings(options, found):
+        findings = _attack(options, Target(server, options.rows, table, fat_table), process)
+    for text in format_findings(options, findings):
         print(text, end="\n\n", flush=True)
-    return found.has_held_out
+    return findings.has_passed
 
 
 def _attack(options: Options, target: Target, portal: psutil.Process) -> Findings:
-    send_honest_requests(
-        target, 0.1, requests=2 * options.workers
-    )  # each worker has loaded the project
-    with monitor_server(portal) as watched:
+    # Each worker loads the project.
+    send_honest_requests(target, 0.1, count=2 * options.workers)
+    with monitor_server(portal) as maxima:
         with run_attackers(target, options.attacks) as outcomes:
             time.sleep(_LEAD_SECONDS)
-            honesty = send_honest_requests(target, options.seconds)
+            honest_outcomes = send_honest_requests(target, options.seconds)
         time.sleep(_SETTLE_SECONDS)
         with connect_to_database() as connection:
-            _opened, left = count_connections(connection)
-    return Findings(honesty, outcomes, watched, options.workers, left)
+            _opened, statements_left = count_connections(connection)
+    return Findings(honest_outcomes, outcomes, maxima, options.workers, statements_left)
 
 
 @contextmanager
 def _serve_portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
     """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
-    port = free_port()
+    port = find_free_port()
     server = subprocess.Popen(
         [
             *(sys.executable, "manage.py", "serve", "--port", str(port)),
@@ -96,7 +95,7 @@ def _serve_portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
         ]
     )
     try:
-        wait_for(f"127.0.0.1:{port}", server)
+        wait_for_server(f"127.0.0.1:{port}", server)
         yield f"127.0.0.1:{port}", psutil.Process(server.pid)
     finally:
         server.terminate()
@@ -106,12 +105,12 @@ def _serve_portal(options: Options) -> Iterator[tuple[str, psutil.Process]]:
 # Results ------------------------------------------------------------------------------------------
 
 
-def format_findings(options: Options, found: Findings) -> list[str]:
-    """Format the results and the judgement."""
-    way = "without nginx" if options.is_direct else "behind nginx"
+def format_findings(options: Options, findings: Findings) -> list[str]:
+    """Format the results, and whether the portal passed."""
+    proxy = "without nginx" if options.is_direct else "behind nginx"
     setting = (
-        f"{options.rows:,} records; {options.workers} workers of {options.threads} threads, {way};"
-        f" {options.seconds:g} s"
+        f"{options.rows:,} records; {options.workers} workers of {options.threads} threads,"
+        f" {proxy}; {options.seconds:g} s"
     )
     attacks = Table(
         "# The attackers",
@@ -123,44 +122,46 @@ def format_findings(options: Options, found: Findings) -> list[str]:
                 str(sum(outcomes.values())),
                 _format_counts(outcomes),
             )
-            for name, outcomes in found.outcomes.items()
+            for name, outcomes in findings.outcomes.items()
         ],
     )
-    verdict = "The portal passed." if found.has_held_out else "The portal failed."
+    verdict = "The portal passed." if findings.has_passed else "The portal failed."
     return [
         setting,
         attacks.as_text(),
-        _format_outcomes(found.honesty),
-        _format_server(found),
+        _format_outcomes(findings.honest_outcomes),
+        _format_server(findings),
         verdict,
     ]
 
 
-def _format_outcomes(honesty: HonestOutcomes) -> str:
-    times = {"p50": 0.5, "p95": 0.95, "max": 1.0}
-    said = ", ".join(
-        f"{name} {format_number(honesty.percentile(of))} s" for name, of in times.items()
+def _format_outcomes(honest_outcomes: HonestOutcomes) -> str:
+    shares = {"p50": 0.5, "p95": 0.95, "max": 1.0}
+    percentiles = ", ".join(
+        f"{name} {format_number(honest_outcomes.compute_percentile(share))} s"
+        for name, share in shares.items()
     )
     return (
-        f"# The honest client\n\n{len(honesty.asked)} requests for 5 records:"
-        f" {honesty.prompt_share:.0%} answered within {PROMPT_SECONDS:g} s"
-        f" (at least {MIN_PROMPT_SHARE:.0%}); {said}; {_format_counts(honesty.outcomes)}"
+        f"# The honest client\n\n{len(honest_outcomes.requests)} requests for 5 records:"
+        f" {honest_outcomes.prompt_share:.0%} answered within {PROMPT_SECONDS:g} s"
+        f" (at least {MIN_PROMPT_SHARE:.0%}); {percentiles};"
+        f" {_format_counts(honest_outcomes.outcomes)}"
     )
 
 
-def _format_server(found: Findings) -> str:
-    seen = found.watched
+def _format_server(findings: Findings) -> str:
+    maxima = findings.maxima
     return (
         "# The server\n\n"
-        f"memory of all workers: {seen.workers_rss_bytes // _MIB} MiB at most"
-        f" ({MAX_WORKERS_RSS_BYTES // _MIB}), of one {seen.worker_rss_bytes // _MIB} MiB\n"
-        f"workers started again: {max(0, len(seen.workers) - found.workers)}\n"
-        f"connections to PostgreSQL: {seen.connections} at most\n"
-        f"statements in PostgreSQL: {seen.statements} at most at once,"
-        f" {found.statements_left} left {_SETTLE_SECONDS:g} s after the attack"
+        f"memory of all workers: {maxima.workers_rss_bytes // _MIB} MiB at most"
+        f" ({MAX_WORKERS_RSS_BYTES // _MIB}), of one {maxima.worker_rss_bytes // _MIB} MiB\n"
+        f"workers restarted: {max(0, len(maxima.workers) - findings.workers)}\n"
+        f"connections to PostgreSQL: {maxima.connections} at most\n"
+        f"statements in PostgreSQL: {maxima.statements} at most at once,"
+        f" {findings.statements_left} left {_SETTLE_SECONDS:g} s after the attack"
     )
 
 
 def _format_counts(outcomes: Mapping[str, int]) -> str:
-    ordered = sorted(outcomes.items(), key=lambda each: -each[1])
-    return ", ".join(f"{outcome}: {times}" for outcome, times in ordered)
+    ordered = sorted(outcomes.items(), key=lambda item: -item[1])
+    return ", ".join(f"{outcome}: {count}" for outcome, count in ordered)

@@ -1,4 +1,4 @@
-"""The attacked tables: made once, then kept for the next run."""
+"""The attacked tables: loaded once, and reused by the next run."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _WORDS = [f"{random.Random(number).getrandbits(40):010x}" for number in range(50
 _FIELDS = {"number": "int4", "text": "text"}
 
 
-def build_table(rows: int) -> str:
+def load_table(rows: int) -> str:
     """Load a table of this number of records, unless it exists; return its id."""
     with tempfile.TemporaryDirectory() as folder:
         return load_resource(Source(Path(folder)), rows, reload=False).id
 
 
-def build_fat_table(records: int) -> str:
+def load_fat_table(records: int) -> str:
     """Load a table of records of 110 kB, unless it exists; return its id."""
     resource, _ = Resource.objects.get_or_create(name=f"abuse-fat-{records}")
     if resource.table_version_id is None:
@@ -42,5 +42,5 @@ def build_fat_table(records: int) -> str:
 
 
 def build_fat_text(number: int) -> str:
-    """Make a text of 110 kB with few words: the index of many would take minutes."""
+    """Build a text of 110 kB from few distinct words, because many take minutes to index."""
     return " ".join(random.Random(number).choices(_WORDS, k=_FAT_BYTES // 11))

@@ -1,8 +1,8 @@
 """
-Driving a server: the same calls repeatedly, over some connections, for some time.
+Load generators: they send the same calls repeatedly, over some connections, for some time.
 
-``wrk`` does it where it is installed, because its own time is negligible.  Threads do it elsewhere,
-and for slow answers, the last of which ``wrk`` would cut off.
+``wrk`` is used where it is installed, because its own time is negligible.  Threads are used
+elsewhere, and for slow answers, because ``wrk`` cuts off the last ones.
 """
 
 from __future__ import annotations
@@ -14,21 +14,24 @@ from ..timing import Timing
 from . import threads, wrk
 
 #: Seconds from which an answer is slow.
-_SLOW = 0.5
+_SLOW_ANSWER_SECONDS = 0.5
 
 
 def uses_wrk(seconds: float) -> bool:
-    """Return whether ``wrk`` drives fast answers of this duration."""
-    return seconds >= wrk.LEAST_SECONDS and wrk.is_installed()
+    """Return whether ``wrk`` measures fast answers when a measurement lasts ``seconds``."""
+    return seconds >= wrk.MIN_SECONDS and wrk.is_installed()
 
 
-def drive(calls: Sequence[Call], *, connections: int, seconds: float, took: float) -> Timing:
+def drive(
+    calls: Sequence[Call], *, connections: int, seconds: float, answer_seconds: float
+) -> Timing:
     """
-    Send calls of one server in turn, each connection its next one when its last is answered.
+    Send calls to one server in turn; each connection sends the next one after an answer.
 
-    ``took`` is the approximate time of an answer in seconds.
+    ``answer_seconds`` is the approximate time of an answer in seconds.
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
-    driver = wrk.drive if took < _SLOW and uses_wrk(seconds) else threads.drive
-    return driver(calls, connections=connections, seconds=seconds)
+    is_fast = answer_seconds < _SLOW_ANSWER_SECONDS
+    drive_calls = wrk.drive if is_fast and uses_wrk(seconds) else threads.drive
+    return drive_calls(calls, connections=connections, seconds=seconds)

@@ -1,7 +1,7 @@
--- Sends the HTTP messages of a file in turn; each stands behind a line with its length in bytes.
+-- Sends the HTTP messages of a file in turn; before each is a line with its length in bytes.
 -- The file is the script's only argument.  The last line of the output is the figures, as JSON.
 
-local messages, place = {}, 0
+local messages, index = {}, 0
 
 function init(arguments)
   local file = assert(io.open(arguments[1], "rb"))
@@ -12,8 +12,8 @@ function init(arguments)
 end
 
 function request()
-  place = place % #messages + 1
-  return messages[place]
+  index = index % #messages + 1
+  return messages[index]
 end
 
 function done(summary, latency)

@@ -1,4 +1,4 @@
-"""Driving by threads of Python."""
+"""Load generator: threads of this process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from ..calls import Call, Caller
-from ..timing import LEAST, Timing
+from ..timing import MIN_ANSWERS, Timing
 
 
 def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
@@ -17,25 +17,26 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
 
     Raises: ``BenchmarkError`` when an answer is not the expected one.
     """
-    least = -(-LEAST // connections)
-    begin = time.perf_counter()
+    min_answers = -(-MIN_ANSWERS // connections)
+    started_at = time.perf_counter()
+    end = started_at + seconds
     with ThreadPoolExecutor(connections) as pool:
-        # Each connection begins with another call.
-        starts = [len(calls) * place // connections for place in range(connections)]
+        # Each connection starts with a different call.
+        starts = [len(calls) * number // connections for number in range(connections)]
         series = [
-            pool.submit(_send_series, [*calls[start:], *calls[:start]], begin + seconds, least)
+            pool.submit(_send_series, [*calls[start:], *calls[:start]], end, min_answers)
             for start in starts
         ]
-        taken = list(chain.from_iterable(future.result() for future in series))
-    return Timing.of(taken, time.perf_counter() - begin)
+        durations = list(chain.from_iterable(future.result() for future in series))
+    return Timing.of(durations, time.perf_counter() - started_at)
 
 
-def _send_series(calls: Sequence[Call], end: float, least: int) -> list[float]:
+def _send_series(calls: Sequence[Call], end: float, min_answers: int) -> list[float]:
     caller = Caller(calls[0].server)
-    taken: list[float] = []
+    durations: list[float] = []
     try:
-        while len(taken) < least or time.perf_counter() < end:
-            taken.append(caller.ask(calls[len(taken) % len(calls)]).seconds)
+        while len(durations) < min_answers or time.perf_counter() < end:
+            durations.append(caller.send(calls[len(durations) % len(calls)]).seconds)
     finally:
         caller.close()
-    return taken
+    return durations

@@ -1,4 +1,4 @@
-"""Driving by ``wrk``."""
+"""Load generator: ``wrk``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..calls import Call, ask
+from ..calls import Call, send_call
 from ..failures import BenchmarkError
 from ..timing import Timing
 
-#: Its durations are whole seconds.
-LEAST_SECONDS = 1
+#: The durations of ``wrk`` are whole seconds.
+MIN_SECONDS = 1
 
 _SCRIPT = Path(__file__).with_name("calls.lua")
 
 
 def is_installed() -> bool:
-    """Return whether it is installed."""
+    """Return whether ``wrk`` is installed."""
     return shutil.which("wrk") is not None
 
 
@@ -35,7 +35,7 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
             message = _build_message(call)
             file.write(b"%d\n%b" % (len(message), message))
         file.flush()
-        done = subprocess.run(
+        process = subprocess.run(
             [
                 *("wrk", "--threads", "1", "--connections", str(connections)),
                 *("--duration", str(round(seconds)), "--timeout", "600", "--script", str(_SCRIPT)),
@@ -45,15 +45,15 @@ def drive(calls: Sequence[Call], *, connections: int, seconds: float) -> Timing:
             text=True,
             check=False,
         )
-    if done.returncode or not done.stdout:
-        raise BenchmarkError(f"wrk failed: {done.stderr or done.stdout}")
-    figures = json.loads(done.stdout.splitlines()[-1])
+    if process.returncode or not process.stdout:
+        raise BenchmarkError(f"wrk failed: {process.stderr or process.stdout}")
+    figures = json.loads(process.stdout.splitlines()[-1])
     failed, hung_up = figures.pop("failed"), figures.pop("hung_up")
     if calls[0].lasting:
         failed += hung_up
     if failed or not figures["count"]:
         for call in calls:
-            ask(call)  # raises the reason if it fails again
+            send_call(call)  # raises the reason if it fails again
         raise BenchmarkError(f"{failed} answers to {calls[0].path} failed.")
     return Timing(**figures)
 

@@ -25,12 +25,12 @@ from .floors import copy_in
 _TABLE = sql.Identifier("benchmark_load")
 _NAMES = sql.SQL(", ").join(map(sql.Identifier, FIELDS))
 _COLUMNS = sql.SQL(", ").join(
-    sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in FIELDS.items()
+    sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(type_)) for name, type_ in FIELDS.items()
 )
 
 
 @contextmanager
-def ckan_connection(address: str) -> Iterator[Connection[Any] | None]:
+def connect_to_ckan(address: str) -> Iterator[Connection[Any] | None]:
     """
     Connect to the database of CKAN's DataStore, if an address is given.
 
@@ -54,7 +54,7 @@ def load_into_ckan(connection: Connection[Any], path: Path) -> float:
     Raises: ``BenchmarkError`` when the database is not that of a CKAN DataStore.
     """
     connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_TABLE))
-    begin = time.perf_counter()
+    started_at = time.perf_counter()
     connection.execute(
         sql.SQL("CREATE TABLE {} (_id serial PRIMARY KEY, _full_text tsvector, {})").format(
             _TABLE, _COLUMNS
@@ -72,7 +72,7 @@ def load_into_ckan(connection: Connection[Any], path: Path) -> float:
         connection.execute(sql.SQL("CREATE INDEX ON {} USING gist (_full_text)").format(_TABLE))
         connection.execute(sql.SQL("SELECT count(*) FROM {}").format(_TABLE))
         connection.execute(sql.SQL("VACUUM (ANALYZE) {}").format(_TABLE))
-        return time.perf_counter() - begin
+        return time.perf_counter() - started_at
     except psycopg.Error as error:
         raise BenchmarkError(f"CKAN's load: {error}") from error
     finally:

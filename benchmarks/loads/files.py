@@ -23,13 +23,13 @@ from benchmarks.floor import connect_for_floor
 from benchmarks.resources import choose_small_size
 from datastore_search.models import Resource
 
-from .ckan import ckan_connection, load_into_ckan
-from .floors import copy_json, copy_typed, keep_json
+from .ckan import connect_to_ckan, load_into_ckan
+from .floors import copy_json, copy_typed, export_json
 
 _PREFIX = "benchmark-load-"
 
-#: What a load may leave behind.
-LEFT = ("connections", "folders", "tables", "files")
+#: Kinds of objects that a load may leave behind.
+LEFTOVER_KINDS = ("connections", "folders", "tables", "files")
 
 #: Number of resources for the small files, in turn.
 _TARGETS = 20
@@ -53,13 +53,13 @@ class LoadFigures:
     json: list[float] = field(default_factory=list)
     ckan: list[float] = field(default_factory=list)
 
-    def state(self, name: str) -> float:
+    def compute_median_seconds(self, name: str) -> float:
         """Return the typical time of loads in a state."""
         return statistics.median(states.get(name, 0.0) for states in self.states)
 
 
 @dataclass(frozen=True, slots=True)
-class ManyFigures:
+class SmallFilesFigures:
     """Times of loading small files, and what was left behind, by kind."""
 
     files: int
@@ -76,10 +76,10 @@ def load_files(
 
     Raises: ``BenchmarkError``.
     """
-    with connect_for_floor() as floor, ckan_connection(ckan_address) as ckan:
+    with connect_for_floor() as floor, connect_to_ckan(ckan_address) as ckan:
         floor.autocommit = True
         for rows in sorted(sizes):
-            path = source.table(source.available(rows))
+            path = source.get_table(source.count_available_rows(rows))
             yield _load_file(path, rows, rounds, floor, ckan)
 
 
@@ -89,12 +89,12 @@ def _load_file(
     figures = LoadFigures(rows)
     records = path.with_suffix(f".{rows}.records")
     try:
-        with _create_resource(f"{_PREFIX}{rows}") as name:
+        with _delete_resource_afterwards(f"{_PREFIX}{rows}") as name:
             for _ in range(rounds):
                 measured = run_worker("one", name, str(path))
                 _add_measurement(figures, measured)
                 if not records.exists():
-                    keep_json(floor, measured["table"], records)
+                    export_json(floor, measured["table"], records)
                 figures.typed.append(copy_typed(floor, path))
                 figures.json.append(copy_json(floor, records))
                 if ckan:
@@ -113,28 +113,28 @@ def _add_measurement(figures: LoadFigures, measured: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _create_resource(name: str) -> Iterator[str]:
-    """Name a resource that is deleted at the end."""
+def _delete_resource_afterwards(name: str) -> Iterator[str]:
+    """Yield the name of a resource, and delete the resource at the end."""
     try:
         yield name
     finally:
         Resource.objects.filter(name=name).delete()
 
 
-def load_many(source: Source, number: int) -> ManyFigures:
+def load_small_files(source: Source, count: int) -> SmallFilesFigures:
     """
     Load small files one after the other, by one process, into some resources in turn.
 
     Raises: ``BenchmarkError``.
     """
     prefix = f"{_PREFIX}small-"
-    rows = source.rows()
+    rows = source.generate_rows()
     try:
         with tempfile.TemporaryDirectory() as folder:
-            paths = [Path(folder) / f"{place}.csv" for place in range(number)]
-            for place, path in enumerate(paths):
-                write_table(path, islice(rows, choose_small_size(place)))
-            return ManyFigures(**run_worker("many", prefix, str(_TARGETS), *map(str, paths)))
+            paths = [Path(folder) / f"{number}.csv" for number in range(count)]
+            for number, path in enumerate(paths):
+                write_table(path, islice(rows, choose_small_size(number)))
+            return SmallFilesFigures(**run_worker("many", prefix, str(_TARGETS), *map(str, paths)))
     finally:
         Resource.objects.filter(name__startswith=prefix).delete()
 
@@ -146,14 +146,14 @@ def run_worker(*arguments: str) -> dict[str, Any]:
     Raises: ``BenchmarkError`` when it fails.
     """
     with tempfile.TemporaryDirectory() as folder:  # for its temporary files only
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "benchmarks.loads.worker", *arguments],
             env={**os.environ, "TMPDIR": folder},
             capture_output=True,
             text=True,
             check=False,
         )
-    if done.returncode:
-        raise BenchmarkError(f"The load failed: {done.stderr.strip()[-2_000:]}")
-    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if process.returncode:
+        raise BenchmarkError(f"The load failed: {process.stderr.strip()[-2_000:]}")
+    measured: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     return measured

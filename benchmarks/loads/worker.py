@@ -29,10 +29,10 @@ def main(what: str, *arguments: str) -> None:
     """Prepare Django, load, print."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
-    print(json.dumps((load_one if what == "one" else load_many)(*arguments)))
+    print(json.dumps((load_one_file if what == "one" else load_small_files)(*arguments)))
 
 
-def load_one(name: str, path: str) -> dict[str, Any]:
+def load_one_file(name: str, path: str) -> dict[str, Any]:
     """Load one file, with types and options inferred."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
@@ -40,35 +40,36 @@ def load_one(name: str, path: str) -> dict[str, Any]:
     target, _ = Resource.objects.get_or_create(name=name)
     before = _measure_peak_bytes()
     with _record_states() as entered:
-        begin = time.perf_counter()
+        started_at = time.perf_counter()
         load = load_file(target, Path(path), options=LoadOptions(force=True))
-        end = time.perf_counter()
-    moments = [*entered.items(), ("", end)]
+        ended_at = time.perf_counter()
+    entered_at = [*entered.items(), ("", ended_at)]
     return {
         "table": load.table_versions.get().pk,
         "rows": load.rows,
-        "seconds": end - begin,
-        "states": {state: later - moment for (state, moment), (_, later) in pairwise(moments)},
+        "seconds": ended_at - started_at,
+        "states": {state: later - moment for (state, moment), (_, later) in pairwise(entered_at)},
         "before_bytes": before,
         "peak_bytes": _measure_peak_bytes(),
     }
 
 
-def load_many(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
+def load_small_files(prefix: str, targets: str, *paths: str) -> dict[str, Any]:
     """Load files into ``targets`` resources in turn; count what they leave behind."""
     from datastore_search.loading.jobs import LoadOptions, load_file
     from datastore_search.models import Resource
 
     resources = [
-        Resource.objects.get_or_create(name=f"{prefix}{place}")[0] for place in range(int(targets))
+        Resource.objects.get_or_create(name=f"{prefix}{number}")[0]
+        for number in range(int(targets))
     ]
     options = LoadOptions(drop_missing_fields=True, force=True)
     load_file(resources[0], Path(paths[0]), options=options)  # work that is done only once
     before = _count_left_objects()
-    begin = time.perf_counter()
-    for place, path in enumerate(paths):
-        load_file(resources[place % len(resources)], Path(path), options=options)
-    seconds = time.perf_counter() - begin
+    started_at = time.perf_counter()
+    for number, path in enumerate(paths):
+        load_file(resources[number % len(resources)], Path(path), options=options)
+    seconds = time.perf_counter() - started_at
     after = _count_left_objects()
     return {
         "files": len(paths),

@@ -1,4 +1,4 @@
-"""The attacks are made as they are meant, on this machine alone; what a portal holds out is not."""
+"""The attacks, on this machine only; the figures of a portal are not tested."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.db import connection
 
 from benchmarks.abuse import run
 from benchmarks.abuse.attackers import run_attackers
-from benchmarks.abuse.attacks import ATTACKS, build_worst_queries
+from benchmarks.abuse.attacks import ATTACKS, build_expensive_queries
 from benchmarks.abuse.clients import Client, Target
 from benchmarks.abuse.honest_client import HonestOutcomes, HonestRequest, send_honest_requests
 from benchmarks.abuse.monitor import ServerMaxima
@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")
 
 
-class Door(BaseHTTPRequestHandler):
-    """Takes a megabyte at most, and answers with ten."""
+class LimitedHandler(BaseHTTPRequestHandler):
+    """Accepts a body of at most 1 MB, and answers with 10 MB."""
 
     protocol_version = "HTTP/1.1"
 
@@ -58,16 +58,16 @@ class Door(BaseHTTPRequestHandler):
         pass
 
 
-class Doors(ThreadingHTTPServer):
+class LimitedServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *args: Any) -> None:
-        """Say nothing of clients that hang up."""
+        """Log nothing when a client hangs up."""
 
 
 @pytest.fixture
 def target() -> Iterator[Target]:
-    with Doors(("127.0.0.1", 0), Door) as server:
+    with LimitedServer(("127.0.0.1", 0), LimitedHandler) as server:
         threading.Thread(target=server.serve_forever).start()
         yield Target(f"127.0.0.1:{server.server_address[1]}", 1_000, "table", "fat")
         server.shutdown()
@@ -77,7 +77,7 @@ def target() -> Iterator[Target]:
     ("name", "outcome"),
     [
         ("hang-ups", "hung up"),
-        ("questions", "200"),
+        ("expensive-queries", "200"),
         ("slow-readers", "held to the end"),
         ("slow-bodies", "held to the end"),
         ("fat-pages", "200"),
@@ -87,33 +87,33 @@ def target() -> Iterator[Target]:
         ("long-sort", "413|cut off"),
     ],
 )
-def test_every_attack_does_what_it_says_and_ends_in_time(
+def test_every_attack_has_its_outcome_and_ends_in_time(
     target: Target, name: str, outcome: str
 ) -> None:
-    over = threading.Event()
-    timer = threading.Timer(0.3, over.set)
+    ended = threading.Event()
+    timer = threading.Timer(0.3, ended.set)
     timer.start()
 
-    found = ATTACKS[name].act(Client(target, "127.1.0.1", 1, over))  # type: ignore[arg-type]
+    actual = ATTACKS[name].act(Client(target, "127.1.0.1", 1, ended))  # type: ignore[arg-type]
 
-    assert re.fullmatch(outcome, found)
+    assert re.fullmatch(outcome, actual)
     timer.cancel()
 
 
 def test_every_attack_is_tried() -> None:
-    (tried,) = [
+    (cases,) = [
         mark.args[1]
-        for mark in test_every_attack_does_what_it_says_and_ends_in_time.pytestmark  # type: ignore[attr-defined]
+        for mark in test_every_attack_has_its_outcome_and_ends_in_time.pytestmark  # type: ignore[attr-defined]
     ]
-    assert [name for name, _outcome in tried] == list(ATTACKS)
+    assert [name for name, _outcome in cases] == list(ATTACKS)
 
 
 def test_the_attackers_of_all_attacks_begin_and_end_together(target: Target) -> None:
-    with run_attackers(target, ["questions", "slow-bodies"]) as outcomes:
-        honesty = send_honest_requests(target, 0.5, requests=5)
+    with run_attackers(target, ["expensive-queries", "slow-bodies"]) as outcomes:
+        honest_outcomes = send_honest_requests(target, 0.5, count=5)
 
-    assert honesty.outcomes == {"200": 5}
-    assert outcomes["questions"]["200"] > 0
+    assert honest_outcomes.outcomes == {"200": 5}
+    assert outcomes["expensive-queries"]["200"] > 0
     assert outcomes["slow-bodies"] == {"held to the end": 8}
 
 
@@ -126,40 +126,40 @@ def test_no_other_machine_is_attacked(server: str) -> None:
 
 
 @pytest.mark.django_db
-def test_the_worst_questions_are_refused_by_a_limit_or_answered(client: Any) -> None:
+def test_expensive_queries_are_refused_by_a_limit_or_answered(client: Any) -> None:
     row = ",".join("1" if type_ != "timestamp" else "2020-01-01" for type_ in FIELDS.values())
     resource = make_resource(f"{','.join(FIELDS)}\n{row}\n", types=FIELDS)
-    asked = [{"resource_id": str(resource.pk), **question} for question in build_worst_queries(1)]
+    queries = [{"resource_id": str(resource.pk), **query} for query in build_expensive_queries(1)]
 
-    assert [ask(client, parameters).status_code for parameters in asked] == [409] * 3 + [200] * 6
-
-
-# The judgement ------------------------------------------------------------------------------------
+    assert [ask(client, parameters).status_code for parameters in queries] == [409] * 3 + [200] * 6
 
 
-def honesty(prompt: int, *others: HonestRequest) -> HonestOutcomes:
+# The requirements ---------------------------------------------------------------------------------
+
+
+def build_outcomes(prompt: int, *others: HonestRequest) -> HonestOutcomes:
     return HonestOutcomes([*[HonestRequest("200", 0.1)] * prompt, *others])
 
 
 @pytest.mark.parametrize(
-    ("prompt", "mebibytes", "held_out"),
+    ("prompt", "mebibytes", "has_passed"),
     [(95, 600, True), (94, 600, False), (95, 601, False), (100, 100, True)],
 )
-def test_a_portal_holds_out_that_answers_in_time_within_its_memory(
-    prompt: int, mebibytes: int, held_out: bool
+def test_a_portal_passes_that_answers_in_time_within_its_memory(
+    prompt: int, mebibytes: int, has_passed: bool
 ) -> None:
-    watched = ServerMaxima(
+    maxima = ServerMaxima(
         workers_rss_bytes=mebibytes * 2**20, worker_rss_bytes=1, workers={1, 2, 3}
     )
-    asked = honesty(prompt, *[HonestRequest("timed out", 20)] * (100 - prompt))
-    found = run.Findings(asked, {"upload": {"413": 1}}, watched, 2, 0)
-    told = "\n".join(run.format_findings(read_options([]), found))
+    honest_outcomes = build_outcomes(prompt, *[HonestRequest("timed out", 20)] * (100 - prompt))
+    findings = run.Findings(honest_outcomes, {"upload": {"413": 1}}, maxima, 2, 0)
+    text = "\n".join(run.format_findings(read_options([]), findings))
 
-    assert found.has_held_out == held_out
-    assert f"The portal {'passed' if held_out else 'failed'}." in told
-    assert f"{prompt}% answered within 1 s" in told
-    assert f"memory of all workers: {mebibytes} MiB at most (600)" in told
-    assert "workers started again: 1" in told
+    assert findings.has_passed == has_passed
+    assert f"The portal {'passed' if has_passed else 'failed'}." in text
+    assert f"{prompt}% answered within 1 s" in text
+    assert f"memory of all workers: {mebibytes} MiB at most (600)" in text
+    assert "workers restarted: 1" in text
 
 
 # The options and the page -------------------------------------------------------------------------
@@ -177,12 +177,12 @@ def test_the_page_names_every_attack_and_every_option() -> None:
     }
 
 
-# The whole ----------------------------------------------------------------------------------------
+# A whole run --------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("transactional_db")
-def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
-    done = subprocess.run(
+def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
+    process = subprocess.run(
         [
             *(sys.executable, "-m", "benchmarks.abuse", "--rows", "200", "--fat-records", "2"),
             *("--seconds", "2", "--only", "slow-bodies", "long-ids"),
@@ -194,14 +194,14 @@ def test_a_run_tells_what_it_found_and_leaves_nothing_running() -> None:
         check=False,
     )
 
-    assert done.returncode == ("The portal failed." in done.stdout), done.stderr
-    assert "; 200: 100\n" in done.stdout
-    assert f"200 records; 2 workers of {THREADS} threads, behind nginx; 2 s" in done.stdout
-    assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", done.stdout, re.MULTILINE)
-    assert re.search(r"^long-ids +60 +60 +413, ", done.stdout, re.MULTILINE)
+    assert process.returncode == ("The portal failed." in process.stdout), process.stderr
+    assert "; 200: 100\n" in process.stdout
+    assert f"200 records; 2 workers of {THREADS} threads, behind nginx; 2 s" in process.stdout
+    assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", process.stdout, re.MULTILINE)
+    assert re.search(r"^long-ids +60 +60 +413, ", process.stdout, re.MULTILINE)
     connection.ensure_connection()
-    with psycopg.connect(database_url(), autocommit=True) as left:
-        others = left.execute(
+    with psycopg.connect(database_url(), autocommit=True) as other_connection:
+        others = other_connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             " AND pid NOT IN (pg_backend_pid(), %s)",
             [connection.connection.info.backend_pid],

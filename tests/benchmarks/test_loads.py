@@ -1,4 +1,4 @@
-"""The benchmark of loads measures what it says; its figures are nobody's test."""
+"""The benchmark of loads: each part is measured; the figures are not tested."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.failures import BenchmarkError
 from benchmarks.floor import connect_for_floor
 from benchmarks.loads.ckan import load_into_ckan
 from benchmarks.loads.files import run_worker
-from benchmarks.loads.floors import copy_json, copy_typed, keep_json
+from benchmarks.loads.floors import copy_json, copy_typed, export_json
 from benchmarks.options import PAGE
 from datastore_search.loading.jobs import load_file
 from datastore_search.models import Resource
@@ -24,7 +24,7 @@ from .test_requests import database_url, run
 
 __all__ = ["database_url"]
 
-#: What CKAN makes of its DataStore's database.
+#: The trigger function of CKAN in the database of its DataStore.
 CKAN_TRIGGER = """
 CREATE FUNCTION populate_full_text_trigger() RETURNS trigger AS $body$
     BEGIN
@@ -52,29 +52,29 @@ def test_a_run_loads_beside_copy_and_ckan_and_leaves_nothing(
     with psycopg.connect(database_url, autocommit=True) as ckan:
         ckan.execute(CKAN_TRIGGER)
 
-    done = run(
+    process = run(
         database_url,
         *("--csv", path, "--loads", 100, 50, "--small-loads", 4, "--rounds", 2),
         *("--ckan-load", database_url, "--out", out, "--report", page),
     )
 
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     figures = json.loads(out.read_text())
-    assert [each["rows"] for each in figures["loads"]] == [50, 100]
-    for each in figures["loads"]:
-        for taken in ("portal", "typed", "json", "ckan"):
-            assert len(each[taken]) == 2
-            assert min(each[taken]) > 0
-        assert {"reading", "copying", "indexing"} <= set(each["states"][0])
-        assert each["peak_bytes"] >= each["base_bytes"] > 0
+    assert [load_figures["rows"] for load_figures in figures["loads"]] == [50, 100]
+    for load_figures in figures["loads"]:
+        for part in ("portal", "typed", "json", "ckan"):
+            assert len(load_figures[part]) == 2
+            assert min(load_figures[part]) > 0
+        assert {"reading", "copying", "indexing"} <= set(load_figures["states"][0])
+        assert load_figures["peak_bytes"] >= load_figures["base_bytes"] > 0
     (many,) = figures["small_loads"]
     assert many["files"] == 4
     assert many["left"] == {"connections": 0, "folders": 0, "tables": 0, "files": 0}
     assert "\n| 50 | " in page.read_text()
     assert "\n| 4 | " in page.read_text()
     assert not list(tmp_path.glob("*.records"))
-    with psycopg.connect(database_url) as left:
-        tables = left.execute(
+    with psycopg.connect(database_url) as connection:
+        tables = connection.execute(
             "SELECT tablename FROM pg_tables WHERE tablename ~ '^(benchmark|datastore_search_rec)'"
         )
         assert tables.fetchall() == []
@@ -90,24 +90,24 @@ def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
     with connect_for_floor() as floor:
         floor.autocommit = True
         assert resource.table_version_id
-        keep_json(floor, resource.table_version_id, records)
+        export_json(floor, resource.table_version_id, records)
         assert copy_typed(floor, path) > 0
         assert copy_json(floor, records) > 0
-        left = floor.execute("SELECT to_regclass('benchmark_copied')").fetchone()
+        leftover = floor.execute("SELECT to_regclass('benchmark_copied')").fetchone()
 
     assert records.read_bytes().count(b"\n") == load.rows == 120
-    assert left == (None,)
+    assert leftover == (None,)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_database_that_is_none_of_ckan_ends_the_run(path: Path) -> None:
+def test_a_database_that_is_not_ckans_ends_the_run(path: Path) -> None:
     with connect_for_floor() as floor:
         floor.autocommit = True
         with pytest.raises(BenchmarkError, match="populate_full_text_trigger"):
             load_into_ckan(floor, path)
-        left = floor.execute(sql.SQL("SELECT to_regclass('benchmark_load')")).fetchone()
+        leftover = floor.execute(sql.SQL("SELECT to_regclass('benchmark_load')")).fetchone()
 
-    assert left == (None,)
+    assert leftover == (None,)
 
 
 def test_a_load_that_fails_ends_the_run(

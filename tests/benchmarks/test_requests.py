@@ -1,4 +1,4 @@
-"""The benchmark measures what it says; its figures are nobody's test."""
+"""The benchmark of requests: each part is measured; the figures are not tested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from knox.models import get_token_model
 
 from benchmarks import data, packages
 from benchmarks.addresses import Portal
-from benchmarks.calls import Call, ask, build_conditional_call
+from benchmarks.calls import Call, build_conditional_call, send_call
 from benchmarks.credentials import issue_reading_token, set_visibility
 from benchmarks.data import FIELDS, HEADER, Source
 from benchmarks.failures import BenchmarkError
@@ -70,7 +70,7 @@ def test_the_same_packages_make_the_same_table(tmp_path: Path, few_packages: Non
     tables = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        tables.append(Source(tmp_path / name).table(50).read_bytes())
+        tables.append(Source(tmp_path / name).get_table(50).read_bytes())
 
     assert tables[0] == tables[1]
     assert tables[0].decode().splitlines()[0] == ",".join(HEADER)
@@ -80,14 +80,14 @@ def test_a_given_file_is_taken_as_it_is_or_its_first_rows(
     tmp_path: Path, few_packages: None
 ) -> None:
     (tmp_path / "made").mkdir()
-    given = Source(tmp_path).table(10)
+    given = Source(tmp_path).get_table(10)
     source = Source(tmp_path / "made", given)
 
-    assert source.available(5) == 5
-    assert source.available(5_000) == 10
-    assert source.table(10) == given
-    assert source.table(5).read_text() == "".join(given.read_text().splitlines(True)[:6])
-    assert len(list(islice(source.rows(), 25))) == 25
+    assert source.count_available_rows(5) == 5
+    assert source.count_available_rows(5_000) == 10
+    assert source.get_table(10) == given
+    assert source.get_table(5).read_text() == "".join(given.read_text().splitlines(True)[:6])
+    assert len(list(islice(source.generate_rows(), 25))) == 25
 
 
 def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n")
 
     with pytest.raises(BenchmarkError, match=r"other\.csv must have the columns Package, Version"):
-        Source(tmp_path, path).available(1)
+        Source(tmp_path, path).count_available_rows(1)
 
 
 # The packages -------------------------------------------------------------------------------------
@@ -132,9 +132,11 @@ Description-en: A shell
 def test_packages_are_read_from_apt_with_their_long_descriptions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said = {"apt-cache": DUMP, "apt-get": "a-list\n", str(packages._HELPER): LONG}
+    outputs = {"apt-cache": DUMP, "apt-get": "a-list\n", str(packages._HELPER): LONG}
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(packages, "_read_lines", lambda *command: said[command[0]].splitlines(True))
+    monkeypatch.setattr(
+        packages, "_read_lines", lambda *command: outputs[command[0]].splitlines(True)
+    )
 
     assert packages.read_packages() == [
         packages.Package(
@@ -145,28 +147,28 @@ def test_packages_are_read_from_apt_with_their_long_descriptions(
     ]
 
 
-# Driving ------------------------------------------------------------------------------------------
+# Load generators ----------------------------------------------------------------------------------
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Answers, and remembers what it was asked."""
+class RecordingHandler(BaseHTTPRequestHandler):
+    """Answers every request, and records it."""
 
     protocol_version = "HTTP/1.1"
-    asked: ClassVar[list[tuple[str, str, bytes]]] = []
+    requests: ClassVar[list[tuple[str, str, bytes]]] = []
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self.asked.append((self.command, self.path, body))
+        self.requests.append((self.command, self.path, body))
         if self.path.startswith("/broken"):
-            self._answer(500, b"It is broken.")
+            self._send_answer(500, b"It is broken.")
         elif self.headers.get("If-None-Match") == '"1"':
-            self._answer(304, b"")
+            self._send_answer(304, b"")
         else:
-            self._answer(200, b'{"result": {"total": 7}}')
+            self._send_answer(200, b'{"result": {"total": 7}}')
 
     do_GET = do_POST  # noqa: N815 - the server's names
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _send_answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
         if self.path != "/tagless":
             self.send_header("ETag", '"1"')
@@ -175,14 +177,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_words: object) -> None:
+    def log_message(self, *_arguments: object) -> None:
         pass
 
 
 @contextmanager
-def answering() -> Iterator[str]:
-    Handler.asked.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+def serve_answers() -> Iterator[str]:
+    RecordingHandler.requests.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), RecordingHandler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -196,7 +198,7 @@ def answering() -> Iterator[str]:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    with answering() as address:
+    with serve_answers() as address:
         yield address
 
 
@@ -219,11 +221,11 @@ def test_calls_are_sent_in_turn_and_timed(address: str, drive: Any, seconds: flo
     assert timing.count >= 3
     assert 0 < timing.median_ms <= timing.p95_ms
     assert timing.per_second > 0
-    assert set(Handler.asked) == {("POST", call.path, call.body) for call in calls}
+    assert set(RecordingHandler.requests) == {("POST", call.path, call.body) for call in calls}
 
 
 @pytest.mark.parametrize(("drive", "seconds"), DRIVERS)
-def test_an_unexpected_answer_ends_the_run_with_what_was_said(
+def test_an_unexpected_answer_ends_the_run_with_its_text(
     address: str, drive: Any, seconds: float
 ) -> None:
     calls = [Call(address, "GET", "/fine"), Call(address, "GET", "/broken")]
@@ -240,7 +242,7 @@ def test_a_repeated_request_is_answered_without_a_body(
 
     assert call is not None
     assert (call.headers["If-None-Match"], call.expects) == ('"1"', 304)
-    assert ask(call).body_bytes == 0
+    assert send_call(call).body_bytes == 0
     assert drive([call], connections=1, seconds=seconds).count >= 3
 
 
@@ -267,25 +269,25 @@ def test_the_commands_that_read_are_explained(statement: Statement, queries: lis
 
 @pytest.mark.django_db
 def test_the_statements_of_a_request_are_those_that_were_sent_for_it(resource: Resource) -> None:
-    call = Portal("127.0.0.1:80", "").call(
+    call = Portal("127.0.0.1:80", "").build_call(
         Request("", {"filters": {"title": "100% sure; or"}}), str(resource.pk)
     )
 
-    sent = record_statements(call)
+    statements = record_statements(call)
 
-    assert any("100% sure; or" in statement.text for statement in sent)
-    assert all("%s" not in statement.text for statement in sent)
+    assert any("100% sure; or" in statement.text for statement in statements)
+    assert all("%s" not in statement.text for statement in statements)
 
 
 @pytest.mark.django_db
-def test_a_failed_request_says_why(db: None) -> None:
-    call = Portal("127.0.0.1:80", "").call(Request("", {"limit": "much"}), "none")
+def test_a_failed_request_raises_the_reason(db: None) -> None:
+    call = Portal("127.0.0.1:80", "").build_call(Request("", {"limit": "much"}), "none")
 
     with pytest.raises(BenchmarkError, match=r"answered with 409, not with 200: .*limit"):
         record_statements(call)
 
 
-#: Fails unless the setting that was made before holds.
+#: Fails unless the setting of the statement before is in effect.
 NEEDS_SETTING = "SELECT 1 / (current_setting('work_mem') = '12MB')::int, '100%'"
 
 
@@ -317,18 +319,21 @@ def test_the_floor_sends_and_explains_statements_as_they_were_sent(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_statement_knows_whether_it_was_in_a_transaction() -> None:
-    sent: list[Statement] = []
+def test_a_statement_records_whether_it_was_in_a_transaction() -> None:
+    statements: list[Statement] = []
     connection.ensure_connection()  # which sets the time zone
     with (
-        _observe_statements(lambda *given: sent.append(_build_statement(*given))),
+        _observe_statements(lambda *given: statements.append(_build_statement(*given))),
         connection.cursor() as cursor,
     ):
         cursor.execute("SELECT %s", ["alone"])
         with transaction.atomic():
             cursor.execute("SELECT %s", ["within"])
 
-    assert sent == [Statement("SELECT 'alone'"), Statement("SELECT 'within'", transacted=True)]
+    assert statements == [
+        Statement("SELECT 'alone'"),
+        Statement("SELECT 'within'", transacted=True),
+    ]
 
 
 @pytest.mark.django_db
@@ -367,7 +372,7 @@ def test_a_resource_is_loaded_once_with_the_types_of_its_fields(
 @pytest.mark.django_db
 def test_a_token_reads_and_is_taken_back(resource: Resource, client: Any) -> None:
     with issue_reading_token() as token, set_visibility(resource, private=True):
-        call = Portal("testserver", token).call(Request("", {"limit": 1}), str(resource.pk))
+        call = Portal("testserver", token).build_call(Request("", {"limit": 1}), str(resource.pk))
         answers = [
             client.post(call.path, call.body, content_type="application/json", headers=headers)
             for headers in ({"Authorization": token}, {})
@@ -391,20 +396,21 @@ def test_the_page_names_every_request_and_every_option() -> None:
     assert set(re.findall(r"`(--[a-z-]+)`", text)) == options - {"-h", "--help"}
 
 
-# The whole ----------------------------------------------------------------------------------------
+# A whole run --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def database_url(transactional_db: None) -> Iterator[str]:
     """An empty database on the server of the tests."""
     name = f"benchmark_{os.getpid()}"
-    known = {key: str(value) for key, value in connection.get_connection_params().items()}
+    parameters = {key: str(value) for key, value in connection.get_connection_params().items()}
     template = connection.settings_dict["TEST"]["TEMPLATE"]
     with connection.cursor() as cursor:
         cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-    account = ":".join(quote(known.get(key, ""), safe="") for key in ("user", "password"))
-    place = f"{quote(known.get('host', ''), safe='')}:{known.get('port', '')}".rstrip(":")
-    yield f"postgres://{account}@{place}/{name}"
+    account = ":".join(quote(parameters.get(key, ""), safe="") for key in ("user", "password"))
+    host = quote(parameters.get("host", ""), safe="")
+    address = f"{host}:{parameters.get('port', '')}".rstrip(":")
+    yield f"postgres://{account}@{address}/{name}"
     with connection.cursor() as cursor:
         cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
@@ -427,7 +433,7 @@ def test_a_run_measures_every_part_and_leaves_no_server(
     page.write_text(PAGE.read_text(encoding="utf-8"))
     data.write_table(given, islice(data.vary_rows(packages.make_up_packages()), 300))
 
-    done = run(
+    process = run(
         database_url,
         *("--csv", given, "--data", tmp_path, "--rows", 300, "--growth", 200, 100),
         *("--requests", "--resources", 3, "--breakdown", "--workers", 1),
@@ -435,16 +441,16 @@ def test_a_run_measures_every_part_and_leaves_no_server(
         *("--ckan", f"http://{address}", "--ckan-resource", "the-id"),
     )
 
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     figures = json.loads(out.read_text())
     names = [request.name for request in build_requests(300)]
     assert [cost["rows"] for cost in figures["load"]] == [100, 200, 300]
     assert list(figures["requests"]) == list(figures["growth"]) == names
     for name in ("a_limit5", "h_sort_size", "v_private"):
-        taken = figures["requests"][name]
-        assert taken["portal"]["together"]["median_ms"] > 0
-        assert taken["floor"]["median_ms"] > 0 < taken["postgresql_ms"]
-        assert (taken["ckan"] is None) == (name == "v_private")
+        measured = figures["requests"][name]
+        assert measured["portal"]["together"]["median_ms"] > 0
+        assert measured["floor"]["median_ms"] > 0 < measured["postgresql_ms"]
+        assert (measured["ckan"] is None) == (name == "v_private")
         assert len(figures["growth"][name]) == 2
     assert figures["growth_sizes"] == [100, 200]
     assert figures["ckan_records"] == 7
@@ -455,24 +461,24 @@ def test_a_run_measures_every_part_and_leaves_no_server(
     for row in ("| 300 | ", "| a_limit5 | ", "| limit 5 | all | ", "| rare q, private | "):
         assert f"\n{row}" in text
     assert "300 records; CKAN: 7; PostgreSQL " in text
-    assert "\n# breakdown\n" in done.stdout
-    with psycopg.connect(database_url, autocommit=True) as left:
-        others = left.execute(
+    assert "\n# breakdown\n" in process.stdout
+    with psycopg.connect(database_url, autocommit=True) as other_connection:
+        others = other_connection.execute(
             "SELECT count(*) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
         assert others.fetchone() == (0,)
 
 
-def test_a_run_says_why_it_ended(database_url: str, address: str, tmp_path: Path) -> None:
+def test_a_failed_run_prints_the_reason(database_url: str, address: str, tmp_path: Path) -> None:
     data.write_table(tmp_path / "given.csv", islice(data.vary_rows(BASE), 20))
 
-    broken = run(
+    process = run(
         database_url,
         *("--csv", tmp_path / "given.csv", "--seconds", 0, "--only", "a_limit5"),
         *("--ckan", f"http://{address}/broken", "--ckan-resource", "the-id"),
     )
 
-    assert broken.returncode == 1
-    assert "was answered with 500" in broken.stderr
-    assert "It is broken." in broken.stderr
+    assert process.returncode == 1
+    assert "was answered with 500" in process.stderr
+    assert "It is broken." in process.stderr

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from benchmarks.nginx import serve_nginx
-from benchmarks.server import free_port, wait_for
+from benchmarks.server import find_free_port, wait_for_server
 from datastore_search.models import Resource
 from example_project.management.commands.serve import build_web_server_command
 
@@ -32,12 +32,12 @@ TAIL = "/api/3/action/help_show?name=datastore_search"
 @contextmanager
 def portal(uploads: Path) -> Iterator[str]:
     """The portal as ``serve`` runs it, with two workers of four threads: host and port."""
-    port = free_port()
+    port = find_free_port()
     server = subprocess.Popen(
         build_web_server_command(port, 2, 4), cwd=PROJECT, env=environment(database_url(), uploads)
     )
     try:
-        wait_for(f"127.0.0.1:{port}", server)
+        wait_for_server(f"127.0.0.1:{port}", server)
         yield f"127.0.0.1:{port}"
     finally:
         server.terminate()
@@ -212,7 +212,7 @@ def test_what_the_portal_refuses_stays_as_it_says_it(server: str) -> None:
 
 @pytest.mark.parametrize("locale", ["", "/vi", "/zh_Hans_CN"])
 def test_a_portal_that_is_down_is_said_in_the_envelope(locale: str) -> None:
-    with serve_nginx(f"127.0.0.1:{free_port()}") as server:
+    with serve_nginx(f"127.0.0.1:{find_free_port()}") as server:
         answered = send(server, "POST", f"{locale}/api/action/datastore_search", b"{}")
         dump, _body = send(server, "GET", f"{locale}/datastore/dump/1")
         page, html = send(server, "GET", f"{locale}/datastore/")
