@@ -71,7 +71,7 @@ def _measure_resource(resource: Resource) -> LoadedResource:
     sizes = storage.measure_record_table(session, version.pk)
     seconds = (load.finished_at - load.created_at).total_seconds()
     return LoadedResource(
-        resource, Cost(version.rows, seconds, sizes.records_bytes, sizes.indexes_bytes)
+        resource, Cost(version.record_count, seconds, sizes.records_bytes, sizes.indexes_bytes)
     )
 
 

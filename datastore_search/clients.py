@@ -51,7 +51,7 @@ class Client:
         return replace(self, is_authenticated=lambda: False)
 
     def is_gone(self) -> bool:
-        """Tell whether the client has closed the connection; False if the server cannot tell."""
+        """Return whether the client has closed the connection; False if the server cannot tell."""
         for name, is_gone in _SERVERS.items():
             if name in self.environ:
                 return is_gone(self.environ[name])

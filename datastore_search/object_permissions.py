@@ -53,7 +53,7 @@ class Permitted:
 
     @property
     def is_everything(self) -> bool:
-        """Tell whether the user has the permission in general."""
+        """Return whether the user has the permission in general."""
         return self.condition == _EVERYTHING
 
 
@@ -86,7 +86,7 @@ def find_permitted(
 
 def _uses_backends(user: Any) -> bool:
     """
-    Tell whether only the backends decide, as for Django’s own user models.
+    Return whether only the backends decide, as for Django’s own user models.
 
     The user of a session is a lazy object, whose real class is ``__class__``.
     """

@@ -48,7 +48,7 @@ def add_fields(
     known = Field.objects.using(alias).filter(resource=resource)
     last = known.aggregate(last=Max("position"))["last"]
     versions = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))
-    has_records = versions.filter(rows__gt=0).exists()
+    has_records = versions.filter(record_count__gt=0).exists()
     for position, field in enumerate(fields, start=0 if last is None else last + 1):
         field.position, field.is_sparse = position, has_records
     Field.objects.using(alias).bulk_create(fields, batch_size=_FIELDS_PER_STATEMENT)
@@ -116,7 +116,11 @@ def record_change(
     """
     alias = connection.alias
     version = TableVersion.objects.using(alias).filter(pk=get_table_id(resource))
-    changed = {"rows": F("rows") + added, "value_counts": {}, "fingerprint": fingerprint}
+    changed = {
+        "record_count": F("record_count") + added,
+        "value_counts": {},
+        "fingerprint": fingerprint,
+    }
     if field_formats:
         before = version.values_list("field_formats", flat=True).get()
         changed["field_formats"] = {**before, **field_formats}

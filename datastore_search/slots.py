@@ -28,7 +28,7 @@ class Slots:
             return True
 
     def has_free(self) -> bool:
-        """Tell whether a slot is free now."""
+        """Return whether a slot is free now."""
         return self._taken < self._read_limit()
 
     def release(self) -> None:

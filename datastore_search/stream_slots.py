@@ -29,5 +29,5 @@ class StreamSlot:
         self._release = finalize(self, _slots.release)
 
     def release(self) -> None:
-        """Give the slot back; a second call does nothing."""
+        """Release the slot; a second call does nothing."""
         self._release()

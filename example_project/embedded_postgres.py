@@ -29,12 +29,12 @@ _DATABASE = "datastore_search"
 #: An empty database with the same letters, to make test databases from.
 TEMPLATE = "datastore_search_template"
 #: A pid that no process has: to remove it from a list is to read the list.
-_NOBODY = 0
+_UNUSED_PID = 0
 #: The first of these that the machine has tells letters from signs.
 _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
 
-def database_url(folder: Path) -> str:
+def start_server(folder: Path) -> str:
     """
     Start the server unless it runs, and return the URL of its database.
 
@@ -96,13 +96,13 @@ def _forget_dead_holders(server: PostgresServer) -> None:
     """
     with server._lock:  # noqa: SLF001 - the lock of ``_start_server``
         holders = server.global_process_id_list
-        for pid in holders.get_and_remove(_NOBODY):
+        for pid in holders.get_and_remove(_UNUSED_PID):
             if not _is_alive(pid):
                 holders.get_and_remove(pid)
 
 
 def _is_server_of(pid: str, folder: Path) -> bool:
-    """Tell whether a process is the server of this folder."""
+    """Return whether a process is the server of this folder."""
     import psutil  # noqa: PLC0415 - comes with the extra
 
     try:

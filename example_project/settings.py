@@ -17,7 +17,7 @@ from . import embedded_postgres
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
-def _secret_key() -> str:
+def _read_secret_key() -> str:
     """Read the key of this machine, or make one that no commit ever holds."""
     path = BASE_DIR / ".secret_key"
     try:
@@ -28,7 +28,7 @@ def _secret_key() -> str:
     return path.read_text()
 
 
-SECRET_KEY = os.environ.get("SECRET_KEY") or _secret_key()
+SECRET_KEY = os.environ.get("SECRET_KEY") or _read_secret_key()
 DEBUG = os.environ.get("DEBUG") == "1"
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *os.environ.get("ALLOWED_HOSTS", "").split()]
 
@@ -85,11 +85,11 @@ TEMPLATES = [
 ]
 
 
-def _database() -> dict[str, Any]:
+def _build_database_settings() -> dict[str, Any]:
     """Read ``DATABASE_URL``, or start the embedded PostgreSQL."""
     url, template = os.environ.get("DATABASE_URL"), "template0"
     if not url:
-        url = embedded_postgres.database_url(BASE_DIR / ".postgres")
+        url = embedded_postgres.start_server(BASE_DIR / ".postgres")
         template = embedded_postgres.TEMPLATE
     try:
         database = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
@@ -101,7 +101,7 @@ def _database() -> dict[str, Any]:
     return {**database, "TEST": {"TEMPLATE": template}}
 
 
-DATABASES = {"default": _database()}
+DATABASES = {"default": _build_database_settings()}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

@@ -21,7 +21,11 @@ _WORKBOOKS = (".xlsx", ".xls", ".ods")
 _is_reading_here: ContextVar[bool] = ContextVar("is_reading_here", default=False)
 _has_no_child: ContextVar[bool] = ContextVar("has_no_child", default=False)
 
-_run_child, _start_child, _exchange = process._run_child, process._start_child, process._exchange
+_run_child, _start_child, _send_request = (
+    process._run_child,
+    process._start_child,
+    process._send_request,
+)
 
 
 @contextmanager
@@ -70,10 +74,10 @@ def _start(log: Any) -> Iterator[Any]:
 
 def _answer(child_process: Any, request: bytes, interrupter: Any) -> bytes:
     if not _has_no_child.get():
-        return _exchange(child_process, request, interrupter)
+        return _send_request(child_process, request, interrupter)
     parameters = json.loads(request)
     limits = ReadingLimits.for_file(Path(parameters["path"]))
     return json.dumps(child._answer_request(parameters, limits)).encode()
 
 
-patch.multiple(process, _run_child=_run, _start_child=_start, _exchange=_answer).start()
+patch.multiple(process, _run_child=_run, _start_child=_start, _send_request=_answer).start()

@@ -112,7 +112,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
 
     after = Load.objects.get(pk=load.pk)
     assert after.source == "another name"
-    for name in ("state", "rows", "progress", "notices", "finished_at", "checksum"):
+    for name in ("state", "record_count", "progress", "notices", "finished_at", "checksum"):
         assert getattr(after, name) == getattr(before, name)
 
 

@@ -32,7 +32,7 @@ def readable(user: Any) -> set[str]:
     found = Resource.objects.readable_by(user)
     names = {each.name for each in Resource.objects.filter(found.condition)}
     assert found.is_complete
-    assert names == {each.name for each in Resource.objects.all() if each.readable_by(user)}
+    assert names == {each.name for each in Resource.objects.all() if each.is_readable_by(user)}
     return names
 
 

@@ -12,7 +12,7 @@ from django.db import connection
 from datastore_search.loading.jobs import LoadOptions, load_file
 from datastore_search.models import Resource
 from datastore_search.record_changes import MAX_INDEXED_VALUE_BYTES
-from datastore_search.writing import GivenField, Method, writing_to
+from datastore_search.writing import GivenField, Method, open_writer
 
 from .builders import load_csv
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.usefixtures("read_here")
 
 
 def insert(resource: Resource, value: str, _folder: Path) -> None:
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"code": "2", "name": value}], Method.INSERT)
 
 
 def upsert(resource: Resource, value: str, _folder: Path) -> None:
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"code": "1", "name": value}], Method.UPSERT)
 
 
@@ -53,7 +53,7 @@ each_door = pytest.mark.parametrize("write", [insert, upsert, append_file, upser
 def ordered(db: None) -> Resource:
     """A resource with a key, and an index of the order of its field ``name``."""
     resource = Resource.objects.create(name="ordered")
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         fields = [GivenField("code", "text"), GivenField("name", "text")]
         writer.create(fields, [])
         writer.set_key(["code"])
@@ -137,5 +137,5 @@ def test_every_change_counts_and_gives_a_new_version(
     after = Resource.objects.described(ordered.pk)
     assert after.table_version is not None
     added = write in {insert, append_file}
-    assert after.table_version.rows == before.table_version.rows + added
+    assert after.table_version.record_count == before.table_version.record_count + added
     assert after.version > before.version

@@ -46,7 +46,7 @@ def load_one_file(name: str, path: str) -> dict[str, Any]:
     entered_at = [*entered.items(), ("", ended_at)]
     return {
         "table": load.table_versions.get().pk,
-        "rows": load.rows,
+        "rows": load.record_count,
         "seconds": ended_at - started_at,
         "states": {state: later - moment for (state, moment), (_, later) in pairwise(entered_at)},
         "before_bytes": before,

@@ -115,7 +115,7 @@ def format_remaining(load: Load) -> str:
 
 def format_record_count(load: Load) -> str:
     """Write the number of records that were loaded."""
-    return format_count(load.rows) if load.state == LoadState.READY else "–"
+    return format_count(load.record_count) if load.state == LoadState.READY else "–"
 
 
 def format_bad_row_count(load: Load) -> str:
@@ -131,7 +131,7 @@ def format_duration(load: Load) -> str:
 
 
 def get_page_address(resource: Resource) -> str | None:
-    """Give the address of the data page; None without records, or in a portal without the pages."""
+    """Return the address of the data page; None without records, or without the pages."""
     if not resource.table_version_id:
         return None
     try:

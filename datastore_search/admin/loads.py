@@ -170,7 +170,7 @@ class LoadAdmin(DatabaseErrorAdmin):
         """Show the state and the progress."""
         return render_progress(load)
 
-    @admin.display(description=_("records"), ordering="rows")
+    @admin.display(description=_("records"), ordering="record_count")
     def records(self, load: Load) -> str:
         """Show the number of records that were loaded."""
         return format_record_count(load)
@@ -219,7 +219,7 @@ class LoadAdmin(DatabaseErrorAdmin):
                 "duration": format_duration(load),
                 "page": page,
                 "can_change": has_permission(request, "change", load.resource),
-                "record_count": format_count(load.rows),
+                "record_count": format_count(load.record_count),
                 "bad_row_count": format_count(load.row_error_count),
                 "badge": render_badge(load),
                 "address": get_page_address(load.resource),

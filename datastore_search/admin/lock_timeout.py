@@ -41,7 +41,7 @@ class LockTimeoutAdmin(admin.ModelAdmin):
             return view(request, *args, **kwargs)
         connection = connections[router.db_for_write(self.model)]
         try:
-            with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
+            with storage.begin_write_transaction(connection, conf.LOCK_TIMEOUT):
                 return view(request, *args, **kwargs)
         except WriteBlocked as blocked:
             messages.error(request, str(blocked))

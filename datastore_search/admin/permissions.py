@@ -19,7 +19,7 @@ _CACHE_ATTRIBUTE = "_datastore_viewable_resources"
 
 def has_permission(request: HttpRequest, verb: str, resource: Resource | None) -> bool:
     """
-    Tell whether the user may view, change or delete this resource, or without one any resource.
+    Return whether the user may view, change or delete this resource, or without one any resource.
 
     A user who may view some resources may open the lists, which show only those
     (``get_viewable_resources``).
@@ -46,7 +46,7 @@ def get_viewable_resources(request: HttpRequest) -> Permitted:
 
 def can_view_any(request: HttpRequest) -> bool:
     """
-    Tell whether the user may view some resource, as far as one query can tell.
+    Return whether the user may view some resource, as far as one query can tell.
 
     Every page of the admin needs this for its menu, so no backend is asked about single resources.
     """

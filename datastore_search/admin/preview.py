@@ -137,7 +137,7 @@ class DraftPreview:
 
 
 def get_preview(load: Load) -> DraftPreview | None:
-    """Give the preview of a draft; None until a worker has made it."""
+    """Return the preview of a draft; None until a worker has made it."""
     return None if load.preview is None else DraftPreview(load, load.preview)
 
 

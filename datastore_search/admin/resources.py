@@ -202,11 +202,11 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
         """Show the title, or the name."""
         return str(resource)
 
-    @admin.display(description=_("records"), ordering="table_version__rows")
+    @admin.display(description=_("records"), ordering="table_version__record_count")
     def records(self, resource: Resource) -> str:
         """Show the number of records."""
         load = resource.table_version
-        return format_count(load.rows) if load else "–"
+        return format_count(load.record_count) if load else "–"
 
     @admin.display(description=_("size"))
     def size(self, resource: Resource) -> str:

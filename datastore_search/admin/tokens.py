@@ -127,5 +127,5 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 
 def _can_manage(request: HttpRequest, token: Any) -> bool:
-    """Tell whether the user may see and revoke a token, or without one any token."""
+    """Return whether the user may see and revoke a token, or without one any token."""
     return token is None or token.user_id == request.user.pk or _is_superuser(request)

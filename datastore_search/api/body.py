@@ -109,7 +109,7 @@ def _build_file_error(name: str) -> ValidationError:
 
 
 def _is_json(body: bytes) -> bool:
-    """Tell whether a form is JSON: no name of a parameter begins like this."""
+    """Return whether a form is JSON: no name of a parameter begins like this."""
     return body.lstrip()[:1] in {b"{", b"["}
 
 
@@ -151,7 +151,7 @@ def parse_json(text: str) -> object:
 
 def _is_too_deep(text: str) -> bool:
     """
-    Tell whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it.
+    Return whether a JSON text has more than ``MAX_JSON_DEPTH`` levels, without parsing it.
 
     Brackets within quotes are removed; of the others, an opening one adds a level and a closing one
     ends it.

@@ -146,7 +146,7 @@ def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:
 
 
 def _get_status(error: rest.APIException) -> int:
-    """Give CKAN's status for an exception of REST framework or of a portal's classes."""
+    """Return CKAN's status for an exception of REST framework or of a portal's classes."""
     if isinstance(error, rest.ValidationError):
         return status.HTTP_409_CONFLICT
     is_unknown_user = isinstance(error, rest.NotAuthenticated | rest.AuthenticationFailed)

@@ -393,7 +393,7 @@ class RecordsDeleteParameters(DeleteParameters):
 
 
 def _is_storable(value: object) -> bool:
-    """Tell whether no text of a value has NUL or a lone surrogate."""
+    """Return whether no text of a value has NUL or a lone surrogate."""
     if isinstance(value, str):
         return is_storable(value)
     if isinstance(value, Mapping):

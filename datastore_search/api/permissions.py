@@ -31,7 +31,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
 
     Raises: ``AccessDenied``.
     """
-    if not resource.private or resource.readable_by(get_reader(request)):
+    if not resource.private or resource.is_readable_by(get_reader(request)):
         return  # a public resource is read without looking up the token
     shown_name = make_printable(name)
     if isinstance(request.user, AbstractBaseUser):
@@ -67,5 +67,5 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
 
 
 def _has_sent_token(request: Request) -> bool:
-    """Tell whether an anonymous client sent a token that no authentication class knows."""
+    """Return whether an anonymous client sent a token that no authentication class knows."""
     return bool(request.META.get("HTTP_AUTHORIZATION"))

@@ -42,8 +42,8 @@ __all__ = [
     "ValueNotOfType",
     "dump_json",
     "dump_json_as_sent",
-    "field_type",
     "field_types",
+    "get_field_type",
     "inferred_types",
     "is_storable",
     "parse_json_value",
@@ -196,7 +196,7 @@ class ValueNotOfType(NotOfType):
 # The table ----------------------------------------------------------------------------------------
 
 
-def _matches(pattern: str, cast: str) -> str:
+def _build_match_condition(pattern: str, cast: str) -> str:
     return f"regexp_full_match({{v}}, '{pattern}') AND try_cast({{v}} AS {cast}) IS NOT NULL"
 
 
@@ -221,12 +221,14 @@ _SCALAR = frozenset({Operators.ORDER, Operators.TEXT})
 _LIST = frozenset({Operators.ORDER, Operators.CONTAINS})
 
 
-def _integer(name: str, cast: str, bits: int) -> FieldType:
+def _build_integer_type(name: str, cast: str, bits: int) -> FieldType:
     return FieldType(
         name=name,
         # Never inferred: a later file may have larger numbers.
-        inference_conditions=() if name == "int2" else (_matches(_PLAIN_INTEGER, cast),),
-        condition=_matches("[+-]?[0-9]+", cast),
+        inference_conditions=()
+        if name == "int2"
+        else (_build_match_condition(_PLAIN_INTEGER, cast),),
+        condition=_build_match_condition("[+-]?[0-9]+", cast),
         json_expression=f"CAST(CAST({{v}} AS {cast}) AS VARCHAR)",
         parse_value=partial(values.parse_integer, bits=bits),
         parse_operand=partial(values.parse_integer_operand, bits=bits),
@@ -238,7 +240,7 @@ def _integer(name: str, cast: str, bits: int) -> FieldType:
     )
 
 
-def _date_or_time(
+def _build_date_or_time_type(
     name: str,
     inference_conditions: str,
     condition: str,
@@ -260,7 +262,7 @@ def _date_or_time(
     )
 
 
-def _array(
+def _build_array_type(
     name: str, cast: str, element: Callable[[Json], str], json_expression: str = ""
 ) -> FieldType:
     read = partial(values.parse_array, of=element)
@@ -284,7 +286,7 @@ def _array(
     )
 
 
-def _timestamp_written(moment: str, zone: str) -> str:
+def _build_timestamp_json(moment: str, zone: str) -> str:
     """Write three decimals as in CKAN, six where three lose something."""
     return (
         f"CASE WHEN epoch_us({moment}) % 1000 = 0"
@@ -293,7 +295,7 @@ def _timestamp_written(moment: str, zone: str) -> str:
     )
 
 
-def _double_written(number: str) -> str:
+def _build_double_json(number: str) -> str:
     """Write a double as JSON; NaN and the infinities as text."""
     return (
         f"CASE WHEN isnan({number}) THEN '\"NaN\"' WHEN isinf({number}) THEN"
@@ -303,9 +305,9 @@ def _double_written(number: str) -> str:
 
 
 _TYPES = (
-    _integer("int2", "SMALLINT", 16),
-    _integer("int4", "INTEGER", 32),
-    _integer("int8", "BIGINT", 64),
+    _build_integer_type("int2", "SMALLINT", 16),
+    _build_integer_type("int4", "INTEGER", 32),
+    _build_integer_type("int8", "BIGINT", 64),
     FieldType(
         name="numeric",
         # A whole number too long for int8 is an identifier; minus zero would lose its sign.
@@ -343,7 +345,7 @@ _TYPES = (
             ),
         ),
         condition="try_cast({v} AS DOUBLE) IS NOT NULL",
-        json_expression=_double_written("CAST({v} AS DOUBLE)"),
+        json_expression=_build_double_json("CAST({v} AS DOUBLE)"),
         parse_value=values.parse_float8,
         parse_operand=values.parse_float8_operand,
         parse_bound=values.parse_float8_bound,
@@ -371,40 +373,42 @@ _TYPES = (
         table_schema_type="boolean",
         operators=frozenset({Operators.ORDER}),
     ),
-    _date_or_time(
+    _build_date_or_time_type(
         "date",
-        inference_conditions=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
-        condition=_matches(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        inference_conditions=_build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST,
+        condition=_build_match_condition(_ISO_DATE, "DATE") + _AFTER_CHRIST,
         json_expression=_AS_STRING,
         read=values.parse_date,
     ),
-    _date_or_time(
+    _build_date_or_time_type(
         "timestamp",
-        inference_conditions=_matches(
+        inference_conditions=_build_match_condition(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?", "TIMESTAMP"
         )
         + _AFTER_CHRIST,
-        condition=_matches(
+        condition=_build_match_condition(
             rf"{_ISO_DATE}([T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?)?", "TIMESTAMP"
         )
         + _AFTER_CHRIST,
-        json_expression=_timestamp_written(_AS_TIMESTAMP, ""),
+        json_expression=_build_timestamp_json(_AS_TIMESTAMP, ""),
         read=values.parse_timestamp,
     ),
-    _date_or_time(
+    _build_date_or_time_type(
         "timestamptz",
         inference_conditions="",
-        condition=_matches(
+        condition=_build_match_condition(
             rf"{_ISO_DATE}[T ]{_ISO_TIME}({_SECONDS}(\.[0-9]{{1,6}})?)?{_ZONE}", "TIMESTAMPTZ"
         )
         + _AFTER_CHRIST,
-        json_expression=_timestamp_written(_AS_UTC, "+00:00"),
+        json_expression=_build_timestamp_json(_AS_UTC, "+00:00"),
         read=values.parse_timestamptz,
     ),
-    _date_or_time(
+    _build_date_or_time_type(
         "time",
-        inference_conditions=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
-        condition=_matches(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
+        inference_conditions=_build_match_condition(
+            rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"
+        ),
+        condition=_build_match_condition(rf"{_ISO_TIME}{_SECONDS}(\.[0-9]{{0,5}}[1-9])?", "TIME"),
         json_expression=_AS_STRING,
         read=values.parse_time,
     ),
@@ -420,20 +424,20 @@ _TYPES = (
         table_schema_type="any",
         operators=frozenset({Operators.CONTAINS}),
     ),
-    _array("_text", "VARCHAR", values.parse_text),
-    _array("_int4", "INTEGER", partial(values.parse_integer, bits=32)),
-    _array("_int8", "BIGINT", partial(values.parse_integer, bits=64)),
-    _array(
+    _build_array_type("_text", "VARCHAR", values.parse_text),
+    _build_array_type("_int4", "INTEGER", partial(values.parse_integer, bits=32)),
+    _build_array_type("_int8", "BIGINT", partial(values.parse_integer, bits=64)),
+    _build_array_type(
         "_float8",
         "DOUBLE",
         values.parse_float8,
         json_expression=(
             "'[' || array_to_string([CASE WHEN x IS NULL THEN 'null'"
-            f" ELSE {_double_written('x')} END"
+            f" ELSE {_build_double_json('x')} END"
             " FOR x IN CAST(CAST({v} AS JSON) AS DOUBLE[])], ',') || ']'"
         ),
     ),
-    _array("_bool", "BOOLEAN", values.parse_boolean),
+    _build_array_type("_bool", "BOOLEAN", values.parse_boolean),
     FieldType(
         name="text",
         inference_conditions=("true",),
@@ -455,7 +459,7 @@ field_types: Mapping[str, FieldType] = {kind.name: kind for kind in _TYPES}
 inferred_types: tuple[FieldType, ...] = tuple(kind for kind in _TYPES if kind.inference_conditions)
 
 
-def field_type(name: str) -> FieldType:
+def get_field_type(name: str) -> FieldType:
     """
     Find a type by its name or another name for it (``int`` for ``int4``).
 

@@ -256,7 +256,7 @@ def parse_numeric_bound(value: Json) -> str:
     """Parse a number; one beyond PostgreSQL's range becomes infinite."""
     found = _parse_number(value)
     if isinstance(found, Decimal) and found.adjusted() >= _MAX_DIGITS_BEFORE_POINT:
-        return _infinity_of(found)
+        return _dump_infinity(found)
     return dump_json(_round_decimals(found) if isinstance(found, Decimal) else found)
 
 
@@ -299,7 +299,7 @@ def parse_float8_bound(value: Json) -> str:
     double = _to_double(found)
     if isinstance(value, str) and _is_out_of_range(double, found):
         raise NotOfType
-    return _infinity_of(found) if math.isinf(double) else _format_double(double)
+    return _dump_infinity(found) if math.isinf(double) else _format_double(double)
 
 
 def _is_out_of_range(double: float, number: Decimal) -> bool:
@@ -335,7 +335,7 @@ def _to_double(number: Decimal) -> float:
         return math.copysign(math.inf, number)
 
 
-def _infinity_of(number: Decimal | str) -> str:
+def _dump_infinity(number: Decimal | str) -> str:
     return dump_json("-Infinity" if Decimal(number) < 0 else "Infinity")
 
 

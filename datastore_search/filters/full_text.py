@@ -109,7 +109,7 @@ def _compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
 
 def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
     """
-    Tell whether full-text queries have too many words together.
+    Return whether full-text queries have too many words together.
 
     A word of a ``plain`` query counts once, as PostgreSQL looks it up once.
     """

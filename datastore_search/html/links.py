@@ -13,7 +13,7 @@ Parameters = Iterable[tuple[str, str]]
 
 def reverse_in_locale(request: HttpRequest, name: str, *arguments: object) -> str:
     """
-    Give the path of one of the app's URLs, with the request's own spelling of the locale.
+    Return the path of one of the app's URLs, with the request's own spelling of the locale.
 
     Django reverses to ``/en-gb/``; a link on a page at ``/en_GB/`` stays below ``/en_GB/``.
     """
@@ -22,8 +22,8 @@ def reverse_in_locale(request: HttpRequest, name: str, *arguments: object) -> st
         f"datastore_search:{name}", args=arguments, current_app=match.namespace if match else None
     )
     script = get_script_prefix()
-    resolved = f"{script}{_first_part(request.path_info)}"
-    requested = f"{script}{_first_part('/' + request.path.removeprefix(script))}"
+    resolved = f"{script}{_get_first_part(request.path_info)}"
+    requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"
     return requested + path.removeprefix(resolved) if path.startswith(f"{resolved}/") else path
 
 
@@ -33,5 +33,5 @@ def add_query_string(path: str, parameters: Parameters) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _first_part(path: str) -> str:
+def _get_first_part(path: str) -> str:
     return path.split("/", 2)[1]

@@ -30,7 +30,7 @@ class SchemaView(PageView):
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
-        if not resource.readable_by(self.request.user):
+        if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         validators = Validators.from_resource(resource, self.request, vary=_VARY)
         validators.raise_if_not_modified(self.request)

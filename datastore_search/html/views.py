@@ -153,7 +153,7 @@ class CatalogueView(PageView):
         return Entry(
             resource,
             reverse_in_locale(self.request, "resource", resource.pk),
-            format_count(version.rows if version else 0),
+            format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),
         )
 
@@ -186,7 +186,7 @@ class ResourceView(PageView):
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
-        if not resource.readable_by(self.request.user):
+        if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         validators = self._check_validators(resource)
         parameters = clean_parameters(self.request.GET)

@@ -40,7 +40,7 @@ class Message:
         return render_message(TEMPLATES[self.code], self.parameters)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the message as JSON: its code, and its parameters by name."""
+        """Return the message as JSON: its code, and its parameters by name."""
         parameters = {
             name: value.to_json() if isinstance(value, Message) else value
             for name, value in self.parameters.items()

@@ -17,15 +17,15 @@ from .loads import (
     LoadState,
     Mode,
     RowError,
-    upload_name,
-    upload_storage,
+    build_upload_name,
+    get_upload_storage,
 )
 from .resources import (
     IndexKind,
     Reader,
     Resource,
     ResourceQuerySet,
-    default_language,
+    get_default_language,
     validate_language,
 )
 from .table_versions import Origin, Profiles, TableVersion, read_profiles
@@ -48,14 +48,14 @@ __all__ = [
     "ResourceQuerySet",
     "RowError",
     "TableVersion",
+    "build_upload_name",
     "check_alias",
-    "default_language",
     "drop_tables_on_commit",
+    "get_default_language",
+    "get_upload_storage",
     "normalize_name",
     "parse_resource_id",
     "read_profiles",
-    "upload_name",
-    "upload_storage",
     "validate_alias",
     "validate_language",
 ]

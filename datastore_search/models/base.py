@@ -33,7 +33,7 @@ class GuardedModel(models.Model):
         """Save the row; its guarded fields only if it is new, copied, or they are named."""
         is_copied = using is not None and using != self._state.db
         if update_fields is None and not (self._state.adding or force_insert or is_copied):
-            update_fields = self._unguarded_fields()
+            update_fields = self._list_unguarded_fields()
         super().save(
             force_insert=force_insert,
             force_update=force_update,
@@ -43,7 +43,7 @@ class GuardedModel(models.Model):
 
     save.alters_data = True  # type: ignore[attr-defined] # Django's mark
 
-    def _unguarded_fields(self) -> list[str]:
+    def _list_unguarded_fields(self) -> list[str]:
         left = self.get_deferred_fields()
         return [
             field.name

@@ -9,7 +9,7 @@ from functools import partial
 from django.db import connections, transaction
 
 from .. import storage
-from .loads import upload_storage
+from .loads import get_upload_storage
 
 #: A table that is not served since then is dropped by the next clean-up.
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
@@ -29,4 +29,4 @@ def drop_tables_on_commit(table_ids: Iterable[int], *, using: str) -> None:
 def delete_uploads_on_commit(names: Iterable[str], *, using: str) -> None:
     """Delete some uploads once the transaction is committed; a clean-up deletes what is left."""
     for name in names:
-        transaction.on_commit(partial(upload_storage().delete, name), using=using, robust=True)
+        transaction.on_commit(partial(get_upload_storage().delete, name), using=using, robust=True)

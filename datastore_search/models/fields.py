@@ -54,7 +54,7 @@ class Field(GuardedModel):
 
     @property
     def info(self) -> dict[str, Any]:
-        """Give the entry of the data dictionary, with CKAN's names."""
+        """Return the entry of the data dictionary, with CKAN's names."""
         said = {"label": self.label, "notes": self.notes}
         return {**self.extra_info, **{name: text for name, text in said.items() if text}}
 

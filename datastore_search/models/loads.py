@@ -59,13 +59,13 @@ class Mode(models.TextChoices):
 UPLOADS_FOLDER = "datastore_search"
 
 
-def upload_storage() -> Storage:
-    """Give the storage of uploads: that of the portal's name for it, or its usual one."""
+def get_upload_storage() -> Storage:
+    """Return the storage of uploads: that of the portal's name for it, or its usual one."""
     alias = conf.UPLOADS_STORAGE
     return storages[alias if alias in storages.backends else "default"]
 
 
-def upload_name(load: Load, filename: str) -> str:
+def build_upload_name(load: Load, filename: str) -> str:
     """Name an upload by a secret, because the storage may be open to the public."""
     return f"{UPLOADS_FOLDER}/{secrets.token_urlsafe(24)}{PurePath(filename).suffix[:20]}"
 
@@ -79,8 +79,8 @@ class Load(GuardedModel):
     """
 
     guarded_fields = frozenset({
-        "state", "checksum", "http_validators", "rows", "rows_written", "rows_total", "progress",
-        "heartbeat_at", "cancel_requested_at", "notices", "row_error_count", "failure",
+        "state", "checksum", "http_validators", "record_count", "rows_written", "rows_total",
+        "progress", "heartbeat_at", "cancel_requested_at", "notices", "row_error_count", "failure",
         "started_at", "finished_at",
     })  # fmt: skip
 
@@ -93,8 +93,8 @@ class Load(GuardedModel):
     file = models.FileField(
         _("file"),
         max_length=500,
-        storage=upload_storage,
-        upload_to=upload_name,
+        storage=get_upload_storage,
+        upload_to=build_upload_name,
         blank=True,
         editable=False,
     )
@@ -105,9 +105,9 @@ class Load(GuardedModel):
     checksum = models.CharField(max_length=64, blank=True, editable=False)
     #: How the file is to be read: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
-    #: How many records the load added or updated.
-    rows = models.BigIntegerField(_("records"), default=0)
-    #: Records written so far, and the number of all; null while it is unknown.
+    #: The rows that became records, or were their values already; 0 until the load is ready.
+    record_count = models.BigIntegerField(_("records"), default=0)
+    #: The progress of a running load: rows written so far, and all rows; null while unknown.
     rows_written = models.BigIntegerField(default=0, editable=False)
     rows_total = models.BigIntegerField(null=True, editable=False)
     #: How much of the whole work is done, from 0 to 1.
@@ -146,12 +146,12 @@ class Load(GuardedModel):
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the load is over."""
+        """Return whether the load is over."""
         return self.state in FINISHED
 
     @property
     def is_waiting(self) -> bool:
-        """Tell whether no process has begun with the load."""
+        """Return whether no process has begun with the load."""
         return self.state == LoadState.DRAFT or (
             self.state == LoadState.QUEUED and self.started_at is None
         )
@@ -171,7 +171,7 @@ class Load(GuardedModel):
 
     @property
     def can_be_retried(self) -> bool:
-        """Tell whether the load is over and what it loaded can be had again."""
+        """Return whether the load is over and what it loaded can be had again."""
         return self.is_finished and bool(self.file or self.url)
 
     @property

@@ -33,8 +33,8 @@ from .table_versions import TableVersion
 Reader = AbstractBaseUser | AnonymousUser
 
 
-def default_language() -> str:
-    """Give the text search configuration of a new resource."""
+def get_default_language() -> str:
+    """Return the text search configuration of a new resource."""
     return conf.SEARCH_LANGUAGE
 
 
@@ -72,7 +72,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
         Raises: ``WriteBlocked``.
         """
-        with storage.write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
+        with storage.begin_write_transaction(connections[self.db], conf.LOCK_TIMEOUT):
             _delete_belongings_on_commit(self, using=self.db)
             return super().delete()
 
@@ -112,27 +112,27 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
             .filter(table_version__isnull=False)
             .select_related("table_version")
             .defer(*(f"table_version__{name}" for name in _DEFERRED_FIELDS))
-            .annotate(columns=ArraySubquery(_fields_as_json()))
+            .annotate(columns=ArraySubquery(_select_fields_as_json()))
             .first()
         )
         if resource is None:
             raise UnknownResource(resource=name)
         rows = ({**row, "resource_id": resource.pk} for row in vars(resource).pop("columns"))
-        names = _column_names()
+        names = _list_column_names()
         resource.schema = tuple(
             Field.from_db(self.db, names, [row[name] for name in names]) for row in rows
         )
         return resource
 
 
-def _fields_as_json() -> models.QuerySet[Field, Any]:
+def _select_fields_as_json() -> models.QuerySet[Field, Any]:
     """Read the fields of each resource of an outer query as JSON, in one row."""
-    columns = {name: name for name in _column_names() if name != "resource_id"}
+    columns = {name: name for name in _list_column_names() if name != "resource_id"}
     fields = Field.objects.filter(resource=models.OuterRef("pk")).order_by("position")
     return fields.values(column=JSONObject(**columns))
 
 
-def _column_names() -> list[str]:
+def _list_column_names() -> list[str]:
     return [field.attname for field in Field._meta.concrete_fields]  # noqa: SLF001 - Django's public name for it
 
 
@@ -170,7 +170,7 @@ class Resource(GuardedModel):
     language = models.CharField(
         _("language of the search"),
         max_length=63,
-        default=default_language,
+        default=get_default_language,
         validators=[validate_language],
         help_text=_(
             "PostgreSQL’s text search configuration, such as “english” or “simple”. "
@@ -232,7 +232,7 @@ class Resource(GuardedModel):
         Raises: ``WriteBlocked``.
         """
         using = kwargs.get("using") or router.db_for_write(Resource, instance=self)
-        with storage.write_transaction(connections[using], conf.LOCK_TIMEOUT):
+        with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT):
             _delete_belongings_on_commit([self], using=using)
             return super().delete(*args, **kwargs)
 
@@ -240,7 +240,7 @@ class Resource(GuardedModel):
 
     @property
     def has_table(self) -> bool:
-        """Tell whether the table of the records is there, as it is not after ``loaddata``."""
+        """Return whether the table of the records is there, as it is not after ``loaddata``."""
         connection = connections[router.db_for_write(Resource, instance=self)]
         table_id = self.table_version_id
         return table_id is not None and storage.has_table(connection, table_id)
@@ -250,8 +250,8 @@ class Resource(GuardedModel):
         """Map the names of the fields to their entries in the data dictionary."""
         return {field.name: field.info for field in self.schema}
 
-    def readable_by(self, user: Reader) -> bool:
-        """Tell whether a user may read the records."""
+    def is_readable_by(self, user: Reader) -> bool:
+        """Return whether a user may read the records."""
         return not self.private or self.permits(user, "view")
 
     def permits(self, user: Reader, verb: str) -> bool:
@@ -269,7 +269,7 @@ class Resource(GuardedModel):
         """What the next table is to be indexed by."""
         return list(conf.INDEXES if self.indexes is None else self.indexes)
 
-    def wanted_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
+    def choose_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
         """
         Say how the table is to be indexed.
 

@@ -46,7 +46,7 @@ class TableVersion(models.Model):
     language = models.CharField(_("language of the search"), max_length=63)
     #: The kinds of indexes that the table has (``IndexKind``).
     indexes = models.JSONField(default=list, editable=False)
-    rows = models.BigIntegerField(_("records"), default=0)
+    record_count = models.BigIntegerField(_("records"), default=0)
     #: How many records have the common values of some fields, by field and value as JSON text.
     value_counts = models.JSONField(default=dict, editable=False)
     #: What the values of each field are like, by its name (``loading.publishing.profiles``).
@@ -112,7 +112,7 @@ def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | Non
     if table_version_id is None:
         return None
     wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
-    found = wanted.values_list("profiles", "fingerprint", "rows").first()
+    found = wanted.values_list("profiles", "fingerprint", "record_count").first()
     profiles, fingerprint, rows = found or ({}, "", 0)
     if not profiles:
         return None

@@ -45,7 +45,7 @@ class Example:
         return {name: _write_text(value) for name, value in self.sent.items()}
 
 
-def examples(prefix: str = _PREFIX) -> list[Example]:
+def list_examples(prefix: str = _PREFIX) -> list[Example]:
     """List all examples in order, with URLs under a prefix such as ``/vi/``."""
     text = _read_examples().replace(f"{_PREFIX}api/", f"{prefix}api/")
     return [Example(**each) for each in json.loads(text)]
@@ -53,7 +53,7 @@ def examples(prefix: str = _PREFIX) -> list[Example]:
 
 def select_examples(action: str, prefix: str = _PREFIX) -> list[Example]:
     """List the examples of an action."""
-    return [example for example in examples(prefix) if example.action == action]
+    return [example for example in list_examples(prefix) if example.action == action]
 
 
 def show_examples(

@@ -351,7 +351,7 @@ def _begin_read(key: Key, session: storage.Session, timeout: timedelta) -> Consi
 
 
 def _is_stale(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool:
-    """Tell whether a resource has another version than its description, if it has one."""
+    """Return whether a resource has another version than its description, if it has one."""
     description = _descriptions.get((connection.alias, name))
     if description is None:
         return False
@@ -364,7 +364,7 @@ def _is_stale(connection: BaseDatabaseWrapper, name: str, terms: _Terms) -> bool
 def _is_current(
     connection: BaseDatabaseWrapper, name: str, resource: Resource, terms: _Terms
 ) -> bool:
-    """Tell whether a resource still has the version of its description."""
+    """Return whether a resource still has the version of its description."""
     with storage.open_session(connection, *terms) as session:
         return _read_version(session, _compile_version(name)) == resource.version
 

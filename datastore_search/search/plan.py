@@ -62,11 +62,11 @@ class _Plan:
 
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, with ``begin`` before it."""
-        return self._read(self.query.render_texts(begin), self.select())
+        return self._compose_select(self.query.render_texts(begin), self.select())
 
     def select_cells(self) -> Clause:
         """Read the cells of each record."""
-        return self._read(self.query.columns.cells, self.select())
+        return self._compose_select(self.query.columns.cells, self.select())
 
     def select_last_id(self) -> Clause:
         """Read the ``_id`` of the page's last record, in the order of ``_id``."""
@@ -78,11 +78,11 @@ class _Plan:
         )
 
     def is_complete(self, found: FoundRecords) -> bool:
-        """Tell whether the plan has found all records of the page."""
+        """Return whether the plan has found all records of the page."""
         return True
 
-    def _read(self, texts: sql.SQL, page: Clause) -> Clause:
-        return Clause(self.query.columns.read(texts, page.text), page.parameters)
+    def _compose_select(self, texts: sql.SQL, page: Clause) -> Clause:
+        return Clause(self.query.columns.compose_select(texts, page.text), page.parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class KeyScan(_Plan):
         """Render the most frequent statement of all once for each table and its fields."""
         query = self.query
         if query.relation.source.parameters:
-            return self._read(query.render_texts(begin), self.select())
+            return self._compose_select(query.render_texts(begin), self.select())
         render = _render_narrow_key_scan if query.is_narrow else _render_wide_key_scan
         text = render(query.relation, query.columns, query.is_of_lists, begin, *self._shape)
         return Clause(text, self._parameters)
@@ -113,7 +113,13 @@ class KeyScan(_Plan):
         query, source = self.query, self.query.relation.source.parameters
         parameters = [*source]
         if query.offset:
-            parameters += [query.relation.rows, query.offset, *source, query.offset, *source]
+            parameters += [
+                query.relation.record_count,
+                query.offset,
+                *source,
+                query.offset,
+                *source,
+            ]
         return parameters if query.limit is None else [*parameters, query.limit]
 
 
@@ -150,7 +156,9 @@ def _render_key_scan(
     relation: Relation, columns: Columns, as_lists: bool, begin: str, *shape: bool
 ) -> sql.SQL:
     texts = columns.render_texts(as_lists=as_lists, begin=begin)
-    return sql.SQL(columns.read(texts, _compile_key_scan(relation.source.text, *shape)).as_string())
+    return sql.SQL(
+        columns.compose_select(texts, _compile_key_scan(relation.source.text, *shape)).as_string()
+    )
 
 
 _render_narrow_key_scan = lru_cache(maxsize=MAX_NARROW_ENTRIES)(_render_key_scan)
@@ -196,7 +204,7 @@ class IndexScan(_Plan):
         return _Plan.select_last_id(replace(self, window=None))
 
     def is_complete(self, found: FoundRecords) -> bool:
-        """Tell whether the window held a full page."""
+        """Return whether the window held a full page."""
         return self.window is None or found.count == self.query.limit
 
 
@@ -225,7 +233,7 @@ class RankSort(_Plan):
         """Read the text of each record, after the number of matches if it is wanted."""
         query = self.query
         if not self.counts_matches:
-            return self._read(query.render_texts(begin), self.select())
+            return self._compose_select(query.render_texts(begin), self.select())
         best = query.take_page(
             compose("SELECT * FROM found ORDER BY {}", query.compile_rank_order())
         )
@@ -258,7 +266,7 @@ class Grouping(_Plan):
         """Read the text of each group, after the number of groups if it is wanted."""
         query = self.query
         if not self.counts_matches:
-            return self._read(query.render_texts(begin), self.select())
+            return self._compose_select(query.render_texts(begin), self.select())
         return _count_and_read_groups(query, query.select_groups())
 
 
@@ -298,7 +306,7 @@ class SkipScan(_Plan):
         return _count_and_read_groups(query, values)
 
     def is_complete(self, found: FoundRecords) -> bool:
-        """Tell whether all values were found."""
+        """Return whether all values were found."""
         return found.total <= _MAX_SKIPPED_VALUES
 
 
@@ -347,7 +355,7 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
         return [Sort(query)]
     if query.is_unfiltered:
         scanned = query.offset + (query.limit or 0)
-        is_far = scanned * _INDEX_SCAN_COST > (query.relation.rows or 0)
+        is_far = scanned * _INDEX_SCAN_COST > (query.relation.record_count or 0)
         return [Sort(query) if is_far else IndexScan(query)]
     window = _choose_window(query, total)
     return [Sort(query)] if window is None else [IndexScan(query, window=window), Sort(query)]
@@ -370,7 +378,7 @@ def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
 
 def _choose_window(query: BoundQuery, total: int | None) -> int | None:
     """Choose a window that should hold a full page; None where all matches should be sorted."""
-    end, rows = query.end, query.relation.rows
+    end, rows = query.end, query.relation.record_count
     if end is None:
         return None
     if total is None or rows is None:
@@ -433,7 +441,7 @@ def _find_records(
     promises.
     """
     for plan in choose_plans(query, total):
-        found = _run(read, plan)
+        found = _run_plan(read, plan)
         if plan.is_complete(found):
             break
         close_records(found.records)
@@ -443,7 +451,7 @@ def _find_records(
     return plan, found
 
 
-def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
+def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
     """Run a plan; what is copied needs a snapshot."""
     query = plan.query
     if not query.is_copied:
@@ -455,7 +463,7 @@ def _run(read: ConsistentRead, plan: Plan) -> FoundRecords:
             # Ranking without counting may scan half the table (``docs/decisions/0021``).
             is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
         )
-        sizes.note(found.count, found.size_bytes)
+        sizes.note_size(found.count, found.size_bytes)
         return found
     delimiter = _DELIMITERS.get(query.records_format)
     statement = plan.select_texts(begin=",") if delimiter is None else plan.select_cells()

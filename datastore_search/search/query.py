@@ -69,12 +69,12 @@ class Query:
 
     @property
     def is_copied(self) -> bool:
-        """Tell whether PostgreSQL copies the page out: as rows of text, or since it is large."""
+        """Return whether PostgreSQL copies the page out: as rows of text, or since it is large."""
         return self.is_text or (self.limit is not None and self.limit > _MAX_LIMIT_IN_MEMORY)
 
     @property
     def is_light(self) -> bool:
-        """Tell whether the key's index finds the few records in milliseconds, in any table."""
+        """Return whether the key's index finds the few records in milliseconds, in any table."""
         return (
             self.limit is not None
             and self.limit <= _MAX_LIGHT_LIMIT
@@ -85,7 +85,7 @@ class Query:
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the records are rows of text."""
+        """Return whether the records are rows of text."""
         return self.records_format in {RecordsFormat.CSV, RecordsFormat.TSV}
 
 
@@ -104,7 +104,7 @@ class Relation:
     source: Clause
     types: Mapping[str, str]
     language: str
-    rows: int | None
+    record_count: int | None
     row_locator: LiteralString = "ctid"
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
@@ -125,7 +125,7 @@ def build_relation(resource: Resource) -> Relation:
         source=Clause(storage.quote_record_table(version.pk)),
         types={field.name: field.type for field in resource.schema},
         language=version.language,
-        rows=version.rows,
+        record_count=version.record_count,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
         value_counts=version.value_counts,

@@ -78,7 +78,7 @@ class Columns:
             return page
         return _UNPACKED.format(page)
 
-    def read(self, texts: sql.Composable, page: sql.Composable) -> sql.Composed:
+    def compose_select(self, texts: sql.Composable, page: sql.Composable) -> sql.Composed:
         """Read ``texts`` or ``cells`` of the records of a page."""
         return sql.SQL("SELECT {} FROM ({}) AS page").format(texts, self.unpack(page))
 
@@ -210,7 +210,7 @@ class RecordSizes:
         self._batch_rows = _MAX_BATCH_ROWS
         self._is_known = False
 
-    def note(self, count: int, size_bytes: int) -> None:
+    def note_size(self, count: int, size_bytes: int) -> None:
         """Note the size of some records together; the largest mean size decides."""
         if count:
             rows = max(1, count * _BATCH_BYTES // size_bytes)

@@ -178,7 +178,7 @@ class BoundQuery:
     def _find_known_total(self, *, has_full_text: bool) -> int | None:
         """Find the number of matches of all records, or of those with some common values."""
         if self.is_unfiltered:
-            return self.relation.rows
+            return self.relation.record_count
         query, counted_fields = self._query, self.relation.value_counts
         if has_full_text or self.is_distinct or len(query.filters) != 1:
             return None
@@ -203,7 +203,7 @@ class BoundQuery:
 
     @property
     def has_index_order(self) -> bool:
-        """Tell whether an index has the order."""
+        """Return whether an index has the order."""
         if self.is_by_id or self.is_ranked or self.is_distinct:
             return self.is_by_id
         key = self.sort[0]
@@ -215,7 +215,7 @@ class BoundQuery:
 
     @property
     def can_skip_scan(self) -> bool:
-        """Tell whether an index leads from one value to the next."""
+        """Return whether an index leads from one value to the next."""
         return (
             self.is_distinct
             and not (self._query.filters or self._query.q or self._query.q_fields)

@@ -20,10 +20,10 @@ from .indexes import (
 )
 from .locks import (
     JobLock,
+    begin_load_transaction,
     cancel_statements,
     hold_job_lock,
     is_running,
-    load_transaction,
     lock_aliases,
 )
 from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
@@ -48,7 +48,7 @@ from .tables import (
 )
 from .unserved import mark_unserved, read_unserved_since
 from .watchdog import Watched
-from .writes import RowToLock, refuse_if_blocked, write_transaction
+from .writes import RowToLock, begin_write_transaction, refuse_if_blocked
 
 __all__ = [
     "MAX_FIELDS",
@@ -64,6 +64,8 @@ __all__ = [
     "add_rows",
     "admit_search",
     "analyze_records",
+    "begin_load_transaction",
+    "begin_write_transaction",
     "build_key_expression",
     "can_fold_case",
     "cancel_statements",
@@ -86,7 +88,6 @@ __all__ = [
     "list_record_tables",
     "list_search_languages",
     "list_staging_tables",
-    "load_transaction",
     "lock_aliases",
     "mark_unserved",
     "measure_record_table",
@@ -103,5 +104,4 @@ __all__ = [
     "set_key",
     "stage_rows",
     "update_records",
-    "write_transaction",
 ]

@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
 from ..exceptions.loads import UnstorableRecord
-from .locks import load_transaction, open_thread_connection
+from .locks import begin_load_transaction, open_thread_connection
 from .tables import NewTable, create_table, quote_record_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
@@ -49,10 +49,10 @@ def create_records(
     Raises: ``UnstorableRecord`` when PostgreSQL refuses one.
     """
     if max_connections > 1 and not connection.in_atomic_block:
-        with load_transaction(connection, table.load_id):
+        with begin_load_transaction(connection, table.load_id):
             create_table(connection, table.id, language=language)
         count = _fill_by_several(connection.alias, table, batches, max_connections)
-        with load_transaction(connection, table.load_id):
+        with begin_load_transaction(connection, table.load_id):
             _set_next_id(connection, table.id, count + 1)
     else:
         count = _fill_by_one(connection, table, language, batches)
@@ -72,7 +72,7 @@ def _fill_by_one(
     """
     count = 0
     try:
-        with load_transaction(connection, table.load_id), connection.cursor() as cursor:
+        with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
             create_table(connection, table.id, language=language)
             with cursor.copy(_build_copy(table.id, freeze=True)) as lines:
                 for batch in batches:
@@ -129,7 +129,7 @@ def _copy_batches(alias: str, table: NewTable, work: Queue[NumberedBatch]) -> No
     try:
         with (
             open_thread_connection(alias) as connection,
-            load_transaction(connection, table.load_id),
+            begin_load_transaction(connection, table.load_id),
             connection.cursor() as cursor,
             cursor.copy(_build_copy(table.id, freeze=False)) as lines,
         ):

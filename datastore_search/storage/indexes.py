@@ -17,7 +17,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import errors, sql
 
-from .locks import build_statement_comment, load_transaction, open_thread_connection
+from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .sessions import lift_time_limits, override_setting, to_milliseconds
 from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_table
 
@@ -58,13 +58,13 @@ def create_indexes(
     key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
     others = _build_index_statements(table.id, indexes)
     if load_id is None or max_connections == 1 or connection.in_atomic_block:
-        _run(connection, load_id, memory_bytes, key, *others)
+        _run_statements(connection, load_id, memory_bytes, key, *others)
     else:
-        _run(connection, load_id, memory_bytes, key)
+        _run_statements(connection, load_id, memory_bytes, key)
         with ThreadPoolExecutor(max_connections) as pool:
-            run = partial(_run_in_thread, connection.alias, load_id, memory_bytes)
+            run = partial(_run_statement_in_thread, connection.alias, load_id, memory_bytes)
             list(pool.map(run, others))
-    with load_transaction(connection, load_id):
+    with begin_load_transaction(connection, load_id):
         analyze_records(connection, table.id)
     if load_id is not None and max_connections > 1 and not connection.in_atomic_block:
         _freeze(connection, table.id, load_id)
@@ -80,14 +80,14 @@ def _build_index_statements(table_id: int, indexes: Indexes) -> list[sql.Composa
         statements.append(
             sql.SQL("CREATE INDEX ON {} USING gin (data jsonb_path_ops)").format(table)
         )
-    statements += [_order(table_id, name, key) for name, key in indexes.orders.items()]
+    statements += [_build_order_index(table_id, name, key) for name, key in indexes.orders.items()]
     return statements
 
 
-def _order(table_id: int, name: str, key: str) -> sql.Composable:
+def _build_order_index(table_id: int, name: str, key: str) -> sql.Composable:
     field_name = sql.Literal(name.replace("%", "%%"))
     return sql.SQL("CREATE INDEX IF NOT EXISTS {index} ON {table} (({key}), _id)").format(
-        index=sql.Identifier(_order_name(table_id, name)),
+        index=sql.Identifier(_name_order_index(table_id, name)),
         table=quote_record_table(table_id),
         key=sql.SQL(key).format(
             v=sql.SQL("(data -> {})").format(field_name),
@@ -96,20 +96,20 @@ def _order(table_id: int, name: str, key: str) -> sql.Composable:
     )
 
 
-def _order_name(table_id: int, name: str) -> str:
+def _name_order_index(table_id: int, name: str) -> str:
     """Name the index of a field after a digest of its name, which may be of any length."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).hexdigest()
     return f"{name_record_table(table_id)}_by_{digest}"
 
 
-def _run(
+def _run_statements(
     connection: BaseDatabaseWrapper,
     load_id: int | None,
     memory_bytes: int,
     *statements: sql.Composable,
 ) -> None:
     with (
-        load_transaction(connection, load_id),
+        begin_load_transaction(connection, load_id),
         connection.cursor() as cursor,
         override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
     ):
@@ -117,9 +117,11 @@ def _run(
             cursor.execute(statement, [])
 
 
-def _run_in_thread(alias: str, load_id: int, memory_bytes: int, statement: sql.Composable) -> None:
+def _run_statement_in_thread(
+    alias: str, load_id: int, memory_bytes: int, statement: sql.Composable
+) -> None:
     with open_thread_connection(alias) as connection:
-        _run(connection, load_id, memory_bytes, statement)
+        _run_statements(connection, load_id, memory_bytes, statement)
 
 
 def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
@@ -150,12 +152,12 @@ def count_common_values(
     as far as PostgreSQL's statistics know, nothing is counted.
     """
     found = {}
-    with load_transaction(connection, table.load_id), connection.cursor() as cursor:
+    with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
         for name in names:
             cursor.execute(
                 "SELECT FROM pg_stats WHERE schemaname = ANY (current_schemas(false))"
                 " AND tablename = %s AND attname = 'expr' AND n_distinct BETWEEN 1 AND 1000",
-                [_order_name(table.id, name)],
+                [_name_order_index(table.id, name)],
             )
             if cursor.fetchone() is None:
                 continue
@@ -194,7 +196,7 @@ def create_order_indexes(
     """Index some fields by their order; see ``Indexes``."""
     with connection.cursor() as cursor:
         for name, key in orders.items():
-            cursor.execute(_order(table_id, name, key), [])
+            cursor.execute(_build_order_index(table_id, name, key), [])
 
 
 def drop_order_indexes(
@@ -210,7 +212,7 @@ def drop_order_indexes(
         override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
     ):
         for name in names:
-            index = sql.Identifier(_order_name(table_id, name))
+            index = sql.Identifier(_name_order_index(table_id, name))
             cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
 
 

@@ -135,7 +135,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
 
 
 def is_running(connection: BaseDatabaseWrapper, load_id: int) -> bool:
-    """Tell whether some process is running this load."""
+    """Return whether some process is running this load."""
     if (connection.alias, load_id) in _within_transactions:
         return True
     with connection.cursor() as cursor:
@@ -151,7 +151,7 @@ def _lock_number(load_id: int) -> int:
 
 
 @contextmanager
-def load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> Iterator[None]:
+def begin_load_transaction(connection: BaseDatabaseWrapper, load_id: int | None) -> Iterator[None]:
     """
     Run a transaction of a load, without the portal's time limits and named after the load.
 
@@ -188,7 +188,7 @@ def cancel_statements(connection: BaseDatabaseWrapper, load_id: int) -> None:
 
 
 def build_statement_comment(load_id: int) -> str:
-    """Give the comment by which a statement belongs to a load that cannot be in a transaction."""
+    """Return the comment by which a statement belongs to a load that cannot be in a transaction."""
     return f"/* {_build_application_name(load_id)} */"
 
 

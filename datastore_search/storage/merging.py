@@ -17,7 +17,7 @@ from psycopg import errors, sql
 from ..exceptions.loads import UnstorableRecord
 from .filling import parse_copy_line
 from .indexes import build_key_expression
-from .locks import load_transaction
+from .locks import begin_load_transaction
 from .tables import quote_record_table, quote_staging_table
 
 #: JSON text holds no control characters, so CSV with these needs no escaping.
@@ -38,7 +38,7 @@ def stage_rows(
     """
     table = quote_staging_table(load_id)
     try:
-        with load_transaction(connection, load_id), connection.cursor() as cursor:
+        with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
             # One of the same number is left of a load before a flush.
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
             # What a crash of the server takes away is the file of a load that has failed.
@@ -126,7 +126,7 @@ def update_records(
     connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> int:
     """
-    Give the records of a table the values of the rows with their key; return how many change.
+    Update the records of a table from the rows with their keys, and return how many change.
 
     Records that have them already are not written again: each would be new to every index.
     """

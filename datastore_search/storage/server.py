@@ -34,7 +34,7 @@ def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
 
 
 def is_supported(connection: BaseDatabaseWrapper) -> bool:
-    """Tell whether the server is PostgreSQL 15 or newer."""
+    """Return whether the server is PostgreSQL 15 or newer."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('server_version_num')::int >= 150000")
         (answer,) = cursor.fetchone()
@@ -42,7 +42,7 @@ def is_supported(connection: BaseDatabaseWrapper) -> bool:
 
 
 def can_fold_case(connection: BaseDatabaseWrapper) -> bool:
-    """Tell whether the database folds the case of letters outside ASCII."""
+    """Return whether the database folds the case of letters outside ASCII."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT lower('ĐÀ') = 'đà'")
         (answer,) = cursor.fetchone()

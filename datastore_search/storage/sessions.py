@@ -306,7 +306,7 @@ def lift_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
 
 def _has_own_session(connection: BaseDatabaseWrapper) -> bool:
     """
-    Tell whether all statements of a connection run in one session of PostgreSQL.
+    Return whether all statements of a connection run in one session of PostgreSQL.
 
     Source: PgBouncer, which gives its clients a process id that no process of the server has.
     """

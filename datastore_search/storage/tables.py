@@ -32,7 +32,7 @@ def quote_record_table(table_id: int) -> sql.Identifier:
 
 
 def name_record_table(table_id: int) -> str:
-    """Give the name of a record table, with which the names of its indexes begin."""
+    """Return the name of a record table, with which the names of its indexes begin."""
     return f"{_PREFIX}{table_id}"
 
 
@@ -128,7 +128,7 @@ def _drop(connection: BaseDatabaseWrapper, table: sql.Identifier, lock_timeout: 
 
 
 def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
-    """Tell whether there is a record table of a number."""
+    """Return whether there is a record table of a number."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [name_record_table(table_id)])
         (found,) = cursor.fetchone()

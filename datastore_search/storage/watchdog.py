@@ -104,7 +104,7 @@ class Watched:
         with self._lock:
             if self._is_over:
                 return
-            self._reason = self._reason or self._reason_to_cancel(seconds)
+            self._reason = self._reason or self._find_reason_to_cancel(seconds)
             if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
                 self._cancelled_at = now
                 self._cancel()
@@ -112,7 +112,7 @@ class Watched:
     def _may_get_slot(self) -> bool:
         return self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
 
-    def _reason_to_cancel(self, seconds: float) -> DatastoreError | None:
+    def _find_reason_to_cancel(self, seconds: float) -> DatastoreError | None:
         if self._client.is_gone():
             return ClientDisconnected()
         if self._limit and seconds >= self._limit.total_seconds():
@@ -144,7 +144,7 @@ class Watched:
 
 
 def _is_cancellation(error: BaseException | None) -> bool:
-    """Tell whether PostgreSQL has cancelled a statement, whatever that was translated into."""
+    """Return whether PostgreSQL has cancelled a statement, whatever that was translated into."""
     while error is not None and not isinstance(error, errors.QueryCanceled):
         error = error.__cause__
     return error is not None

@@ -29,7 +29,7 @@ class RowToLock:
 
 
 @contextmanager
-def write_transaction(
+def begin_write_transaction(
     connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None = None
 ) -> Iterator[bool]:
     """

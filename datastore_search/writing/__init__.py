@@ -46,7 +46,7 @@ __all__ = [
     "GivenField",
     "Method",
     "Writer",
-    "writing_to",
+    "open_writer",
 ]
 
 #: The columns of an index, a limit of PostgreSQL.
@@ -54,7 +54,7 @@ MAX_KEY_FIELDS = 32
 
 
 @contextmanager
-def writing_to(resource: Resource) -> Iterator[Writer]:
+def open_writer(resource: Resource) -> Iterator[Writer]:
     """
     Change the records of a resource, wholly or not at all; one writer at a time.
 
@@ -64,7 +64,9 @@ def writing_to(resource: Resource) -> Iterator[Writer]:
     """
     using = router.db_for_write(TableVersion)
     row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
-    transaction_of_call = storage.write_transaction(connections[using], conf.LOCK_TIMEOUT, row)
+    transaction_of_call = storage.begin_write_transaction(
+        connections[using], conf.LOCK_TIMEOUT, row
+    )
     with transaction_of_call as is_found, _translate_database_errors(resource):
         if not is_found:
             raise UnknownResource(resource=resource.pk)
@@ -177,7 +179,7 @@ class Writer:
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """
-        Give the resource these aliases, and no others.
+        Replace the aliases of the resource.
 
         Raises: ``InvalidAlias``, ``TakenAlias``.
         """
@@ -278,7 +280,7 @@ class Writer:
         storage.create_indexes(
             self._connection,
             storage.NewTable(version.pk, None),
-            self.resource.wanted_indexes({}),
+            self.resource.choose_indexes({}),
             memory_bytes=conf.LOAD_MEMORY_BYTES,
         )
         fields = self.resource.fields.using(self.using)

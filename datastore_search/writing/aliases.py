@@ -13,7 +13,7 @@ from ..models import Alias, Resource, check_alias
 
 def set_aliases(connection: BaseDatabaseWrapper, resource: Resource, names: Sequence[str]) -> None:
     """
-    Give a resource these aliases, and no others.
+    Replace the aliases of a resource.
 
     Raises: ``InvalidAlias``, ``TakenAlias``; ``WriteBlocked``.
     """

@@ -19,7 +19,7 @@ _MOMENTS = ("date", "timestamp", "timestamptz", "time")
 
 
 def guess_type(values: Sequence[Json]) -> FieldType:
-    """Give the narrowest type that holds all values; text for none at all."""
+    """Return the narrowest type that holds all values; text for none at all."""
     filled = [value for value in values if value not in (None, "")]
     if not filled:
         return field_types["text"]
@@ -33,8 +33,8 @@ def _is_nested(value: Json) -> bool:
     return not isinstance(value, str | int | Decimal | bool)
 
 
-def _fits(name: str) -> Callable[[Json], bool]:
-    def fits(value: Json) -> bool:
+def _build_integer_test(name: str) -> Callable[[Json], bool]:
+    def is_of_type(value: Json) -> bool:
         if isinstance(value, bool) or _is_nested(value):
             return False
         if isinstance(value, str) and not _INTEGER.fullmatch(value):
@@ -44,7 +44,7 @@ def _fits(name: str) -> Callable[[Json], bool]:
         except NotOfType:
             return False
 
-    return fits
+    return is_of_type
 
 
 def _is_number(value: Json) -> bool:
@@ -54,7 +54,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _is_double(value: Json) -> bool:
-    """Tell whether a double holds a JSON number with all its digits."""
+    """Return whether a double holds a JSON number with all its digits."""
     if isinstance(value, str | bool) or not isinstance(value, int | Decimal):
         return False
     try:
@@ -63,8 +63,8 @@ def _is_double(value: Json) -> bool:
         return False
 
 
-def _is_moment(name: str) -> Callable[[Json], bool]:
-    def fits(value: Json) -> bool:
+def _build_moment_test(name: str) -> Callable[[Json], bool]:
+    def is_of_type(value: Json) -> bool:
         if not isinstance(value, str):
             return False
         try:
@@ -73,7 +73,7 @@ def _is_moment(name: str) -> Callable[[Json], bool]:
             return False
         return True
 
-    return fits
+    return is_of_type
 
 
 def _is_scalar_text(value: Json) -> bool:
@@ -82,11 +82,11 @@ def _is_scalar_text(value: Json) -> bool:
 
 _CANDIDATES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("bool", lambda value: isinstance(value, bool)),
-    ("int4", _fits("int4")),
-    ("int8", _fits("int8")),
+    ("int4", _build_integer_test("int4")),
+    ("int8", _build_integer_test("int8")),
     ("float8", _is_double),
     ("numeric", _is_number),
-    *((name, _is_moment(name)) for name in _MOMENTS),
+    *((name, _build_moment_test(name)) for name in _MOMENTS),
     ("text", _is_scalar_text),
     ("json", lambda _value: True),
 )

@@ -96,7 +96,7 @@ def apply_changes(
     What no transaction takes back is left out unless they are ``is_permanent``.
     """
     names = [found.name for found in resource.schema]
-    _update(connection, table_id, changes.changed)
+    _update_records(connection, table_id, changes.changed)
     if not is_permanent:
         _assign_ids(changes.added, _read_last_id(connection, table_id))
     numbered = [new for new in changes.added if new.id is not None]
@@ -104,7 +104,7 @@ def apply_changes(
     _insert_numbered(connection, table_id, numbered, names)
     if numbered and is_permanent:
         _advance_sequence(connection, table_id, max(new.id for new in numbered if new.id))
-    ids = _insert(
+    ids = _insert_documents(
         connection, table_id, [_render_document(new.members, names) for new in unnumbered]
     )
     changes.ids = sorted([*changes.changed, *(new.id for new in numbered if new.id), *ids])
@@ -161,13 +161,13 @@ def _find_known_ids(
     """Map the numbers of records that are there already to their ``_id``."""
     by_id = {record.number: record.id for record in records if record.id is not None}
     keyed = [record for record in records if record.id is None] if resource.primary_key else []
-    known = _find_by_id(connection, table_id, by_id)
+    known = _find_known_by_id(connection, table_id, by_id)
     if keyed:
-        known |= _find_by_key(connection, table_id, keyed, resource.primary_key)
+        known |= _find_known_by_key(connection, table_id, keyed, resource.primary_key)
     return known
 
 
-def _find_by_id(
+def _find_known_by_id(
     connection: BaseDatabaseWrapper, table_id: int, ids: Mapping[int, int]
 ) -> dict[int, int]:
     if not ids:
@@ -181,7 +181,7 @@ def _find_by_id(
     return {number: record_id for number, record_id in ids.items() if record_id in there}
 
 
-def _find_by_key(
+def _find_known_by_key(
     connection: BaseDatabaseWrapper, table_id: int, records: Sequence[Record], key: Sequence[str]
 ) -> dict[int, int]:
     statement = sql.SQL(
@@ -210,7 +210,9 @@ def _render_document(members: Mapping[str, str], names: Sequence[str]) -> str:
     return "{" + ",".join(f"{dump_json(name)}:{members.get(name, 'null')}" for name in names) + "}"
 
 
-def _insert(connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[str]) -> list[int]:
+def _insert_documents(
+    connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[str]
+) -> list[int]:
     """Add records in their order and return the ``_id`` of each."""
     if not documents:
         return []
@@ -272,7 +274,7 @@ def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: i
         )
 
 
-def _update(
+def _update_records(
     connection: BaseDatabaseWrapper, table_id: int, changed: Mapping[int, Mapping[str, str]]
 ) -> None:
     """Give known records other values in the members that were sent."""

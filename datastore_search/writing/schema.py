@@ -13,7 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from .. import storage
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.writing import FieldsTooMany, InvalidFieldName, RepeatedField, UnknownFieldType
-from ..field_types import field_type, field_types, is_storable
+from ..field_types import field_types, get_field_type, is_storable
 from ..models import Field, Resource
 from ..record_changes import add_fields
 from .guessing import guess_type
@@ -88,9 +88,9 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
     for each in wanted:
         if each.name in seen:
             faults.append(RepeatedField(field=each.name))
-        elif each.name not in known and not _is_valid(each.name):
+        elif each.name not in known and not _is_valid_name(each.name):
             faults.append(InvalidFieldName(field=each.name[:100]))
-        elif each.type is not None and each.name not in known and not _is_type(each.type):
+        elif each.type is not None and each.name not in known and not _has_type(each.type):
             faults.append(
                 UnknownFieldType(
                     field=each.name, type=each.type[:100], types=", ".join(field_types)
@@ -104,15 +104,15 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
         raise InvalidParameters(faults)
 
 
-def _is_valid(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     if not name or name != name.strip() or len(name) > _MAX_NAME_LENGTH:
         return False
     return is_storable(name) and name not in _RESERVED_NAMES and not _CONTROL.search(name)
 
 
-def _is_type(name: str) -> bool:
+def _has_type(name: str) -> bool:
     try:
-        field_type(name)
+        get_field_type(name)
     except KeyError:
         return False
     return True
@@ -122,7 +122,7 @@ def _build_field(
     resource: Resource, each: GivenField, records: Sequence[Mapping[str, Any]]
 ) -> Field:
     kind = (
-        field_type(each.type)
+        get_field_type(each.type)
         if each.type is not None
         else guess_type([record.get(each.name) for record in records])
     )
@@ -132,7 +132,7 @@ def _build_field(
 
 
 def _to_storable_json(value: Any) -> Any:
-    """Give a JSON value with its numbers as Django's JSON can keep them."""
+    """Return a JSON value with its numbers as Django's JSON can keep them."""
     if isinstance(value, Mapping):
         return {name: _to_storable_json(member) for name, member in value.items()}
     if isinstance(value, list):

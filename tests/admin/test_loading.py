@@ -455,7 +455,7 @@ def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
     load = empty.loads.get()
     assert "https://data.example/a.csv" in page_of(staff, load)
     fetched.write_text("b\nx\ny\n")
-    assert decided(staff, load).rows == 1
+    assert decided(staff, load).record_count == 1
 
 
 def test_an_address_that_must_not_be_asked_is_explained(staff: Client, empty: Resource) -> None:
@@ -732,7 +732,7 @@ def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -
 def test_bad_rows_are_left_out_if_the_preview_says_so(staff: Client, empty: Resource) -> None:
     load = decided(staff, uploaded(staff, empty, BAD), bad_rows="skip")
 
-    assert (load.state, load.rows, load.row_error_count) == (LoadState.READY, 2, 1)
+    assert (load.state, load.record_count, load.row_error_count) == (LoadState.READY, 2, 1)
 
 
 def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:

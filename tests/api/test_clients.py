@@ -237,7 +237,7 @@ class DataFrame:
 """
 
 
-def examples(language: str, suffix: str) -> list[tuple[str, str]]:
+def list_examples(language: str, suffix: str) -> list[tuple[str, str]]:
     text = PAGE.read_text(encoding="utf-8")
     code = re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     return [(f"{language}-{number}{suffix}", block) for number, block in enumerate(code)]
@@ -248,7 +248,7 @@ def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> N
     token = make_token(get_user_model().objects.get(username="admin"))
     (tmp_path / "pandas.py").write_text(PANDAS)
     printed = []
-    for name, code in [*examples("python", ".py"), *examples("js", ".mjs")]:
+    for name, code in [*list_examples("python", ".py"), *list_examples("js", ".mjs")]:
         program = tmp_path / name
         program.write_text(code.replace("http://127.0.0.1:8000", base), encoding="utf-8")
         done = subprocess.run(

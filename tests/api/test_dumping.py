@@ -645,7 +645,7 @@ def big(transactional_db: None) -> Iterator[Resource]:
         f" FROM generate_series(1, {ROWS - 1}) AS n",
         resource,
     )
-    Load.objects.update(rows=ROWS)
+    Load.objects.update(record_count=ROWS)
     yield resource
     assert not connection.in_atomic_block
     assert others() == []
@@ -924,7 +924,7 @@ def keep_records(resource: Resource, number: int) -> None:
     """Delete the records after the first ones, as a write does, and keep their number."""
     run(f"DELETE FROM {{table}} WHERE _id > {number}", resource)
     assert resource.table_version
-    TableVersion.objects.filter(pk=resource.table_version.pk).update(rows=number)
+    TableVersion.objects.filter(pk=resource.table_version.pk).update(record_count=number)
 
 
 def test_a_dump_within_a_transaction_is_a_part_of_it(client: Client, db: None) -> None:

@@ -15,7 +15,7 @@ from django.utils.http import http_date
 
 from datastore_search import http_caching
 from datastore_search.models import Alias, Field, Resource
-from datastore_search.writing import Method, writing_to
+from datastore_search.writing import Method, open_writer
 
 from ..builders import act, load_csv, make_resource, make_slow, make_token, make_user
 
@@ -108,12 +108,12 @@ def test_the_same_request_has_the_same_etag(
 
 
 def write(resource: Resource) -> None:
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"code": "007"}], Method.INSERT)
 
 
 def update_without_effect_on_the_total(resource: Resource) -> None:
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"_id": 1, "code": "007"}], Method.UPDATE)
 
 

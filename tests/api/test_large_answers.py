@@ -459,7 +459,7 @@ def test_memory_does_not_grow_with_the_answer(
                 " repeat(md5(n::text), 20)), '' FROM generate_series(1, 31999) AS n"
             ).format(table)
         )
-    Load.objects.update(rows=32_000)
+    Load.objects.update(record_count=32_000)
     tracemalloc.start()
 
     response = answer_of(client, resource, records_format=records_format)

@@ -244,9 +244,9 @@ def test_permission_is_asked_with_the_object_too(hidden: Resource, settings: Any
     settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OwnerBackend"]
     owner, other = make_user("owner"), make_user("other")
 
-    assert hidden.readable_by(owner)
-    assert not hidden.readable_by(other)
-    assert not hidden.readable_by(AnonymousUser())
+    assert hidden.is_readable_by(owner)
+    assert not hidden.is_readable_by(other)
+    assert not hidden.is_readable_by(AnonymousUser())
 
 
 class OwnerBackend:

@@ -142,7 +142,7 @@ def go_on() -> list[Any]:
         done["result"]["records"],
         again.status_code,
         found,
-        version and version.rows,
+        version and version.record_count,
         ask(client, {"resource_id": "another alias", "limit": 0}).json()["result"]["total"],
     ]
 

@@ -95,7 +95,7 @@ def test_copies_are_of_the_same_rows(path: Path, tmp_path: Path) -> None:
         assert copy_json(floor, records) > 0
         leftover = floor.execute("SELECT to_regclass('benchmark_copied')").fetchone()
 
-    assert records.read_bytes().count(b"\n") == load.rows == 120
+    assert records.read_bytes().count(b"\n") == load.record_count == 120
     assert leftover == (None,)
 
 

@@ -288,7 +288,7 @@ def test_loads_of_one_resource_run_one_after_the_other(
 
     resource.refresh_from_db()
     assert resource.table_version is not None
-    assert resource.table_version.rows == 200
+    assert resource.table_version.record_count == 200
     assert {load.state for load in resource.loads.all()} == {LoadState.READY}
     assert advisory_locks(server) == 0
 

@@ -179,7 +179,7 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
         assert done.returncode == 0, done.stderr.decode()[-3000:]
         load.refresh_from_db()
         resource.refresh_from_db()
-        assert (load.state, load.error, load.rows) == (LoadState.READY, "", 20)
+        assert (load.state, load.error, load.record_count) == (LoadState.READY, "", 20)
         assert resource.table_version_id == get_version_id(load)
         assert tables() == {get_version_id(load)}
 

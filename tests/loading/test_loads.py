@@ -58,10 +58,10 @@ def test_a_load_records_what_it_did(db: None, path: Path) -> None:
     load.refresh_from_db()
     resource.refresh_from_db()
     assert resource.table_version is not None
-    assert (resource.table_version.load, resource.table_version.rows) == (load, 2)
+    assert (resource.table_version.load, resource.table_version.record_count) == (load, 2)
     assert resource.table_version.language == "english"
     assert resource.table_version.published_at == load.finished_at
-    assert (load.state, load.rows, load.source, load.error) == ("ready", 2, "file.csv", "")
+    assert (load.state, load.record_count, load.source, load.error) == ("ready", 2, "file.csv", "")
     assert load.finished_at is not None
     assert load.finished_at >= load.created_at
 

@@ -250,7 +250,7 @@ def test_records_are_added_and_updated_by_key(db: None, tmp_path: Path) -> None:
 
     resource = Resource.objects.get()
     assert resource.table_version is not None
-    assert resource.table_version.rows == 4
+    assert resource.table_version.record_count == 4
     assert resource.primary_key == ["code"]
 
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from datastore_search import __version__
 from datastore_search.api.actions import actions
-from datastore_search.openapi.examples import PORTAL, Example, examples, select_examples
+from datastore_search.openapi.examples import PORTAL, Example, list_examples, select_examples
 
 from .portals import Portal, undone
 from .test_document import FORM, operations, resolved
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db  # each test takes back what it changes
 
 JSON = "application/json"
 ACTIONS = "/en/api/3/action/"
-EXAMPLES = [example for example in examples() if example.action in actions]
+EXAMPLES = [example for example in list_examples() if example.action in actions]
 
 #: What no two databases have in common; a sequence does not take its numbers back.
 VOLATILE = {"size", "idx_size", "db_size", "rank", "_id", "made"}

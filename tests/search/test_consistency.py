@@ -17,7 +17,7 @@ from psycopg import sql
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, Field, Resource
 from datastore_search.search import open_snapshot
-from datastore_search.writing import GivenField, Method, writing_to
+from datastore_search.writing import GivenField, Method, open_writer
 
 from ..builders import ask, check_error, get_ids, get_result, load_csv, make_resource, make_token
 from ..reader_threads import ReaderThreads
@@ -162,7 +162,7 @@ def replace(resource: Resource) -> None:
 
 
 def insert(resource: Resource) -> None:
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"code": "007"}], Method.INSERT)
 
 
@@ -272,9 +272,9 @@ def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
     assert get_ids(ask(client, asked)) == [1]
 
     for fields in ([GivenField("a")], [GivenField("a"), GivenField("n", "text")]):
-        with writing_to(resource) as writer:
+        with open_writer(resource) as writer:
             writer.create(fields, [], delete_others=True)
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.write([{"n": "no number"}], Method.INSERT)
 
     for more in ({}, {"records_format": "csv"}):
@@ -416,7 +416,7 @@ class Readers(ReaderThreads):
 
 def change_everything(resource: Resource, version: int) -> None:
     """Make one transaction of a new record, other names, other labels and other readers."""
-    with transaction.atomic(), writing_to(resource) as writer:
+    with transaction.atomic(), open_writer(resource) as writer:
         resource.fields.filter(name="kind").update(label=str(version))
         writer.create(
             [GivenField("kind"), GivenField("n"), GivenField(f"f{version}", "text")],

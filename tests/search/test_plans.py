@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from datastore_search.filters import Comparison, In
 from datastore_search.models import Resource
 from datastore_search.search import Query, SortKey
-from datastore_search.writing import writing_to
+from datastore_search.writing import open_writer
 
 from ..builders import fetch_page, make_resource
 
@@ -272,7 +272,7 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
     db: None, table: Resource, down: bool
 ) -> None:
     key = DOWN if down else UP
-    with writing_to(table) as writer:
+    with open_writer(table) as writer:
         writer.delete([In("_id", tuple(range(10, 40_000, 10)))])
     left = ids_in_order(lambda record: record["_id"] % 10 != 0 or record["_id"] == ROWS, key)
 
@@ -470,7 +470,7 @@ def test_stored_numbers_are_forgotten_with_the_first_change(db: None, table: Res
     # One statement measures the table, and reads no record and no index.
     assert (answer_of(table, query).total, answer_of(table, query).paths) == (10_000, [set()])
 
-    with writing_to(table) as writer:
+    with open_writer(table) as writer:
         writer.delete([In("_id", (2,))])
 
     assert (answer_of(table, query).total, answer_of(table, query).paths) == (9_999, [BY_VALUE])

@@ -10,7 +10,7 @@ from datastore_search.search.rendering import RecordSizes
 def sizes_of(*answers: tuple[int, int]) -> RecordSizes:
     sizes = RecordSizes()
     for count, size_bytes in answers:
-        sizes.note(count, size_bytes)
+        sizes.note_size(count, size_bytes)
     return sizes
 
 

@@ -14,7 +14,7 @@ from datastore_search import storage
 from datastore_search.exceptions.loads import UnstorableRecord
 from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.models import Load, LoadState, Resource
-from datastore_search.writing import Method, writing_to
+from datastore_search.writing import Method, open_writer
 
 from ..builders import load_csv, make_resource
 from ..failures import fails_with
@@ -134,7 +134,7 @@ def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connec
     ]
     assert [number for number, _data, _search in rows] == list(range(1, ROWS + 1))
     assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         assert writer.write([{"n": 1}], Method.INSERT) == [ROWS + 1]
 
 
@@ -167,4 +167,4 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     assert storage.list_record_tables(connection) == tables
     load_csv(resource, CSV)  # and nothing is in the way of the next one
     assert resource.table_version is not None
-    assert resource.table_version.rows == ROWS
+    assert resource.table_version.record_count == ROWS

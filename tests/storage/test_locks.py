@@ -20,7 +20,7 @@ from datastore_search.exceptions.availability import WriteBlocked
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions
-from datastore_search.writing import Method, writing_to
+from datastore_search.writing import Method, open_writer
 
 from ..admin.test_resources import form, inlines
 from ..builders import (
@@ -191,7 +191,7 @@ def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Reso
 
 def test_the_limit_ends_with_the_write(committed: Resource) -> None:
     for is_permanent in (True, False):
-        with writing_to(committed) as writer:
+        with open_writer(committed) as writer:
             assert lock_timeout() == "10s"
             writer.write([{"code": "9"}], Method.INSERT)
             if not is_permanent:
@@ -206,7 +206,7 @@ def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Res
             cursor.execute("SET LOCAL lock_timeout = '7s'")
 
         for is_permanent in (True, False):
-            with writing_to(committed) as writer:
+            with open_writer(committed) as writer:
                 assert lock_timeout() == "10s"
                 if not is_permanent:
                     writer.roll_back()
@@ -215,7 +215,7 @@ def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Res
 
 
 def test_to_lock_the_resource_takes_one_statement(committed: Resource) -> None:
-    with CaptureQueriesContext(connection) as captured, writing_to(committed):
+    with CaptureQueriesContext(connection) as captured, open_writer(committed):
         pass
 
     statements = [query["sql"] for query in captured]
@@ -288,4 +288,4 @@ def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(committed: Resou
     assert committed.table_version is not None
     assert committed.table_version.load is not None
     assert committed.table_version.load.state == LoadState.READY
-    assert committed.table_version.rows == 1
+    assert committed.table_version.record_count == 1

@@ -118,7 +118,7 @@ class Table:
         """Give the number of records that is kept, and the real one."""
         version = self.resource.table_version
         assert version is not None
-        return version.rows, len(_rows(version.pk))
+        return version.record_count, len(_rows(version.pk))
 
 
 def token_of(name: str, *verbs: str) -> str:

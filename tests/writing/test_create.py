@@ -120,7 +120,7 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
     ]
     version = empty.resource.table_version
     assert version is not None
-    assert (version.origin, version.load, version.rows) == (Origin.API, None, 3)
+    assert (version.origin, version.load, version.record_count) == (Origin.API, None, 3)
     assert not Load.objects.exists()
 
 

@@ -80,12 +80,12 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
     if version is None:
         return {}
     sizes = storage.measure_record_table(read.session, version.pk)
-    if version.rows and not sizes.rows_bytes:
+    if version.record_count and not sizes.rows_bytes:
         raise RecordsIncomplete
     aliases = resource.aliases.using(read.connection.alias)
     return {
         "id": str(resource.pk),
-        "count": version.rows,
+        "count": version.record_count,
         "table_type": "BASE TABLE",
         "size": sizes.records_bytes,
         "idx_size": sizes.indexes_bytes,

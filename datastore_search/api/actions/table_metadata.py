@@ -53,7 +53,7 @@ def _build_relation(readable: LiteralString, parameters: Sequence[object]) -> Re
         ),
         types=FIELD_TYPES,
         language="simple",
-        rows=None,
+        record_count=None,
         row_locator="_id",
     )
 

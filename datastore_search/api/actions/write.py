@@ -30,7 +30,7 @@ from ...filters import Condition, In, parse_filters
 from ...models import Resource, ResourceQuerySet, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
 from ...spooling import Spool
-from ...writing import GivenField, Method, Writer, writing_to
+from ...writing import GivenField, Method, Writer, open_writer
 from ..fields import describe_fields
 from ..parameters import (
     CreateParameters,
@@ -57,10 +57,10 @@ def _create(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = CreateParameters.parse(sent)
     fields = _read_fields(parameters.get("fields") or ())
     connection = connections[router.db_for_write(Resource)]
-    with storage.write_transaction(connection, conf.LOCK_TIMEOUT):
+    with storage.begin_write_transaction(connection, conf.LOCK_TIMEOUT):
         resource = _get_or_add_resource(request, parameters)
         _check_may_read_records(request, resource, parameters)
-        with writing_to(resource) as writer:
+        with open_writer(resource) as writer:
             writer.check_writable(force=parameters.get("force", False))
             ids = _write_table(writer, parameters, fields)
             result = _build_result(parameters, writer, method=Method.INSERT.value)
@@ -184,7 +184,7 @@ def _upsert(request: Request, sent: Mapping[str, object]) -> Answer:
     method = Method(parameters.get("method", Method.UPSERT))
     resource = _find_writable_resource(request, parameters)
     _check_may_read_records(request, resource, parameters)
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         dry_run = parameters.get("dry_run", False)
         ids = writer.write(parameters.get("records") or [], method, is_permanent=not dry_run)
@@ -204,7 +204,7 @@ def _delete(request: Request, sent: Mapping[str, object]) -> Answer:
     if "filters" in parameters:
         return _delete_records(request, parameters)
     resource = _find_writable_resource(request, parameters, "delete")
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         result = _build_result(parameters, writer)
         writer.drop_table()
@@ -219,7 +219,7 @@ def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
     conditions = parse_filters(parameters["filters"])
     resource = _find_writable_resource(request, parameters)
     _check_may_read_records(request, resource, parameters)
-    with writing_to(resource) as writer:
+    with open_writer(resource) as writer:
         writer.check_writable(force=parameters.get("force", False))
         result = _build_result(parameters, writer)
         if parameters.get("include_deleted_records"):
@@ -286,7 +286,7 @@ def _read_records(writer: Writer, conditions: Sequence[Condition]) -> RawJson | 
     return wrap_records(read_page(read, query).records)
 
 
-def _action(
+def _build_write_action(
     name: str,
     parameters: type[Any],
     run: Callable[[Request, Mapping[str, object]], Answer],
@@ -295,25 +295,25 @@ def _action(
     return Action(name=name, parameters=parameters, run=run, help=description, is_writing=True)
 
 
-datastore_create = _action(
+datastore_create = _build_write_action(
     "datastore_create",
     CreateParameters,
     _create,
     _("Make a table, add fields, aliases and a primary key to it, and append records."),
 )
-datastore_upsert = _action(
+datastore_upsert = _build_write_action(
     "datastore_upsert",
     UpsertParameters,
     _upsert,
     _("Add records, or change those that have the same primary key."),
 )
-datastore_delete = _action(
+datastore_delete = _build_write_action(
     "datastore_delete",
     DeleteParameters,
     _delete,
     _("Delete the records that filters find or, without filters, the whole table."),
 )
-datastore_records_delete = _action(
+datastore_records_delete = _build_write_action(
     "datastore_records_delete",
     RecordsDeleteParameters,
     _delete_records_only,

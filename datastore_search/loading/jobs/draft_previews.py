@@ -14,7 +14,7 @@ from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState
 from ..publishing.preview import build_preview
 from ..sources.files import copy_source
-from ..sources.folders import working_folder
+from ..sources.folders import create_working_folder
 from ..typing.options import LoadOptions
 from .monitor import DraftMonitor
 from .uploads import MAX_SOURCE_LENGTH
@@ -27,7 +27,7 @@ def preview_draft(load: Load) -> None:
     load.heartbeat_at = timezone.now()
     Load.objects.filter(pk=load.pk, state=LoadState.DRAFT).update(heartbeat_at=load.heartbeat_at)
     try:
-        with working_folder() as folder:
+        with create_working_folder() as folder:
             preview = _build_preview(load, folder)
     except LoadFailed as failure:
         preview = {"failure": failure.to_json()}

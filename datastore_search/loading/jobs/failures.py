@@ -40,7 +40,7 @@ def _translate_unexpected(error: BaseException, load: Load) -> LoadFailed:
 
 def is_connection_lost(error: BaseException) -> bool:
     """
-    Tell whether the connection to PostgreSQL is lost: the server stopped, or it ended the session.
+    Return whether the connection to PostgreSQL is lost: the server or its session has ended.
 
     Source: PostgreSQL's error codes, of which class 08 is a broken connection and 57P an ended one.
     """

@@ -120,7 +120,7 @@ class JobMonitor(_Monitor):
         )
         updated = wanted.update(
             state=state,
-            rows=self.load.rows,
+            record_count=self.load.record_count,
             rows_written=self.load.rows_written,
             rows_total=self.load.rows_total,
             progress=self.load.progress,

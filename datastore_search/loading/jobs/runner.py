@@ -24,7 +24,7 @@ from ..publishing.pipeline import publish_table
 from ..readers.process import open_table
 from ..sources.fetching import NotModified
 from ..sources.files import copy_source
-from ..sources.folders import working_folder
+from ..sources.folders import create_working_folder
 from ..typing.options import LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .completion import complete_load, mark_failed, record_failure
@@ -105,7 +105,7 @@ def _read_and_publish(
     options = resolve_options(resource, LoadOptions.from_json(load.options))
     monitor.enter_state(LoadState.READING)
     try:
-        with working_folder() as folder:
+        with create_working_folder() as folder:
             source = copy_source(
                 path or load.file or load.url,
                 folder,

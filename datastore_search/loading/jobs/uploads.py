@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from ...conf import conf
-from ...models import FINISHED, UPLOADS_FOLDER, Load, LoadState, upload_storage
+from ...models import FINISHED, UPLOADS_FOLDER, Load, LoadState, get_upload_storage
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def delete_old_uploads(loads: QuerySet[Load]) -> None:
 
 def delete_stray_uploads() -> None:
     """Delete uploads without a load: the request that stored them failed."""
-    uploads, oldest = upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
+    uploads, oldest = get_upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
     with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
         _folders, names = uploads.listdir(UPLOADS_FOLDER)
         found = {f"{UPLOADS_FOLDER}/{name}" for name in names}
@@ -51,7 +51,7 @@ def delete_stray_uploads() -> None:
 def _delete_files(names: Iterable[str]) -> None:
     for name in names:
         try:
-            upload_storage().delete(name)
+            get_upload_storage().delete(name)
         except (
             Exception
         ):  # of the storage, which may raise anything: nothing depends on the deletion

@@ -32,4 +32,4 @@ def verify_records() -> Iterator[RecordCount]:
     for resource in resources.select_related("table_version").order_by("name"):
         if version := resource.table_version:
             found = storage.count_records(connections[alias], version.pk)
-            yield RecordCount(resource, version.rows, found)
+            yield RecordCount(resource, version.record_count, found)

@@ -33,7 +33,7 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
         return False
     # Something else may have removed records: a restore without them, a statement by hand.
     connection = connections[router.db_for_write(Load)]
-    return storage.count_records(connection, served.pk) == served.rows
+    return storage.count_records(connection, served.pk) == served.record_count
 
 
 def compute_fingerprint(
@@ -50,7 +50,7 @@ def compute_fingerprint(
     made_of = {
         "version": __version__,
         "file": load.checksum,
-        "options": replace(options.content_options(), key=None).to_json(),
+        "options": replace(options.select_content_options(), key=None).to_json(),
         "key": list(key),
         "language": language,
         "indexes": list(indexes),

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
-from ..readers.duckdb_sql import SQL, Composed, identifier, literal
+from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
 from ..typing.field_formats import Decision
 
@@ -60,7 +60,7 @@ def record_key_errors(
 def build_key_text(columns: Sequence[str]) -> Composed:
     """Build the expression of a row's key as a text for people."""
     return SQL("left(concat_ws(', ', {}), {})").format(
-        SQL(", ").join(map(identifier, columns)), literal(_MAX_SHOWN_LENGTH)
+        SQL(", ").join(map(quote_identifier, columns)), quote_literal(_MAX_SHOWN_LENGTH)
     )
 
 
@@ -76,17 +76,17 @@ def _record_empty_keys(table: StagedTable, columns: Sequence[str], key: Sequence
                 "INSERT INTO {} SELECT line, {}, '', {} FROM {} WHERE coalesce({}, '') = ''"
             ).format(
                 ROW_ERRORS,
-                literal(name),
+                quote_literal(name),
                 quote_message(BadRow("row.empty_key")),
                 STAGED_ROWS,
-                identifier(column),
+                quote_identifier(column),
             )
         )
 
 
 def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[str]) -> None:
     length = SQL(" + ").join(
-        SQL("strlen({}) + {}").format(identifier(column), literal(_VALUE_EXTRA_BYTES))
+        SQL("strlen({}) + {}").format(quote_identifier(column), quote_literal(_VALUE_EXTRA_BYTES))
         for column in columns
     )
     error = BadRow("row.long_key", count=_NUMBER, most=MAX_KEY_BYTES)
@@ -96,12 +96,12 @@ def _record_long_keys(table: StagedTable, columns: Sequence[str], key: Sequence[
             " WHERE {length} > {max_length}"
         ).format(
             row_errors=ROW_ERRORS,
-            names=literal(format_field_names(key)),
+            names=quote_literal(format_field_names(key)),
             key_text=build_key_text(columns),
             error=_quote_message_with(error, length),
             rows=STAGED_ROWS,
             length=length,
-            max_length=literal(MAX_KEY_BYTES),
+            max_length=quote_literal(MAX_KEY_BYTES),
         )
     )
 
@@ -111,7 +111,7 @@ def _record_repeated_keys(
 ) -> None:
     """Compare the values as they will be stored, numbers without zeros at their end."""
     decided = [decisions[table.names.index(name)] for name in key]
-    parts = [identifier(f"k{position}") for position in range(len(key))]
+    parts = [quote_identifier(f"k{position}") for position in range(len(key))]
     values = SQL(", ").join(
         SQL("{} AS {}").format(_build_comparable(column, decision), part)
         for column, decision, part in zip(columns, decided, parts, strict=True)
@@ -129,20 +129,20 @@ def _record_repeated_keys(
             values=values,
             rows=STAGED_ROWS,
             parts=SQL(", ").join(parts),
-            names=literal(format_field_names(key)),
+            names=quote_literal(format_field_names(key)),
             error=_quote_message_with(
-                BadRow("row.repeated_key", line=_NUMBER), identifier("first")
+                BadRow("row.repeated_key", line=_NUMBER), quote_identifier("first")
             ),
         )
     )
 
 
 def _build_comparable(column: str, decision: Decision) -> Composed:
-    value = decision.field_format.build_json_value(identifier(column))
+    value = decision.field_format.build_json_value(quote_identifier(column))
     if decision.field_type.name != "numeric":
         return value
     return SQL("regexp_replace({}, {}, {})").format(
-        value, literal(r"\.0*$|(\.[0-9]*[1-9])0+$"), literal(r"\1")
+        value, quote_literal(r"\.0*$|(\.[0-9]*[1-9])0+$"), quote_literal(r"\1")
     )
 
 
@@ -151,4 +151,4 @@ def _quote_message_with(message: BadRow, number: Composed) -> Composed:
     before, _placeholder, after = json.dumps(message.to_json(), ensure_ascii=False).partition(
         f'"{_NUMBER}"'
     )
-    return SQL("{} || ({}) || {}").format(literal(before), number, literal(after))
+    return SQL("{} || ({}) || {}").format(quote_literal(before), number, quote_literal(after))

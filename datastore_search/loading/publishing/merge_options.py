@@ -9,7 +9,7 @@ from ... import storage
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
 from ...models import Mode, Resource, TableVersion
-from ..readers.duckdb_sql import SQL, identifier
+from ..readers.duckdb_sql import SQL, quote_identifier
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import (
     FORMAT_SEPARATOR,
@@ -101,8 +101,8 @@ def _find_format(
 
 
 def _are_equivalent(table: StagedTable, column: str, formats: Sequence[FieldFormat]) -> bool:
-    """Tell whether formats that match the same values read all of them as the same."""
-    cell = identifier(column)
+    """Return whether formats that match the same values read all of them as the same."""
+    cell = quote_identifier(column)
     first, *others = (bind_value(each.json_expression, cell) for each in formats)
     if not others:
         return True

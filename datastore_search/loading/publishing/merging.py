@@ -18,7 +18,7 @@ from ... import record_changes, storage
 from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...messages import BadRow, Notice
 from ...models import Field, LoadState, Mode, Resource
-from ..readers.duckdb_sql import SQL, literal
+from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
 from ..typing.options import save_options
 from .fingerprint import compute_fingerprint
@@ -30,8 +30,8 @@ from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, measure_longest_values, render_rows
 
 
-def finds_more(plan: LoadPlan) -> bool:
-    """Tell whether some bad rows are known only when they are compared with the records."""
+def can_find_taken_keys(plan: LoadPlan) -> bool:
+    """Return whether some bad rows are known only when they are compared with the records."""
     return plan.options.mode == Mode.APPEND and bool(plan.key)
 
 
@@ -44,13 +44,13 @@ def merge_records(
     Raises: ``LoadFailed``.
     """
     progress.enter_state(LoadState.COPYING)
-    _stage(connection, plan, progress)
+    _stage_rows(connection, plan, progress)
     progress.enter_state(LoadState.INDEXING)
     _drop_outgrown_order_indexes(connection, plan)
     is_refused = False
-    with storage.load_transaction(connection, plan.load.pk):
+    with storage.begin_load_transaction(connection, plan.load.pk):
         resource = _lock_resource(plan)
-        if finds_more(plan):
+        if can_find_taken_keys(plan):
             _record_taken_keys(connection, plan, resource)
             is_refused = bool(plan.table.count_row_errors()) and plan.options.should_refuse_bad_rows
         if not is_refused:
@@ -61,7 +61,9 @@ def merge_records(
     plan.load.resource = resource
 
 
-def _stage(connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter) -> None:
+def _stage_rows(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
+) -> None:
     try:
         storage.stage_rows(connection, plan.load.pk, _report_batches(plan, progress))
     except UnstorableRecord as error:
@@ -86,7 +88,7 @@ def _drop_outgrown_order_indexes(connection: BaseDatabaseWrapper, plan: LoadPlan
     lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
     if max(lengths.values(), default=0) <= record_changes.MAX_INDEXED_VALUE_BYTES:
         return
-    with storage.load_transaction(connection, plan.load.pk):
+    with storage.begin_load_transaction(connection, plan.load.pk):
         record_changes.drop_outgrown_order_indexes(connection, _lock_resource(plan), lengths)
 
 
@@ -124,7 +126,7 @@ def _record_taken_keys(connection: BaseDatabaseWrapper, plan: LoadPlan, resource
                 " WHERE line IN (SELECT unnest(?::BIGINT[]))"
             ).format(
                 ROW_ERRORS,
-                literal(format_field_names(plan.key)),
+                quote_literal(format_field_names(plan.key)),
                 build_key_text(columns),
                 quote_message(BadRow("row.existing_key")),
                 STAGED_ROWS,
@@ -138,16 +140,19 @@ def _merge(
 ) -> None:
     """Add fields, key and records, and record the change."""
     load = plan.load
-    if finds_more(plan):
+    if can_find_taken_keys(plan):
         save_row_errors(plan.load, plan.table, plan.options, plan.notices)
     record_changes.add_fields(connection, resource, _build_new_fields(resource, plan))
     _set_key(connection, plan, resource)
     rows = plan.table.count_rows()
-    added, changed = _write(connection, plan, resource)
-    load.rows = rows if plan.options.mode == Mode.UPSERT else added
+    added, changed = _write_rows(connection, plan, resource)
+    load.record_count = rows if plan.options.mode == Mode.UPSERT else added
     load.finished_at = timezone.now()
     merged = Notice(
-        "notice.records_merged", added=added, changed=changed, same=load.rows - added - changed
+        "notice.records_merged",
+        added=added,
+        changed=changed,
+        same=load.record_count - added - changed,
     )
     load.notices = [*load.notices, merged.to_json()]
     load.save(update_fields=["notices"])
@@ -178,7 +183,7 @@ def _build_new_fields(resource: Resource, plan: LoadPlan) -> list[Field]:
 
 
 def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> None:
-    """Give the table a key if it has none; no reader uses it yet, so none is waited for."""
+    """Set the key of a table without one; no reader uses it yet, so none is waited for."""
     if resource.primary_key or not plan.key:
         return
     try:
@@ -188,7 +193,9 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
 
 
-def _write(connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource) -> tuple[int, int]:
+def _write_rows(
+    connection: BaseDatabaseWrapper, plan: LoadPlan, resource: Resource
+) -> tuple[int, int]:
     """Write the rows, and return how many are new and how many records changed."""
     load_id, target = plan.load.pk, record_changes.get_table_id(resource)
     names = resource.fields.values_list("name", flat=True)

@@ -14,7 +14,7 @@ from ...models import Load, Resource
 from ..readers.staging import StagedTable
 from ..typing.options import LoadOptions
 from .changes import compare_fields
-from .merging import finds_more, merge_records
+from .merging import can_find_taken_keys, merge_records
 from .planning import build_plan, is_replacing
 from .progress import ProgressReporter
 from .replacing import replace_records
@@ -40,7 +40,7 @@ def publish_table(
     load.resource = resource
     replaces = is_replacing(resource, options)
     plan = build_plan(load, resource, table, options)
-    if replaces or not finds_more(plan):
+    if replaces or not can_find_taken_keys(plan):
         save_row_errors(load, table, options, plan.notices)
         if replaces:
             compare_fields(resource, table).check_missing(

@@ -15,7 +15,7 @@ from .postgres_limits import record_unstorable_values
 
 
 def is_replacing(resource: Resource, options: LoadOptions) -> bool:
-    """Tell whether a load replaces the records, if there are any."""
+    """Return whether a load replaces the records, if there are any."""
     return options.mode == Mode.REPLACE or not resource.has_table
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from ...field_types import MAX_NUMBER_DIGITS, FieldType, NotOfType, TooManyDigits, parse_json_value
 from ...messages import BadRow
-from ..readers.duckdb_sql import SQL, identifier, literal
+from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
 from ..typing.field_formats import Decision, bind_value
 
@@ -50,7 +50,9 @@ def _record_null_characters(table: StagedTable, names: Mapping[str, str]) -> Non
     """Record values with the character U+0000; ``names`` maps columns to names of fields."""
     if not names:
         return
-    counts = (SQL("count_if(contains({}, chr(0)))").format(identifier(each)) for each in names)
+    counts = (
+        SQL("count_if(contains({}, chr(0)))").format(quote_identifier(each)) for each in names
+    )
     query = SQL("SELECT {} FROM {}").format(SQL(", ").join(counts), STAGED_ROWS)
     found = table.execute(query).fetchone() or ()
     for (column, name), count in zip(names.items(), found, strict=True):
@@ -62,8 +64,8 @@ def _record_null_characters(table: StagedTable, names: Mapping[str, str]) -> Non
                     " FROM {rows} WHERE contains({cell}, chr(0))"
                 ).format(
                     row_errors=ROW_ERRORS,
-                    name=literal(name),
-                    cell=identifier(column),
+                    name=quote_literal(name),
+                    cell=quote_identifier(column),
                     error=quote_message(_UNSTORABLE),
                     rows=STAGED_ROWS,
                 )
@@ -81,12 +83,12 @@ def _record_unstorable_json(
             " AND coalesce({condition}, false)"
         )
         .format(
-            cell=identifier(column),
+            cell=quote_identifier(column),
             rows=STAGED_ROWS,
-            suspicious=literal(_SUSPICIOUS),
-            long=literal(_LONG_TEXT_BYTES),
-            suspicious_if_long=literal(_SUSPICIOUS_IF_LONG),
-            condition=bind_value(field_type.condition, identifier(column)),
+            suspicious=quote_literal(_SUSPICIOUS),
+            long=quote_literal(_LONG_TEXT_BYTES),
+            suspicious_if_long=quote_literal(_SUSPICIOUS_IF_LONG),
+            condition=bind_value(field_type.condition, quote_identifier(column)),
         )
         .text
     )

@@ -11,7 +11,7 @@ from typing import Any
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Message, Notice
 from ...models import Load, Resource
-from ..readers.duckdb_sql import SQL, identifier, literal
+from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.interrupter import Interrupter
 from ..readers.process import open_table
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
@@ -55,7 +55,7 @@ class PreviewedRowError:
     reason: BadRow | None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the error as what JSON can hold."""
+        """Return the error as what JSON can hold."""
         return {
             "line": self.line,
             "field": self.field,
@@ -85,7 +85,7 @@ class Preview:
 
     def to_json(self) -> dict[str, Any]:
         """
-        Give the preview as what JSON can hold, without a failure.
+        Return the preview as what JSON can hold, without a failure.
 
         Messages are stored as codes, so that each reader gets them in their own language.
         """
@@ -199,10 +199,10 @@ def _preview_fields(
 def _fetch_first_values(table: StagedTable, column: str) -> tuple[str, ...]:
     found = table.execute(
         SQL("SELECT {cell}[:{length}] FROM {rows} WHERE {cell} <> '' LIMIT {count}").format(
-            cell=identifier(column),
-            length=literal(_MAX_VALUE_LENGTH),
+            cell=quote_identifier(column),
+            length=quote_literal(_MAX_VALUE_LENGTH),
             rows=STAGED_ROWS,
-            count=literal(_MAX_VALUES),
+            count=quote_literal(_MAX_VALUES),
         )
     ).fetchall()
     return tuple(value for (value,) in found)
@@ -210,11 +210,11 @@ def _fetch_first_values(table: StagedTable, column: str) -> tuple[str, ...]:
 
 def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
     cells = (
-        SQL("{}[:{}]").format(identifier(column), literal(_MAX_VALUE_LENGTH))
+        SQL("{}[:{}]").format(quote_identifier(column), quote_literal(_MAX_VALUE_LENGTH))
         for column in table.columns
     )
     query = SQL("SELECT {} FROM {} LIMIT {}").format(
-        SQL(", ").join(cells), STAGED_ROWS, literal(_MAX_ROWS)
+        SQL(", ").join(cells), STAGED_ROWS, quote_literal(_MAX_ROWS)
     )
     return tuple(table.execute(query).fetchall())
 
@@ -222,7 +222,7 @@ def _fetch_first_rows(table: StagedTable) -> tuple[tuple[str | None, ...], ...]:
 def _fetch_first_row_errors(table: StagedTable) -> tuple[PreviewedRowError, ...]:
     found = table.execute(
         SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, literal(_MAX_ROW_ERRORS)
+            ROW_ERRORS, quote_literal(_MAX_ROW_ERRORS)
         )
     ).fetchall()
     return tuple(

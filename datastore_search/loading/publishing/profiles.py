@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from django.utils import timezone
 
 from ...field_types import FieldType, Ordered
-from ..readers.duckdb_sql import SQL, Composed, identifier, literal
+from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
 from .histogram import compute_date_bounds, compute_number_bounds
@@ -79,7 +79,7 @@ def _count_cells(table: StagedTable) -> dict[str, _Counts]:
             SQL(
                 "[count({0}), count(*) FILTER ({0} = ''), approx_count_distinct({0}),"
                 " coalesce(min(length({0})), 0), coalesce(max(length({0})), 0)]"
-            ).format(identifier(column))
+            ).format(quote_identifier(column))
             for column in columns
         )
         query = SQL("SELECT {} FROM {}").format(SQL(", ").join(expressions), STAGED_ROWS)
@@ -125,12 +125,12 @@ def _find_top_values(
     """Count the values one by one, unless nearly all of them are different."""
     if count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE:
         return {"distinct": min(distinct, count), "distinct_is_estimated": True}
-    cell = identifier(column)
+    cell = quote_identifier(column)
     # An inferred type has one text for each value; in a chosen one +5 may be 5.
     value, shown = (
-        (decision.field_format.build_json_value(cell), identifier("value"))
+        (decision.field_format.build_json_value(cell), quote_identifier("value"))
         if decision.is_chosen
-        else (cell, decision.field_format.build_json_value(identifier("value")))
+        else (cell, decision.field_format.build_json_value(quote_identifier("value")))
     )
     has_value = SQL("{} IS NOT NULL" if decision.field_type.is_text else "{} <> ''").format(cell)
     found = table.execute(
@@ -143,7 +143,7 @@ def _find_top_values(
             value=value,
             rows=STAGED_ROWS,
             has_value=has_value,
-            limit=literal(_MAX_TOP_VALUES + 1),
+            limit=quote_literal(_MAX_TOP_VALUES + 1),
         )
     ).fetchall()
     top = [
@@ -206,7 +206,7 @@ def _select_positions(column: str, decision: Decision) -> Composed:
     That is a number that has the order of the values; null for what is not a number.
     """
     name = decision.field_type.name
-    cell = identifier(column)
+    cell = quote_identifier(column)
     text = (
         cell if _is_canonical(decision) else _unquote(decision.field_format.build_json_value(cell))
     )
@@ -225,7 +225,7 @@ def _select_positions(column: str, decision: Decision) -> Composed:
 
 
 def _is_canonical(decision: Decision) -> bool:
-    """Tell whether the texts of the file sort and read as those that are stored."""
+    """Return whether the texts of the file sort and read as those that are stored."""
     return not decision.is_chosen and not decision.field_format.format
 
 
@@ -236,7 +236,7 @@ def _unquote(text: Composed) -> Composed:
 def _render_value(table: StagedTable, text: str, decision: Decision) -> Any:
     """Turn a text of ``_select_positions`` into what is stored."""
     if _is_canonical(decision):
-        value = _unquote(decision.field_format.build_json_value(identifier("value")))
+        value = _unquote(decision.field_format.build_json_value(quote_identifier("value")))
         query = SQL("SELECT {} FROM (SELECT ? AS value)").format(value)
         ((text,),) = table.execute(query, [text]).fetchall()
     return _parse_value(text) if _is_number(decision.field_type) else text
@@ -261,7 +261,7 @@ def _compute_bounds(
 def _count_bins(table: StagedTable, positions: Composed, bounds: Sequence[float]) -> list[int]:
     """Count the values from each bound up to the next one, which is excluded."""
     # DuckDB's bins include their upper bound.
-    ends = SQL(", ").join(literal(nextafter(bound, -inf)) for bound in bounds[1:])
+    ends = SQL(", ").join(quote_literal(nextafter(bound, -inf)) for bound in bounds[1:])
     ((bins,),) = table.execute(
         SQL(
             "SELECT histogram(CAST(position AS DOUBLE), CAST([{}] AS DOUBLE[])) FROM {}"

@@ -54,7 +54,7 @@ def replace_records(
     profiles = build_profiles(plan.table, plan.decisions)
     indexes = _choose_indexes(resource, plan, rows)
     progress.enter_state(LoadState.COPYING)
-    with storage.load_transaction(connection, load.pk):
+    with storage.begin_load_transaction(connection, load.pk):
         version = TableVersion.objects.create(
             resource=resource,
             load=load,
@@ -64,9 +64,11 @@ def replace_records(
             field_formats=plan.field_formats,
         )
     try:
-        load.rows = version.rows = _fill(connection, plan, version, indexes, progress)
+        load.record_count = version.record_count = _fill_table(
+            connection, plan, version, indexes, progress
+        )
         version.value_counts = _count_values(connection, plan, version, indexes)
-        _publish(connection, plan, version, indexes, progress)
+        _publish_version(connection, plan, version, indexes, progress)
     except BaseException:
         # If the database does not respond now, a clean-up drops the table.
         with suppress(Error):
@@ -74,7 +76,7 @@ def replace_records(
         raise
 
 
-def _fill(
+def _fill_table(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
     version: TableVersion,
@@ -109,9 +111,9 @@ def _fill(
 def _choose_indexes(resource: Resource, plan: LoadPlan, rows: int) -> storage.Indexes:
     """Choose the indexes: a small table needs no order index, and a long value gets none."""
     if rows <= _MAX_ROWS_WITHOUT_ORDER_INDEX:
-        return resource.wanted_indexes({})
+        return resource.choose_indexes({})
     lengths = dict(zip(plan.table.names, measure_longest_values(plan.table), strict=True))
-    return resource.wanted_indexes(
+    return resource.choose_indexes(
         {
             name: kind
             for name, kind in plan.types.items()
@@ -133,7 +135,7 @@ def _set_key(connection: BaseDatabaseWrapper, plan: LoadPlan, version: TableVers
     if not plan.key:
         return
     try:
-        with storage.load_transaction(connection, plan.load.pk):
+        with storage.begin_load_transaction(connection, plan.load.pk):
             storage.set_key(connection, version.pk, plan.key)
     except IntegrityError as error:
         raise LoadFailed("key.duplicate", fields=format_field_names(plan.key)) from error
@@ -157,7 +159,7 @@ def _count_values(
     }
 
 
-def _publish(
+def _publish_version(
     connection: BaseDatabaseWrapper,
     plan: LoadPlan,
     version: TableVersion,
@@ -166,7 +168,7 @@ def _publish(
 ) -> None:
     """Switch the resource to the new records, its fields with it, at one moment."""
     load = plan.load
-    with storage.load_transaction(connection, load.pk):
+    with storage.begin_load_transaction(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()
         if resource is None:
             raise LoadFailed("load.resource_deleted")

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
 from ...models import Load, RowError
-from ..readers.duckdb_sql import SQL, literal
+from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
 from ..typing.options import LoadOptions
 
@@ -44,7 +44,7 @@ def save_row_errors(
         return
     found = table.execute(
         SQL("SELECT line, field, value, error FROM {} ORDER BY line, field LIMIT {}").format(
-            ROW_ERRORS, literal(MAX_REPORTED_ERRORS)
+            ROW_ERRORS, quote_literal(MAX_REPORTED_ERRORS)
         )
     )
     while batch := found.fetchmany(_ROWS_AT_ONCE):

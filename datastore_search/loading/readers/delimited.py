@@ -24,7 +24,7 @@ from ...table_limits import MAX_FIELDS
 from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
-from .duckdb_sql import SQL, Composed, literal
+from .duckdb_sql import SQL, Composed, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column
@@ -114,10 +114,10 @@ def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> boo
 def _compute_line(first: int, breaks: Composed) -> Composed:
     """Build the expression of the line on which a row begins, which DuckDB streams."""
     if breaks == _NO_BREAKS:
-        return SQL("{} + row_number() OVER ()").format(literal(first - 1))
+        return SQL("{} + row_number() OVER ()").format(quote_literal(first - 1))
     return SQL(
         "CAST({first} + sum(1 + {breaks}) OVER (ROWS UNBOUNDED PRECEDING) - 1 - {breaks} AS BIGINT)"
-    ).format(first=literal(first), breaks=breaks)
+    ).format(first=quote_literal(first), breaks=breaks)
 
 
 def _count_breaks(columns: Sequence[Composed], ending: Composed) -> Composed:
@@ -135,10 +135,12 @@ def _build_relation(path: Path, layout: Layout) -> Composed:
     return SQL(
         "read_csv({path}, skip = {skip}, columns = {columns}, new_line = {new_line}, {options})"
     ).format(
-        path=literal(str(path)),
-        skip=literal(layout.skipped),
-        columns=literal({f"f{position}": "VARCHAR" for position in range(len(layout.header))}),
-        new_line=literal(layout.ending.replace("\r", r"\r").replace("\n", r"\n")),
+        path=quote_literal(str(path)),
+        skip=quote_literal(layout.skipped),
+        columns=quote_literal(
+            {f"f{position}": "VARCHAR" for position in range(len(layout.header))}
+        ),
+        new_line=quote_literal(layout.ending.replace("\r", r"\r").replace("\n", r"\n")),
         options=_build_options(layout, _USUAL_ROW_BYTES),
     )
 
@@ -149,12 +151,12 @@ def _build_options(layout: Layout, row_bytes: int) -> Composed:
         " quote = {quote}, escape = {escape}, max_line_size = {row_bytes},"
         " buffer_size = {buffer_bytes}, parallel = {is_parallel}"
     ).format(
-        delimiter=literal(layout.dialect.delimiter),
-        quote=literal(layout.dialect.quote),
-        escape=literal(layout.dialect.escape),
-        row_bytes=literal(row_bytes),
-        buffer_bytes=literal(2 * row_bytes),
-        is_parallel=literal(row_bytes <= _USUAL_ROW_BYTES),
+        delimiter=quote_literal(layout.dialect.delimiter),
+        quote=quote_literal(layout.dialect.quote),
+        escape=quote_literal(layout.dialect.escape),
+        row_bytes=quote_literal(row_bytes),
+        buffer_bytes=quote_literal(2 * row_bytes),
+        is_parallel=quote_literal(row_bytes <= _USUAL_ROW_BYTES),
     )
 
 
@@ -222,8 +224,8 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
                 r" new_line = '\n', {options})"
             ).format(
                 rows=STAGED_ROWS,
-                path=literal(str(copy.rows_path)),
-                columns=literal({"line": "BIGINT"} | columns),
+                path=quote_literal(str(copy.rows_path)),
+                columns=quote_literal({"line": "BIGINT"} | columns),
                 options=_build_options(layout, max(_USUAL_ROW_BYTES, copy.longest_bytes)),
             )
         )
@@ -239,8 +241,8 @@ def _stage_row_by_row(path: Path, layout: Layout, staging_area: StagingArea) -> 
             r" new_line = '\n', columns = {columns})"
         ).format(
             errors=ROW_ERRORS,
-            path=literal(str(copy.errors_path)),
-            columns=literal({"line": "BIGINT", "error": "VARCHAR"}),
+            path=quote_literal(str(copy.errors_path)),
+            columns=quote_literal({"line": "BIGINT", "error": "VARCHAR"}),
         )
     )
     copy.rows_path.unlink()

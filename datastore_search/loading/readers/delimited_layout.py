@@ -74,7 +74,7 @@ def find_layout(path: Path, options: ReadOptions) -> Layout:
     Raises: ``LoadFailed`` with ``file.empty``, ``UnknownDialect``, ``option.invalid_delimiter``,
     ``file.nothing_below_skipped``.
     """
-    sample = _Sample.read(path, options)
+    sample = _Sample.from_file(path, options)
     candidates = [
         candidate
         for dialect in _list_dialects(sample, options)
@@ -107,7 +107,7 @@ class _Sample:
     may_have_titles: bool
 
     @classmethod
-    def read(cls, path: Path, options: ReadOptions) -> _Sample:
+    def from_file(cls, path: Path, options: ReadOptions) -> _Sample:
         """Read the first lines of a file."""
         with path.open("rb") as file:
             declared = _SEPARATOR_LINE.match(file.readline(_SEPARATOR_BYTES))

@@ -38,18 +38,18 @@ class SQL(Composed):
         return Composed(self.text.join(part.text for part in parts))
 
 
-def identifier(*names: str) -> Composed:
+def quote_identifier(*names: str) -> Composed:
     """Quote a name; several are those of a catalogue, a schema and what is in it."""
     return Composed(".".join('"' + name.replace('"', '""') + '"' for name in names))
 
 
-def literal(value: Value) -> Composed:
+def quote_literal(value: Value) -> Composed:
     """Quote a value."""
     if value is None:
         return Composed("NULL")
     if isinstance(value, str):
         return Composed("'" + value.replace("'", "''") + "'")
     if isinstance(value, Mapping):
-        members = (f"{literal(name)}: {literal(each)}" for name, each in value.items())
+        members = (f"{quote_literal(name)}: {quote_literal(each)}" for name, each in value.items())
         return Composed("{" + ", ".join(members) + "}")
     return Composed(str(value).lower())

@@ -42,7 +42,7 @@ def make_unique_names(header: Sequence[str]) -> tuple[str, ...]:
     numbers: dict[str, int] = {}
     names = []
     for position, label in enumerate(header, start=1):
-        wanted = _shorten(_tidy(label)) or f"field_{position}"
+        wanted = _shorten_name(_tidy_label(label)) or f"field_{position}"
         name = wanted
         while name in taken:
             numbers[wanted] = numbers.get(wanted, 1) + 1
@@ -74,10 +74,10 @@ def describe_name_changes(header: Sequence[str], names: Sequence[str]) -> tuple[
 
 
 def _find_changes(label: str, name: str) -> list[str]:
-    tidied = _tidy(label)
+    tidied = _tidy_label(label)
     if not tidied:
         return ["notice.names_missing"]
-    shortened = _shorten(tidied)
+    shortened = _shorten_name(tidied)
     codes: list[str] = []
     if tidied != unicodedata.normalize("NFC", label).strip(" "):
         codes.append("notice.names_tidied")
@@ -89,13 +89,13 @@ def _find_changes(label: str, name: str) -> list[str]:
     return codes
 
 
-def _tidy(label: str) -> str:
+def _tidy_label(label: str) -> str:
     """Compose letters with their accents, and make all blanks single spaces."""
     composed = unicodedata.normalize("NFC", _UNSTORABLE.sub("�", label))
     return _BLANKS.sub(" ", composed).strip()
 
 
-def _shorten(name: str) -> str:
+def _shorten_name(name: str) -> str:
     return name[:MAX_NAME_LENGTH].strip()
 
 

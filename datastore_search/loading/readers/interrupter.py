@@ -40,7 +40,7 @@ class Interrupter:
                 connection.interrupt()
 
     @contextmanager
-    def interruptible(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    def register_connection(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         """Let ``interrupt_queries`` interrupt a connection during this block."""
         self._connections.append(connection)
         try:

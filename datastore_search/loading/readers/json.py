@@ -123,9 +123,9 @@ def _find_list(path: Path, encoding: str, parser: Parser) -> _Path:
     raises.
     """
     with Document(path, encoding, parser) as document:
-        if document.peek() == "[":
+        if document.peek_character() == "[":
             return ()
-        if document.peek() != "{":
+        if document.peek_character() != "{":
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
@@ -146,9 +146,9 @@ def _find_lists(document: Document, above: _Path) -> Iterator[_Path]:
     """Find the lists of objects or lists, each before it has been read."""
     for name in document.read_members():
         path = (*above, name)
-        if document.peek() == "{" and len(path) < _MAX_PATH_LENGTH:
+        if document.peek_character() == "{" and len(path) < _MAX_PATH_LENGTH:
             yield from _find_lists(document, path)
-        elif document.peek() == "[":
+        elif document.peek_character() == "[":
             for position, element in enumerate(document.read_elements()):
                 if position == 0 and isinstance(element, dict | list):
                     yield path
@@ -171,7 +171,7 @@ def _read_elements(document: Document, list_path: _Path) -> Iterator[Any]:
         return
     start = "[" if len(list_path) == 1 else "{"
     for name in document.read_members():
-        if name == list_path[0] and document.peek() == start:
+        if name == list_path[0] and document.peek_character() == start:
             yield from _read_elements(document, list_path[1:])
         else:
             document.skip_value()

@@ -122,7 +122,7 @@ class Document:
     ) -> None:
         self._file.close()
 
-    def peek(self) -> str:
+    def peek_character(self) -> str:
         """Return the next character that is not blank, without reading it; empty at the end."""
         while True:
             blank = _BLANK.match(self._text, self._position)
@@ -135,7 +135,7 @@ class Document:
 
     def read_character(self, characters: str) -> str:
         """Read the next character, which must be one of ``characters``."""
-        found = self.peek()
+        found = self.peek_character()
         if not found or found not in characters:
             raise self._describe_error(self._position)
         self._position += 1
@@ -143,7 +143,7 @@ class Document:
 
     def read_value(self) -> Any:
         """Read a value."""
-        self.peek()
+        self.peek_character()
         while True:
             try:
                 value, end = self._parser.parse_value_at(self._text, self._position)
@@ -167,7 +167,7 @@ class Document:
     def read_elements(self) -> Iterator[Any]:
         """Read a list, element by element."""
         self.read_character("[")
-        if self.peek() == "]":
+        if self.peek_character() == "]":
             self.read_character("]")
             return
         while True:
@@ -178,11 +178,11 @@ class Document:
     def read_members(self) -> Iterator[str]:
         """Read an object: give each member's name; the caller then reads or skips the value."""
         self.read_character("{")
-        if self.peek() == "}":
+        if self.peek_character() == "}":
             self.read_character("}")
             return
         while True:
-            if self.peek() != '"':
+            if self.peek_character() != '"':
                 raise self._describe_error(self._position)
             name = self.read_value()
             self.read_character(":")
@@ -192,7 +192,7 @@ class Document:
 
     def check_end(self) -> None:
         """Check that nothing follows."""
-        if self.peek():
+        if self.peek_character():
             raise self._describe_error(self._position)
 
     def _read_block(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from .duckdb_sql import SQL, literal
+from .duckdb_sql import SQL, quote_literal
 from .staging import STAGED_ROWS, StagingArea, get_column
 
 #: Columns of one statement: DuckDB reserves memory for each expression.
@@ -19,7 +19,7 @@ def find_number_types(
 
     ``nulls`` are texts that stand for no value.
     """
-    empty = SQL(", ").join(literal(text) for text in ("", *nulls))
+    empty = SQL(", ").join(quote_literal(text) for text in ("", *nulls))
     holds = SQL(
         "bool_and(regexp_full_match({column}, '-?[0-9]+') AND try_cast({column} AS {type})"
         " IS NOT NULL) FILTER ({column} NOT IN ({empty}))"

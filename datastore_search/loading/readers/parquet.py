@@ -18,7 +18,7 @@ from ...exceptions.loads import LoadFailed
 from ...field_types import dump_json
 from ...messages import Notice
 from ...table_limits import MAX_FIELDS
-from .duckdb_sql import SQL, Composed, identifier, literal
+from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .headers import make_unique_names
 from .options import ReadOptions
 from .shortages import is_write_refused
@@ -64,7 +64,7 @@ def read_parquet(path: Path, options: ReadOptions, staging_area: StagingArea) ->
     source = staging_area.folder / "file.parquet"
     source.symlink_to(path.resolve())
     try:
-        return _stage_file(literal(str(source)), staging_area)
+        return _stage_file(quote_literal(str(source)), staging_area)
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("parquet.out_of_memory") from error
     except duckdb.Error as error:
@@ -146,7 +146,7 @@ def _read_columns(source: Composed, staging_area: StagingArea) -> list[_Column]:
     if not names:
         raise LoadFailed("file.empty")
     return [
-        _Column(name, kind, identifier(f"c{position}"))
+        _Column(name, kind, quote_identifier(f"c{position}"))
         for position, (name, kind) in enumerate(zip(names, types, strict=True))
     ]
 
@@ -277,7 +277,7 @@ def _build_json_text(text: Composed) -> Composed:
 
 
 def _build_list(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
-    element = identifier(f"e{depth}")
+    element = quote_identifier(f"e{depth}")
     elements = SQL("{} FOR {} IN {}").format(
         _build_json(_get_parts(kind)["child"], element, depth + 1), element, value
     )
@@ -294,8 +294,8 @@ def _join_texts(comprehension: Composed) -> Composed:
 def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
     members = SQL(", ").join(
         SQL("{} || {}").format(
-            literal(dump_json(name) + ":"),
-            _build_json(part, SQL("{}[{}]").format(value, literal(name)), depth),
+            quote_literal(dump_json(name) + ":"),
+            _build_json(part, SQL("{}[{}]").format(value, quote_literal(name)), depth),
         )
         for name, part in kind.children
     )
@@ -306,7 +306,7 @@ def _build_struct(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
 
 def _build_map(kind: _DuckDBType, value: Composed, depth: int) -> Composed:
     """Build the expression that writes a map as an object, with its keys as texts."""
-    entry, parts = identifier(f"e{depth}"), _get_parts(kind)
+    entry, parts = quote_identifier(f"e{depth}"), _get_parts(kind)
     key = _build_text(parts["key"], SQL("{}.key").format(entry))
     entries = SQL("{} || ':' || {} FOR {} IN map_entries({})").format(
         _build_json_text(key),

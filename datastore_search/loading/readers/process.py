@@ -24,7 +24,7 @@ from typing import IO, Any, cast
 from ...conf import conf
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from ..sources.folders import working_folder
+from ..sources.folders import create_working_folder
 from .interrupter import Interrupter
 from .options import ReadOptions
 from .staging import StagedTable, open_staging_area
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _CHILD = "datastore_search.loading.readers.child"
 
-_CHECK_SECONDS = 0.1
+_CHECK_INTERVAL_SECONDS = 0.1
 
 #: What the child may need of the environment, which also holds secrets.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "PYTHONHOME")
@@ -47,7 +47,7 @@ _ALLOCATORS = {
     "MALLOC_ARENA_MAX": "1",
 }
 
-_SETTINGS = (
+_SETTING_NAMES = (
     "LOAD_MEMORY_BYTES",
     "READ_CPU_SECONDS",
     "READ_CPU_SECONDS_PER_MB",
@@ -89,7 +89,7 @@ def open_table(
     Raises: ``LoadFailed``, with what is wrong with the file.
     """
     interrupter = interrupter or Interrupter()
-    with working_folder() as folder:
+    with create_working_folder() as folder:
         table = _run_child(path.resolve(), options, name or path.name, folder, interrupter)
         with open_staging_area(folder, len(table["names"]), interrupter) as staging_area:
             yield StagedTable(
@@ -115,11 +115,11 @@ def _run_child(
         "name": name,
         "folder": str(folder),
         "options": {each.name: getattr(options, each.name) for each in fields(ReadOptions)},
-        "settings": {f"DATASTORE_SEARCH_{each}": getattr(conf, each) for each in _SETTINGS},
+        "settings": {f"DATASTORE_SEARCH_{each}": getattr(conf, each) for each in _SETTING_NAMES},
     }
     log_path = folder / "log"
     with log_path.open("wb") as log, _start_child(log) as child:
-        text = _exchange(child, json.dumps(request).encode() + b"\n", interrupter)
+        text = _send_request(child, json.dumps(request).encode() + b"\n", interrupter)
         with suppress(subprocess.TimeoutExpired):  # a child that does not end is killed
             child.wait(_END_TIMEOUT_SECONDS)
     if child.returncode or not text:
@@ -169,7 +169,9 @@ def _build_environment() -> dict[str, str]:
     return inherited | _ALLOCATORS | {"PYTHONPATH": paths}
 
 
-def _exchange(child: subprocess.Popen[bytes], request: bytes, interrupter: Interrupter) -> bytes:
+def _send_request(
+    child: subprocess.Popen[bytes], request: bytes, interrupter: Interrupter
+) -> bytes:
     """
     Send the request, and wait for the answer, which is empty if the child crashes.
 
@@ -187,7 +189,7 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes, interrupter: Inter
             interrupter.raise_if_cancelled()
             if monotonic() > deadline:
                 raise LoadFailed("load.reader_timeout")
-            if selector.select(_CHECK_SECONDS):
+            if selector.select(_CHECK_INTERVAL_SECONDS):
                 block = os.read(stdout.fileno(), _BLOCK_BYTES)
                 answer += block
                 if len(answer) > _MAX_ANSWER_BYTES:

@@ -18,7 +18,7 @@ from typing import BinaryIO, Self
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow
 from ...table_limits import MAX_FIELDS
-from .duckdb_sql import SQL, identifier, literal
+from .duckdb_sql import SQL, quote_identifier, quote_literal
 from .staging import ROW_ERRORS, STAGED_ROWS, StagingArea, get_column
 
 #: A row may have as much as the boundary of a country with all its islands.
@@ -130,13 +130,13 @@ class RowWriter:
     def _reorder_fields(self, order: Sequence[int]) -> None:
         for position in range(self.width):
             change = SQL("RENAME {} TO {}" if position in order else "DROP {}").format(
-                get_column(position), identifier(f"old{position}")
+                get_column(position), quote_identifier(f"old{position}")
             )
             self._staging_area.execute(SQL("ALTER TABLE {} {}").format(STAGED_ROWS, change))
         for position, old_position in enumerate(order):
             self._staging_area.execute(
                 SQL("ALTER TABLE {} RENAME {} TO {}").format(
-                    STAGED_ROWS, identifier(f"old{old_position}"), get_column(position)
+                    STAGED_ROWS, quote_identifier(f"old{old_position}"), get_column(position)
                 )
             )
 
@@ -162,13 +162,13 @@ class RowWriter:
                     " parallel = {is_parallel}, columns = {columns})"
                 ).format(
                     rows=STAGED_ROWS,
-                    path=literal(str(self._path)),
-                    null=literal(str(_NULL)),
-                    line_bytes=literal(2 * MAX_ROW_BYTES),
-                    buffer_bytes=literal(4 * MAX_ROW_BYTES),
-                    is_ragged=literal(self._batch.is_ragged),
-                    is_parallel=literal(not self._batch.is_ragged),
-                    columns=literal(
+                    path=quote_literal(str(self._path)),
+                    null=quote_literal(str(_NULL)),
+                    line_bytes=quote_literal(2 * MAX_ROW_BYTES),
+                    buffer_bytes=quote_literal(4 * MAX_ROW_BYTES),
+                    is_ragged=quote_literal(self._batch.is_ragged),
+                    is_parallel=quote_literal(not self._batch.is_ragged),
+                    columns=quote_literal(
                         {"line": "BIGINT"}
                         | {f"f{position}": "VARCHAR" for position in range(self.width)}
                     ),

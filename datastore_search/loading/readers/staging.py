@@ -18,14 +18,14 @@ import duckdb
 from ...conf import conf
 from ...messages import Message, Notice
 from ..sources.limits import ReadingLimits
-from .duckdb_sql import SQL, Composed, identifier, literal
+from .duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from .interrupter import Interrupter
 
 #: The rows of the file that have its shape: ``line BIGINT, f0 VARCHAR, f1 VARCHAR, …``.
-STAGED_ROWS = identifier("stage", "staged_rows")
+STAGED_ROWS = quote_identifier("stage", "staged_rows")
 
 #: What is wrong with the other rows: see ``StagingArea``.
-ROW_ERRORS = identifier("stage", "row_errors")
+ROW_ERRORS = quote_identifier("stage", "row_errors")
 
 #: Tables of more fields are read by one thread and written in small groups of rows: DuckDB works on
 #: 2,048 rows at once, and reserves memory for each of their cells, in each thread.
@@ -34,14 +34,14 @@ _WIDE_GROUP_ROWS = 2_048
 _WIDE_BLOCK_BYTES = 2**14
 _WIDE_FIELD_BYTES = 320 * 2**10
 
-_DATABASE = identifier("stage")
+_DATABASE = quote_identifier("stage")
 _NO_OPTIONS = SQL("")
 _NARROW_FILE, _WIDE_FILE = "narrow.duckdb", "wide.duckdb"
 
 
 def get_column(position: int) -> Composed:
     """Return the column of ``STAGED_ROWS`` for the field at a position."""
-    return identifier(f"f{position}")
+    return quote_identifier(f"f{position}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +89,19 @@ class StagingArea:
         memory_bytes = max(conf.LOAD_MEMORY_BYTES, width * _WIDE_FIELD_BYTES)
         self.limits.extend_memory(memory_bytes - conf.LOAD_MEMORY_BYTES)
         self.execute(
-            SQL("SET threads = 1; SET memory_limit = {}").format(literal(f"{memory_bytes}B"))
+            SQL("SET threads = 1; SET memory_limit = {}").format(quote_literal(f"{memory_bytes}B"))
         )
         self._attach(
             _WIDE_FILE,
             SQL("(ROW_GROUP_SIZE {}, BLOCK_SIZE {})").format(
-                literal(_WIDE_GROUP_ROWS), literal(_WIDE_BLOCK_BYTES)
+                quote_literal(_WIDE_GROUP_ROWS), quote_literal(_WIDE_BLOCK_BYTES)
             ),
         )
 
     def _attach(self, name: str, options: Composed = _NO_OPTIONS) -> None:
         self.execute(
             SQL("ATTACH {file} AS {database} {options}; USE {database}").format(
-                file=literal(str(self.folder / name)), database=_DATABASE, options=options
+                file=quote_literal(str(self.folder / name)), database=_DATABASE, options=options
             )
         )
 
@@ -177,7 +177,7 @@ def create_staging_area(folder: Path, limits: ReadingLimits | None = None) -> It
 @contextmanager
 def open_staging_area(folder: Path, width: int, interrupter: Interrupter) -> Iterator[StagingArea]:
     """Open the staging area that another process has created, for a table of ``width`` fields."""
-    with _connect(folder) as connection, interrupter.interruptible(connection):
+    with _connect(folder) as connection, interrupter.register_connection(connection):
         staging_area = StagingArea(connection, folder)
         staging_area.open(width)
         yield staging_area
@@ -201,4 +201,4 @@ def _connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def quote_message(message: Message) -> Composed:
     """Quote a message for ``ROW_ERRORS.error``."""
-    return literal(json.dumps(message.to_json(), ensure_ascii=False))
+    return quote_literal(json.dumps(message.to_json(), ensure_ascii=False))

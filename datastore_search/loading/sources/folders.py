@@ -21,8 +21,8 @@ _LOCK = "lock"
 
 
 @contextmanager
-def working_folder() -> Iterator[Path]:
-    """Create a folder for the block."""
+def create_working_folder() -> Iterator[Path]:
+    """Create a working folder, which is deleted at the end of the block."""
     with TemporaryDirectory(prefix=_PREFIX) as name:
         folder = Path(name)
         new = folder / "new"

@@ -52,7 +52,7 @@ class Transfer:
     deadline: float
     report_progress: ReportProgress | None
 
-    def advance(self, done: int, total: int | None) -> None:
+    def report_bytes(self, done: int, total: int | None) -> None:
         """
         Report the bytes that have been received.
 
@@ -116,7 +116,7 @@ def _receive_blocks(response: HTTPResponse, transfer: Transfer) -> Iterator[byte
     while total is None or done < total:
         block = response.read1(_BLOCK_BYTES)
         done += len(block)
-        transfer.advance(done, total)
+        transfer.report_bytes(done, total)
         if not block:
             break
         yield block

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...messages import Message
-from ..readers.duckdb_sql import SQL, Composed, identifier, literal
+from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from .field_formats import bind_value, field_formats
 
@@ -61,7 +61,7 @@ class _MatchCount:
         return self.matching / self.total
 
     def is_near(self, min_share: float) -> bool:
-        """Tell whether nearly all values meet it."""
+        """Return whether nearly all values meet it."""
         has_few_exceptions = self.total - self.matching <= _MAX_EXCEPTIONS
         return self.share >= min_share or (
             has_few_exceptions and self.share > _MIN_SHARE_WITH_FEW_EXCEPTIONS
@@ -73,7 +73,7 @@ def explain_text_columns(table: StagedTable, columns: Sequence[str]) -> dict[str
     if not columns:
         return {}
     sample = SQL("(SELECT * FROM {} WHERE rowid % {} = 0)").format(
-        STAGED_ROWS, literal(table.count_rows() // _SAMPLE_ROWS + 1)
+        STAGED_ROWS, quote_literal(table.count_rows() // _SAMPLE_ROWS + 1)
     )
     sampled = _count_matches(table, sample, dict.fromkeys(columns, tuple(_CONDITIONS)))
     near = {
@@ -111,7 +111,9 @@ def _count_together(
         SQL(
             "count_if({0}), min(line) FILTER (NOT {0}), arg_min(value[:100], line) FILTER (NOT {0})"
         ).format(
-            SQL("coalesce({}, false)").format(bind_value(_CONDITIONS[name], identifier("value")))
+            SQL("coalesce({}, false)").format(
+                bind_value(_CONDITIONS[name], quote_identifier("value"))
+            )
         )
         for name in names
     )
@@ -122,7 +124,7 @@ def _count_together(
             " WHERE value <> '' GROUP BY name"
         ).format(
             counts=SQL(", ").join(counts),
-            columns=SQL(", ").join(map(identifier, columns)),
+            columns=SQL(", ").join(map(quote_identifier, columns)),
             relation=relation,
         )
     ).fetchall()
@@ -172,7 +174,7 @@ def _explain_empty(table: StagedTable, column: str, *, has_values: bool) -> Mess
 
 def _find_first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
     """Find the first value that meets a condition, and its line."""
-    cell = identifier(column)
+    cell = quote_identifier(column)
     found = table.execute(
         SQL(
             "SELECT line, {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition}"

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ...exceptions.loads import UnknownType
-from ...field_types import FieldType, Ordered, field_type, field_types, inferred_types
+from ...field_types import FieldType, Ordered, field_types, get_field_type, inferred_types
 from ...messages import Message, Notice
-from ..readers.duckdb_sql import SQL, Composed, literal
+from ..readers.duckdb_sql import SQL, Composed, quote_literal
 
 
 def bind_value(template: str, value: Composed) -> Composed:
@@ -56,7 +56,7 @@ class FieldFormat:
         return Message(self.title_code, type=self.field_type.name)
 
     def matches(self, conditions_met: frozenset[str]) -> bool:
-        """Tell whether a field may have the format, given the conditions that all values meet."""
+        """Return whether a field may have the format, given the conditions that all values meet."""
         return all(conditions_met.intersection(either) for either in self.inference_conditions)
 
     def build_condition(self, value: Composed) -> Composed:
@@ -69,7 +69,7 @@ class FieldFormat:
             "CASE WHEN {cell} IS NULL THEN 'null' WHEN {cell} = '' THEN {empty} ELSE {value} END"
         ).format(
             cell=cell,
-            empty=literal('""' if self.field_type.is_text else "null"),
+            empty=quote_literal('""' if self.field_type.is_text else "null"),
             value=bind_value(self.json_expression, cell),
         )
 
@@ -113,7 +113,7 @@ class FormatGroup:
         )
 
     def can_match(self, conditions_met: frozenset[str]) -> bool:
-        """Tell whether a format is still possible after the first conditions are tested."""
+        """Return whether a format is still possible after the first conditions are tested."""
         return not conditions_met.isdisjoint(self.first_conditions)
 
     def match_formats(self, conditions_met: frozenset[str]) -> tuple[FieldFormat, ...]:
@@ -228,11 +228,11 @@ _UNIFORM_CLOCKS = (
 
 
 def _match_all(pattern: str) -> str:
-    return f"regexp_full_match({{v}}, {literal(pattern)})"
+    return f"regexp_full_match({{v}}, {quote_literal(pattern)})"
 
 
 def _match_start(pattern: str) -> str:
-    return f"regexp_matches({{v}}, {literal('^' + pattern)})"
+    return f"regexp_matches({{v}}, {quote_literal('^' + pattern)})"
 
 
 def _build_date_pattern(order: str) -> str:
@@ -242,8 +242,9 @@ def _build_date_pattern(order: str) -> str:
 
 def _rewrite_as_iso(order: str) -> str:
     """Rewrite the date at the start of a text as year, month and day."""
-    groups = "-".join(rf"\{order.index(part) + 1}" for part in "ymd")
-    return f"regexp_replace({{v}}, {literal('^' + _build_date_pattern(order))}, {literal(groups)})"
+    pattern = quote_literal("^" + _build_date_pattern(order))
+    groups = quote_literal("-".join(rf"\{order.index(part) + 1}" for part in "ymd"))
+    return f"regexp_replace({{v}}, {pattern}, {groups})"
 
 
 def _build_uniform_dates(order: str) -> tuple[tuple[str, ...], ...]:
@@ -329,8 +330,8 @@ def _build_grouped_pattern(sign: str) -> str:
 
 def _rewrite_as_plain(signs: str, point: str) -> str:
     """Rewrite a number without separators of thousands, and with a decimal point."""
-    text = f"translate({{v}}, {literal(signs)}, '')"
-    return text if point == "." else f"replace({text}, {literal(point)}, '.')"
+    text = f"translate({{v}}, {quote_literal(signs)}, '')"
+    return text if point == "." else f"replace({text}, {quote_literal(point)}, '.')"
 
 
 def _build_wide_pattern(signs: str) -> str:
@@ -429,7 +430,7 @@ def parse_field_format(name: str) -> FieldFormat:
     """
     type_name, colon, format_name = name.partition(":")
     try:
-        found = field_type(type_name)
+        found = get_field_type(type_name)
     except KeyError:
         raise UnknownType(name, field_formats) from None
     if found.name == "bool" and colon:
@@ -446,7 +447,7 @@ def _parse_boolean_format(name: str, format_name: str) -> FieldFormat:
     words = [[word.strip() for word in side.split(",") if word.strip()] for side in (yes, no)]
     if not slash or not all(words) or set(words[0]) & set(words[1]) or {*"{}"} & {*format_name}:
         raise UnknownType(name, field_formats)
-    true, false = (SQL(", ").join(map(literal, side)) for side in words)
+    true, false = (SQL(", ").join(map(quote_literal, side)) for side in words)
     return FieldFormat(
         field_type=field_types["bool"],
         format=format_name,

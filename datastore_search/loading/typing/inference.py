@@ -14,7 +14,7 @@ from dataclasses import replace
 from ...exceptions.loads import LoadFailed
 from ...field_types import Ordered
 from ...messages import BadRow, Message, Notice
-from ..readers.duckdb_sql import SQL, identifier, literal
+from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable, quote_message
 from .explanations import explain_text_columns
 from .field_formats import (
@@ -88,9 +88,9 @@ def _replace_null_texts(table: StagedTable, nulls: Sequence[str]) -> None:
     """
     if not nulls:
         return
-    null_texts = SQL(", ").join(map(literal, nulls))
+    null_texts = SQL(", ").join(map(quote_literal, nulls))
     tests = (
-        SQL("bool_or({} IN ({}))").format(identifier(column), null_texts)
+        SQL("bool_or({} IN ({}))").format(quote_identifier(column), null_texts)
         for column in table.columns
     )
     query = SQL("SELECT {} FROM {}").format(SQL(", ").join(tests), STAGED_ROWS)
@@ -101,7 +101,7 @@ def _replace_null_texts(table: StagedTable, nulls: Sequence[str]) -> None:
                 SQL(
                     "ALTER TABLE {rows} ALTER {cell} TYPE VARCHAR"
                     " USING CASE WHEN {cell} IN ({null_texts}) THEN NULL ELSE {cell} END"
-                ).format(rows=STAGED_ROWS, cell=identifier(column), null_texts=null_texts)
+                ).format(rows=STAGED_ROWS, cell=quote_identifier(column), null_texts=null_texts)
             )
 
 
@@ -144,14 +144,14 @@ def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, 
 
 def _record_mismatches(table: StagedTable, column: str, field_format: FieldFormat) -> None:
     """Record a row error for each value that does not match its chosen format."""
-    cell = identifier(column)
+    cell = quote_identifier(column)
     table.execute(
         SQL(
             "INSERT INTO {row_errors} SELECT line, {name}, {cell}[:100], {error} FROM {rows}"
             " WHERE {cell} <> '' AND NOT coalesce({condition}, false)"
         ).format(
             row_errors=ROW_ERRORS,
-            name=literal(_find_name(table, column)),
+            name=quote_literal(_find_name(table, column)),
             cell=cell,
             error=quote_message(BadRow("row.wrong_type", type=field_format.title)),
             rows=STAGED_ROWS,
@@ -225,18 +225,18 @@ def _decide_doubtful(table: StagedTable, column: str, match: FieldFormat) -> Dec
 
 
 def _has_codes(table: StagedTable, column: str) -> bool:
-    """Tell whether grouped digits are long and all of one length, as telephone numbers are."""
+    """Return whether grouped digits are long and all of one length, as telephone numbers are."""
     found = table.execute(
         SQL(
             "SELECT min(length({cell})), max(length({cell})) FROM {rows} WHERE {cell} <> ''"
-        ).format(cell=identifier(column), rows=STAGED_ROWS)
+        ).format(cell=quote_identifier(column), rows=STAGED_ROWS)
     ).fetchone()
     shortest, longest = found or (0, 0)
     return bool(shortest == longest >= _MIN_CODE_LENGTH)
 
 
 def _find_example(table: StagedTable, column: str, condition: str) -> str:
-    cell = identifier(column)
+    cell = quote_identifier(column)
     found = table.execute(
         SQL("SELECT {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition} LIMIT 1").format(
             cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..readers.duckdb_sql import SQL, Composed, identifier, literal
+from ..readers.duckdb_sql import SQL, Composed, quote_identifier, quote_literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_groups
 
@@ -36,7 +36,9 @@ def match_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, tuple
         return {column: candidates.matches for column, candidates in first.items()}
     empty_so_far = {column: groups[column] for column in columns if column not in first}
     later = _test_formats(table, STAGED_ROWS, empty_so_far)
-    return {column: each.matches for column, each in later.items()} | _confirm(table, first)
+    return {column: each.matches for column, each in later.items()} | _test_first_matches(
+        table, first
+    )
 
 
 def _select_groups(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
@@ -47,7 +49,7 @@ def _select_groups(table: StagedTable, column: str) -> tuple[FormatGroup, ...]:
 
 
 def _select_first_rows() -> Composed:
-    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, literal(_FIRST_ROWS))
+    return SQL("(SELECT * FROM {} LIMIT {})").format(STAGED_ROWS, quote_literal(_FIRST_ROWS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def _test_formats(
     return candidates
 
 
-def _confirm(
+def _test_first_matches(
     table: StagedTable, first: Mapping[str, _Candidates]
 ) -> dict[str, tuple[FieldFormat, ...]]:
     """Test on all rows what the first rows match: the narrowest group, then the others."""
@@ -156,7 +158,9 @@ def _test_conditions(
     table: StagedTable, relation: Composed, columns: Sequence[str], conditions: Sequence[str]
 ) -> ConditionsMet:
     tests = (
-        SQL("bool_and(coalesce({}, false))").format(bind_value(condition, identifier("value")))
+        SQL("bool_and(coalesce({}, false))").format(
+            bind_value(condition, quote_identifier("value"))
+        )
         for condition in conditions
     )
     answers = table.execute(
@@ -165,7 +169,7 @@ def _test_conditions(
             " ON {columns} INTO NAME name VALUE value) WHERE value <> '' GROUP BY name"
         ).format(
             tests=SQL(", ").join(tests),
-            columns=SQL(", ").join(map(identifier, columns)),
+            columns=SQL(", ").join(map(quote_identifier, columns)),
             relation=relation,
         )
     ).fetchall()
@@ -187,7 +191,7 @@ def count_matches(
     table: StagedTable, column: str, formats: Sequence[FieldFormat]
 ) -> dict[FieldFormat, int]:
     """Count the values of a column that can be read in each format."""
-    cell = identifier(column)
+    cell = quote_identifier(column)
     counts = (SQL("count_if({})").format(each.build_condition(cell)) for each in formats)
     query = SQL("SELECT {} FROM {} WHERE {} <> ''").format(
         SQL(", ").join(counts), STAGED_ROWS, cell

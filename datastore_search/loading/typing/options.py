@@ -51,7 +51,7 @@ class LoadOptions(ReadOptions):
     ignore_saved: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Give the options that are not defaults, as what JSON can hold."""
+        """Return the options that are not defaults, as what JSON can hold."""
         defaults = LoadOptions()
         values = asdict(self)
         return {name: value for name, value in values.items() if value != getattr(defaults, name)}
@@ -80,8 +80,8 @@ class LoadOptions(ReadOptions):
         """Whether a single bad row refuses the file."""
         return self.bad_rows == BadRowsChoice.REFUSE
 
-    def content_options(self) -> Self:
-        """Give the options that decide what becomes of a file's values, all types in one place."""
+    def select_content_options(self) -> Self:
+        """Return the options that decide how values are loaded, with all types in one place."""
         return replace(
             self,
             types={},
@@ -117,7 +117,7 @@ def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOpti
     _check_options(options)
     saved, chosen_types = _DEFAULTS, {}
     if resource is not None and not options.ignore_saved:
-        saved = _without_unsaved(LoadOptions.from_json(resource.options))
+        saved = _reset_unsaved_options(LoadOptions.from_json(resource.options))
         chosen = resource.fields.exclude(chosen_type="")
         chosen_types = dict(chosen.values_list("name", "chosen_type"))
     schema = parse_table_schema(options.schema)
@@ -142,7 +142,7 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
 
     Fields without a label or a description take those of the schema.
     """
-    resource.options = _without_unsaved(options).to_json()
+    resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
     changed = []
@@ -158,7 +158,7 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
     resource.fields.bulk_update(changed, ["chosen_type", "label", "notes"], batch_size=500)
 
 
-def _without_unsaved(options: LoadOptions) -> LoadOptions:
+def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:
     return replace(options, **{name: getattr(_DEFAULTS, name) for name in _NOT_SAVED})
 
 

@@ -26,7 +26,7 @@ from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.preview import build_preview
 from datastore_search.loading.publishing.row_errors import write_row_error_report
 from datastore_search.loading.sources.files import copy_source
-from datastore_search.loading.sources.folders import working_folder
+from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
 from datastore_search.management.preview_text import format_preview
 from datastore_search.models import IndexKind, Load, LoadState, Resource
@@ -96,7 +96,7 @@ class Command(BaseCommand):
     def _preview(self, source: _Source, load_options: LoadOptions, options: dict[str, Any]) -> None:
         """Print what a load would do; raise what it would raise."""
         resource = _find_resource(_build_lookup(source, options))
-        with working_folder() as folder:
+        with create_working_folder() as folder:
             file = copy_source(source.location, folder)
             name = source.name if isinstance(source.location, Path) else file.name
             preview = build_preview(resource, file.path, load_options, name=name)
@@ -139,7 +139,7 @@ class Command(BaseCommand):
         return load
 
     def _report_outcome(self, load: Load) -> None:
-        named = {"id": load.resource.pk, "name": load.resource.name, "rows": load.rows}
+        named = {"id": load.resource.pk, "name": load.resource.name, "rows": load.record_count}
         if load.state == LoadState.UNCHANGED:
             self.stdout.write(_("Resource %(id)s (%(name)s): unchanged.") % named)
             return
@@ -154,7 +154,7 @@ def _show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Prog
     with ExitStack() as stack:
         bars: list[tqdm[NoReturn]] = []
 
-        def progress(done: int, total: int) -> None:
+        def update_bar(done: int, total: int) -> None:
             if not bars:
                 bar = tqdm(
                     total=total, unit=_(" records"), unit_scale=True, file=stream,
@@ -163,7 +163,7 @@ def _show_progress_bar(stream: Any, name: str, *, silent: bool) -> Iterator[Prog
                 bars.append(stack.enter_context(bar))
             bars[0].update(done - bars[0].n)
 
-        yield progress
+        yield update_bar
 
 
 def _add_run_arguments(parser: CommandParser) -> None:
@@ -225,7 +225,7 @@ def _open_file(path: Path) -> BinaryIO:
 
 @contextmanager
 def _copy_to_file(stream: BinaryIO) -> Iterator[Path]:
-    with working_folder() as folder:
+    with create_working_folder() as folder:
         path = folder / "received"
         try:
             with path.open("wb") as file:

@@ -78,7 +78,7 @@ class Command(BaseCommand):
         for member, attribute in (("labels", "label"), ("notes", "notes")):
             for name, text in sample.get(member, {}).items():
                 Field.objects.filter(resource=resource, name=name).update(**{attribute: text})
-        self.stdout.write(f"{resource}: {load.rows} records")
+        self.stdout.write(f"{resource}: {load.record_count} records")
 
     def _create_admin(self) -> tuple[Any, str]:
         """Make the admin user, or give the one there is a new password; forget old tokens."""

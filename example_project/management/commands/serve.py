@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 web.start()
                 worker.start()
                 while os.getppid() == parent:
-                    if web.has_ended() and web.uptime_seconds() < _MIN_UPTIME_SECONDS:
+                    if web.has_ended() and web.uptime_seconds < _MIN_UPTIME_SECONDS:
                         raise CommandError("The web server cannot be started.")
                     for program in (web, worker):
                         if program.has_ended():  # it was killed, or its database was unavailable
@@ -90,6 +90,7 @@ class _Program:
     def has_ended(self) -> bool:
         return self._process is not None and self._process.poll() is not None
 
+    @property
     def uptime_seconds(self) -> float:
         return time.monotonic() - self._started_at
 

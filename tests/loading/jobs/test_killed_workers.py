@@ -131,7 +131,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
 
     again.refresh_from_db()
     served.refresh_from_db()
-    assert (again.state, again.rows) == (LoadState.READY, _ROWS)
+    assert (again.state, again.record_count) == (LoadState.READY, _ROWS)
     assert served.table_version_id == get_version_id(again)
     assert not list(uploads.rglob("*.csv"))
 
@@ -208,7 +208,7 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     served.refresh_from_db()
     assert last.state == LoadState.READY
     assert served.table_version is not None
-    assert (served.table_version.pk, served.table_version.rows) == (before, 20 + _ROWS)
+    assert (served.table_version.pk, served.table_version.record_count) == (before, 20 + _ROWS)
 
 
 def test_a_load_that_waits_for_another_is_cancelled_meanwhile(

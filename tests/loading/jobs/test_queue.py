@@ -34,7 +34,7 @@ from datastore_search.loading.jobs import (
 from datastore_search.loading.jobs.failures import is_connection_lost
 from datastore_search.loading.jobs.monitor import JobMonitor
 from datastore_search.loading.sources import files as sources
-from datastore_search.models import Load, LoadState, Resource, upload_storage
+from datastore_search.models import Load, LoadState, Resource, get_upload_storage
 from datastore_search.signals import load_failed, resource_loaded
 from datastore_search.storage import indexes
 
@@ -79,7 +79,7 @@ def test_an_upload_is_loaded_at_once_without_a_worker_and_then_deleted(
         load = submit(resource, file=upload(), options=LoadOptions(types={"a": "text"}))
     load.refresh_from_db()
 
-    assert (load.state, load.rows, load.source) == (LoadState.READY, 2, "file.csv")
+    assert (load.state, load.record_count, load.source) == (LoadState.READY, 2, "file.csv")
     assert load.checksum == sha256(CSV).hexdigest()
     assert not load.file
     assert files(uploads) == []
@@ -154,7 +154,7 @@ def test_uploads_have_a_storage_of_their_own_where_the_portal_names_one(settings
     settings.STORAGES = {**settings.STORAGES, "private": own}
     settings.DATASTORE_SEARCH_UPLOADS_STORAGE = "private"
 
-    assert isinstance(upload_storage(), InMemoryStorage)
+    assert isinstance(get_upload_storage(), InMemoryStorage)
 
 
 # Sources ------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) 
 
     second = retry(first)
 
-    assert (second.state, second.rows, second.source) == (LoadState.READY, 2, "file.csv")
+    assert (second.state, second.record_count, second.source) == (LoadState.READY, 2, "file.csv")
     assert LoadOptions.from_json(second.options) == options
     assert not first.can_be_retried
     with fails_with("load.not_retryable"):
@@ -609,8 +609,8 @@ def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: An
 
 
 def test_an_upload_without_a_load_is_deleted(db: None, uploads: Path, settings: Any) -> None:
-    upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
-    upload_storage().save("others/kept.csv", io.BytesIO(CSV))
+    get_upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
+    get_upload_storage().save("others/kept.csv", io.BytesIO(CSV))
     clean_up_loads()
     assert len(files(uploads)) == 2
 

@@ -135,9 +135,12 @@ def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
 
     again.refresh_from_db()
     resource.refresh_from_db()
-    assert (again.state, again.failure, again.rows) == (LoadState.READY, None, _ROWS)
+    assert (again.state, again.failure, again.record_count) == (LoadState.READY, None, _ROWS)
     assert resource.table_version is not None
-    assert (resource.table_version.load_id, resource.table_version.rows) == (again.pk, _ROWS)
+    assert (resource.table_version.load_id, resource.table_version.record_count) == (
+        again.pk,
+        _ROWS,
+    )
     assert storage.list_record_tables(connection) == {resource.table_version_id}
 
 

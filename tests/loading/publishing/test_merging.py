@@ -41,7 +41,7 @@ def test_append_adds_the_rows_behind_the_records(db: None) -> None:
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
     assert resource.table_version == served
-    assert (done.state, done.rows) == (LoadState.READY, 2)
+    assert (done.state, done.record_count) == (LoadState.READY, 2)
     assert done.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
     assert storage.list_staging_tables(connection) == set()
 
@@ -53,7 +53,7 @@ def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
 
     assert resource.table_version is not None
     resource.table_version.refresh_from_db()
-    assert (resource.table_version.rows, resource.table_version.value_counts) == (3, {})
+    assert (resource.table_version.record_count, resource.table_version.value_counts) == (3, {})
     assert len(records_of(resource)) == 3
 
 
@@ -137,7 +137,7 @@ def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
     done = load(resource, "a,b\n2,y\nmany,z\n3,w\n", mode="append", bad_rows="skip")
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
-    assert (done.row_error_count, done.rows, done.row_errors.count()) == (1, 2, 1)
+    assert (done.row_error_count, done.record_count, done.row_errors.count()) == (1, 2, 1)
     assert done.rendered_notices[0] == "Rows that could not be loaded and were left out: 1."
 
 
@@ -200,7 +200,7 @@ def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> Non
 
     assert [row[1:] for row in rows_of(stock)][3:] == [["d", "x", 1]]
     assert len(rows_of(stock)) == 4
-    assert (done.rows, done.row_error_count, done.row_errors.count()) == (1, 1, 1)
+    assert (done.record_count, done.row_error_count, done.row_errors.count()) == (1, 1, 1)
 
 
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
@@ -229,7 +229,7 @@ def test_upsert_changes_known_records_and_adds_the_others(stock: Resource) -> No
         [4, "d", "dill", 4],
     ]
     assert done.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
-    assert done.rows == 3
+    assert done.record_count == 3
 
 
 def test_upserted_words_are_found_and_old_ones_are_not(stock: Resource) -> None:

@@ -142,7 +142,7 @@ def test_bad_rows_can_be_skipped(db: None) -> None:
     done = load(resource, BAD, types={"n": "int4"}, bad_rows="skip")
 
     assert rows_of(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
-    assert (done.state, done.rows, done.row_error_count) == (LoadState.READY, 3, 2)
+    assert (done.state, done.record_count, done.row_error_count) == (LoadState.READY, 3, 2)
     assert done.rendered_notices == ["Rows that could not be loaded and were left out: 2."]
     assert [line for line, *_rest in faults_of(done)] == [3, 6]
 

@@ -17,14 +17,14 @@ from datastore_search.loading.readers.staging import (
     StagingArea,
     create_staging_area,
 )
-from datastore_search.loading.sources.folders import working_folder
+from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.loading.typing.field_formats import Decision
 
 
 @contextmanager
 def temporary_staging_area() -> Iterator[StagingArea]:
     """Create a staging area in a folder that is deleted after the block."""
-    with working_folder() as folder, create_staging_area(folder) as staging_area:
+    with create_working_folder() as folder, create_staging_area(folder) as staging_area:
         yield staging_area
 
 

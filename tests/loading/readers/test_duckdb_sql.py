@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from datastore_search.loading.readers.duckdb_sql import SQL, Value, identifier, literal
+from datastore_search.loading.readers.duckdb_sql import SQL, Value, quote_identifier, quote_literal
 
 _STRANGE = ["a", "it's", '"', "'; DROP TABLE t; --", "{}", "{0}", "\\", "é\n\t", ""]
 
@@ -20,40 +20,42 @@ def result_of(query: object) -> Any:
 
 @pytest.mark.parametrize("value", [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None])
 def test_a_value_is_read_as_it_was_given(value: Value) -> None:
-    assert result_of(SQL("SELECT {}").format(literal(value))) == value
+    assert result_of(SQL("SELECT {}").format(quote_literal(value))) == value
 
 
 def test_a_mapping_is_a_struct() -> None:
     members = {"f0": "VARCHAR", "it's": "BIGINT"}
 
-    assert result_of(SQL("SELECT {}").format(literal(members))) == members
+    assert result_of(SQL("SELECT {}").format(quote_literal(members))) == members
 
 
 @pytest.mark.parametrize("name", [name for name in _STRANGE if name])
 def test_a_name_is_taken_as_it_was_given(name: str) -> None:
-    query = SQL("SELECT {name} FROM (SELECT 1 AS {name}, 2 AS other)").format(name=identifier(name))
+    query = SQL("SELECT {name} FROM (SELECT 1 AS {name}, 2 AS other)").format(
+        name=quote_identifier(name)
+    )
 
     assert result_of(query) == 1
 
 
 def test_names_in_a_row_are_a_path() -> None:
-    assert str(identifier("stage", 'the "rows"')) == '"stage"."the ""rows"""'
+    assert str(quote_identifier("stage", 'the "rows"')) == '"stage"."the ""rows"""'
 
 
 def test_parts_are_joined_and_composed_once_more() -> None:
-    names = SQL(", ").join(identifier(name) for name in ("a", "{b}"))
-    values = SQL(" || ").join(map(literal, ("{x}", "y")))
+    names = SQL(", ").join(quote_identifier(name) for name in ("a", "{b}"))
+    values = SQL(" || ").join(map(quote_literal, ("{x}", "y")))
 
     query = SQL("SELECT {values} FROM (SELECT 1 AS a, 2 AS {other}) AS t({names})").format(
-        values=values, names=names, other=identifier("c")
+        values=values, names=names, other=quote_identifier("c")
     )
 
     assert result_of(query) == "{x}y"
 
 
 def test_doubled_braces_are_braces() -> None:
-    assert result_of(SQL("SELECT {{'a': {}}}").format(literal("b"))) == {"a": "b"}
+    assert result_of(SQL("SELECT {{'a': {}}}").format(quote_literal("b"))) == {"a": "b"}
 
 
 def test_what_is_composed_is_no_template() -> None:
-    assert not hasattr(SQL("{}").format(literal("{}")), "format")
+    assert not hasattr(SQL("{}").format(quote_literal("{}")), "format")

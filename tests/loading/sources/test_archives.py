@@ -12,7 +12,7 @@ from django.test import override_settings
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.sources import archives, limits
 from datastore_search.loading.sources.archives import is_workbook, unpack
-from datastore_search.loading.sources.folders import working_folder
+from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.loading.sources.limits import ReadingLimits
 
 from ...failures import fails_with
@@ -38,7 +38,7 @@ def zipped(path: Path, members: dict[str, bytes]) -> Path:
 
 
 def content_of(path: Path, member: str = "", name: str = "file") -> tuple[bytes, str]:
-    with working_folder() as folder:
+    with create_working_folder() as folder:
         found = unpack(path, name, folder, ReadingLimits.for_file(path), member=member)
         assert found.path == path or found.path.parent == folder
         return found.path.read_bytes(), found.name

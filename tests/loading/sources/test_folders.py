@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from datastore_search.loading.jobs import clean_up_loads
-from datastore_search.loading.sources.folders import delete_abandoned_folders, working_folder
+from datastore_search.loading.sources.folders import create_working_folder, delete_abandoned_folders
 
 #: A process that has a folder, says which, and waits.
 _AT_WORK = """
 import time
 import django
 django.setup()
-from datastore_search.loading.sources.folders import working_folder
-with working_folder() as folder:
+from datastore_search.loading.sources.folders import create_working_folder
+with create_working_folder() as folder:
     (folder / "private.csv").write_text("secret")
     print(folder, flush=True)
     time.sleep(600)
@@ -35,7 +35,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_is_gone_at_the_end(temporary: Path) -> None:
-    with working_folder() as folder:
+    with create_working_folder() as folder:
         (folder / "f.csv").write_text("a\n")
         assert folder.parent == temporary
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from datastore_search.field_types import field_type, field_types
+from datastore_search.field_types import field_types, get_field_type
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.rows import render_rows
 from datastore_search.loading.typing import matching
@@ -238,7 +238,7 @@ def test_a_value_that_a_chosen_type_cannot_store_is_a_row_error(
 
     assert [error[:2] for error in errors] == [(4, "x")]
     assert str(BadRow.from_json(json.loads(errors[0][2]))) == (
-        f"The value is not of type {field_type(chosen).name}."
+        f"The value is not of type {get_field_type(chosen).name}."
     )
 
 
