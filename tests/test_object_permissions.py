@@ -17,7 +17,7 @@ from datastore_search.tokens import issue_token
 
 from .backends import ViewAllBackend
 from .builders import ask, get_result, grant, make_listed_resource, make_user
-from .html.parsing import text_of
+from .html.parsing import extract_text
 
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 GUARDIAN = "guardian.backends.ObjectPermissionBackend"
@@ -130,7 +130,7 @@ def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
 
     with pytest.MonkeyPatch.context() as patch, django_assert_max_num_queries(20):
         patch.setattr(Resource, "permits", None)
-        page = text_of(client.get(CATALOGUE))
+        page = extract_text(client.get(CATALOGUE))
         result = find_names(client, user)
 
     assert "1–1 of 1" in page
@@ -152,7 +152,7 @@ def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
     client.force_login(ann, backend=PASSWORD)
 
     with django_assert_max_num_queries(30):
-        page = text_of(client.get(CATALOGUE))
+        page = extract_text(client.get(CATALOGUE))
         result = find_names(client, ann, sort="name")
 
     assert "1–2 of 2" in page
@@ -182,7 +182,7 @@ def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_
     assert len(result["records"]) == 5
 
     monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 5)
-    assert "1–6 of 6" in text_of(client.get(CATALOGUE))
+    assert "1–6 of 6" in extract_text(client.get(CATALOGUE))
 
 
 def test_the_catalogue_pages_through_all_that_may_be_read(client: Client, guardian: None) -> None:
@@ -195,7 +195,7 @@ def test_the_catalogue_pages_through_all_that_may_be_read(client: Client, guardi
             grant(ann, "view", made)
     client.force_login(ann, backend=PASSWORD)
 
-    pages = [text_of(client.get(CATALOGUE, {"page": str(page)})) for page in (1, 2)]
+    pages = [extract_text(client.get(CATALOGUE, {"page": str(page)})) for page in (1, 2)]
 
     assert "1–20 of 34" in pages[0]
     assert "21–34 of 34" in pages[1]

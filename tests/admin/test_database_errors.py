@@ -18,23 +18,23 @@ from ..builders import make_resource, make_user
 ADMIN = "/en/admin/"
 RESOURCES = f"{ADMIN}datastore_search/resource/"
 LOADS = f"{ADMIN}datastore_search/load/"
-SAID = "The database can only be read at the moment. Nothing was changed."
+READ_ONLY_MESSAGE = "The database can only be read at the moment. Nothing was changed."
 
 
 @pytest.fixture
 def staff(client: Client, transactional_db: None) -> Iterator[Client]:
     """A superuser of a portal whose database has become a standby."""
-    made = make_resource(name="survey")
+    resource = make_resource(name="survey")
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
     yield client
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = off")
-    made.delete()
+    resource.delete()
 
 
-def test_what_would_write_says_that_nothing_can_be_changed(staff: Client) -> None:
+def test_a_write_to_a_read_only_database_says_that_nothing_was_changed(staff: Client) -> None:
     resource = Resource.objects.get()
     load = resource.loads.get()
     form: dict[str, Any] = {
@@ -44,7 +44,7 @@ def test_what_would_write_says_that_nothing_can_be_changed(staff: Client) -> Non
     }  # fmt: skip
     file = SimpleUploadedFile("a.csv", b"a\n1\n")
 
-    refused = [
+    responses = [
         staff.post(f"{RESOURCES}add/", form),
         staff.post(f"{RESOURCES}{resource.pk}/change/", form),
         staff.post(f"{RESOURCES}{resource.pk}/delete/", {"post": "yes"}),
@@ -60,15 +60,15 @@ def test_what_would_write_says_that_nothing_can_be_changed(staff: Client) -> Non
         staff.post(f"{ADMIN}knox/authtoken/add/", {"user": User.objects.get().pk}),
     ]
 
-    for response in refused:
+    for response in responses:
         page = response.content.decode()
         assert response.status_code == 503, page
         assert response["Retry-After"] == "60"
-        assert SAID in page
+        assert READ_ONLY_MESSAGE in page
         assert "cannot execute" not in page
 
 
-def test_what_reads_is_shown(staff: Client) -> None:
+def test_pages_that_only_read_are_shown(staff: Client) -> None:
     resource = Resource.objects.get()
 
     for page in (
@@ -78,16 +78,18 @@ def test_what_reads_is_shown(staff: Client) -> None:
         assert staff.get(page).status_code == 200, page
 
 
-def test_another_fault_of_the_database_is_no_refusal(
+def test_any_other_database_error_is_500(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.force_login(make_user("boss", is_staff=True, is_superuser=True))
     client.raise_request_exception = False
-    monkeypatch.setattr("datastore_search.admin.resources.storage.measure_record_tables", _nonsense)
+    monkeypatch.setattr(
+        "datastore_search.admin.resources.storage.measure_record_tables", run_invalid_statement
+    )
 
     assert client.get(RESOURCES).status_code == 500
 
 
-def _nonsense(*_arguments: Any) -> None:
+def run_invalid_statement(*_arguments: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT nonsense")

@@ -34,10 +34,10 @@ pytestmark = pytest.mark.usefixtures("read_here")
 
 LOADS = "/en/admin/datastore_search/load/"
 
-TRAPS = Path(__file__).parent.parent / "loading" / "torture" / "files"
+TORTURE_FILES = Path(__file__).parent.parent / "loading" / "torture" / "files"
 
-PLAIN = {"mode": "replace", "bad_rows": "refuse"}
-BAD = "name,depth\nRed,3\nBlue\nLô,5\n"
+FORM = {"mode": "replace", "bad_rows": "refuse"}
+CSV_WITH_BAD_ROW = "name,depth\nRed,3\nBlue\nLô,5\n"
 
 
 @pytest.fixture
@@ -51,70 +51,70 @@ def empty(no_resource: None) -> Resource:
     return Resource.objects.create(name="empty")
 
 
-def file(text: str | bytes = SURVEY, name: str = "survey.csv") -> SimpleUploadedFile:
+def make_file(text: str | bytes = SURVEY, name: str = "survey.csv") -> SimpleUploadedFile:
     return SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
 
 
-def load_page(resource: Resource) -> str:
+def load_url(resource: Resource) -> str:
     return f"/en/admin/datastore_search/resource/{resource.pk}/load/"
 
 
-def uploaded(client: Client, resource: Resource, text: str | bytes = SURVEY, **more: Any) -> Load:
-    """Upload a file, and give the draft that came of it."""
-    response = client.post(load_page(resource), {**PLAIN, "file": file(text), **more})
+def upload(client: Client, resource: Resource, text: str | bytes = SURVEY, **more: Any) -> Load:
+    """Upload a file, and return its draft."""
+    response = client.post(load_url(resource), {**FORM, "file": make_file(text), **more})
     assert response.status_code == 302, response.content.decode()
     load = resource.loads.latest("pk")
     assert response.headers["Location"] == f"{LOADS}{load.pk}/preview/"
     return load
 
 
-def page_of(client: Client, load: Load, name: str = "preview/") -> str:
+def get_page(client: Client, load: Load, name: str = "preview/") -> str:
     response = client.get(f"{LOADS}{load.pk}/{name}")
     assert response.status_code == 200
     return str(response.content.decode())
 
 
-def decided(client: Client, load: Load, **answers: Any) -> Load:
-    """Say that a draft be loaded."""
+def submit(client: Client, load: Load, **answers: Any) -> Load:
+    """Submit the form of the preview, so that the draft is loaded."""
     client.post(f"{LOADS}{load.pk}/preview/", {"bad_rows": "refuse", "load": "1", **answers})
     load.refresh_from_db()
     return load
 
 
-def stored(folder: Path) -> list[Path]:
+def list_files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
 # Uploading ----------------------------------------------------------------------------------------
 
 
-def test_an_upload_is_kept_as_a_draft_and_changes_nothing(
+def test_an_upload_is_stored_as_a_draft_and_changes_nothing(
     staff: Client, resource: Resource, uploads: Path
 ) -> None:
     before = resource.table_version_id
 
-    load = uploaded(staff, resource, "a,b\n1,2\n")
+    load = upload(staff, resource, "a,b\n1,2\n")
 
     resource.refresh_from_db()
     assert (resource.table_version_id, load.state) == (before, LoadState.DRAFT)
-    assert [path.read_text() for path in stored(uploads)] == ["a,b\n1,2\n"]
+    assert [path.read_text() for path in list_files(uploads)] == ["a,b\n1,2\n"]
 
 
 def test_neither_a_file_nor_an_address_is_refused(staff: Client, empty: Resource) -> None:
-    assert b"Give a file, or the address of one." in staff.post(load_page(empty), PLAIN).content
+    assert b"Give a file, or the address of one." in staff.post(load_url(empty), FORM).content
 
 
 def test_a_file_and_an_address_are_refused(staff: Client, empty: Resource) -> None:
-    both = {**PLAIN, "file": file(), "url": "https://data.example/a.csv"}
+    both = {**FORM, "file": make_file(), "url": "https://data.example/a.csv"}
 
-    assert b"not both" in staff.post(load_page(empty), both).content
+    assert b"not both" in staff.post(load_url(empty), both).content
     assert not Load.objects.exists()
 
 
 def test_an_address_with_a_password_is_refused(staff: Client, empty: Resource) -> None:
-    address = {**PLAIN, "url": "https://me:secret@data.example/a.csv"}
+    address = {**FORM, "url": "https://me:secret@data.example/a.csv"}
 
-    page = staff.post(load_page(empty), address).content.decode()
+    page = staff.post(load_url(empty), address).content.decode()
 
     assert "The address must not hold a user name or password." in page
     assert "Give a file, or the address of one." not in page
@@ -126,39 +126,39 @@ def test_a_file_that_is_too_large_is_refused(
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
 
-    response = staff.post(load_page(empty), {**PLAIN, "file": file()})
+    response = staff.post(load_url(empty), {**FORM, "file": make_file()})
 
     assert b"The file is larger than" in response.content
     assert not Load.objects.exists()
-    assert stored(uploads) == []
+    assert list_files(uploads) == []
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "message"),
     [
         ({"encoding": "klingon"}, "There is no character encoding “klingon”."),
         ({"encoding": "rot13"}, "There is no character encoding “rot13”."),
         ({"skip": "-1"}, "greater than or equal to 0"),
         ({"mode": "shuffle"}, "shuffle is not one of the available choices"),
-        ({"schema": file("{", "schema.json")}, "The Table Schema is not JSON."),
+        ({"schema": make_file("{", "schema.json")}, "The Table Schema is not JSON."),
     ],
 )
 def test_options_that_mean_nothing_are_refused(
-    staff: Client, empty: Resource, answers: dict[str, Any], said: str
+    staff: Client, empty: Resource, answers: dict[str, Any], message: str
 ) -> None:
-    response = staff.post(load_page(empty), {**PLAIN, "file": file(), **answers})
+    response = staff.post(load_url(empty), {**FORM, "file": make_file(), **answers})
 
-    assert said in response.content.decode()
+    assert message in response.content.decode()
     assert not Load.objects.exists()
 
 
-def test_options_are_taken_as_they_are_said(staff: Client, empty: Resource) -> None:
-    said = {
+def test_options_of_the_form_are_stored(staff: Client, empty: Resource) -> None:
+    options_of_form = {
         "delimiter": ";", "encoding": "windows-1258", "skip": "1", "nulls": "NA\n-\n",
         "date_order": "dmy", "bad_rows": "skip", "key": "a\nb", "mode": "upsert",
     }  # fmt: skip
 
-    load = uploaded(staff, empty, b"a title\na;b\n1;\xd2\n", **said)
+    load = upload(staff, empty, b"a title\na;b\n1;\xd2\n", **options_of_form)
 
     options = LoadOptions.from_json(load.options)
     assert (options.delimiter, options.encoding, options.skip) == (";", "windows-1258", 1)
@@ -166,18 +166,18 @@ def test_options_are_taken_as_they_are_said(staff: Client, empty: Resource) -> N
 
 
 def test_what_a_load_was_read_by_is_offered_for_the_next(staff: Client, empty: Resource) -> None:
-    decided(staff, uploaded(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="NA"))
+    submit(staff, upload(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="NA"))
 
-    page = staff.get(load_page(empty)).content.decode()
+    page = staff.get(load_url(empty)).content.decode()
 
     assert '<option value=";" selected>' in page
     assert ">NA</textarea>" in page.replace("\n", "")
 
 
-def test_an_option_that_was_kept_can_be_taken_back(staff: Client, empty: Resource) -> None:
-    decided(staff, uploaded(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="1"))
+def test_a_stored_option_can_be_cleared(staff: Client, empty: Resource) -> None:
+    submit(staff, upload(staff, empty, "a;b\n1;2\n", delimiter=";", nulls="1"))
 
-    load = decided(staff, uploaded(staff, empty, "a,b\n1,2\n"), drop_missing_fields="on")
+    load = submit(staff, upload(staff, empty, "a,b\n1,2\n"), drop_missing_fields="on")
 
     empty.refresh_from_db()
     assert load.state == LoadState.READY
@@ -188,58 +188,58 @@ def test_an_option_that_was_kept_can_be_taken_back(staff: Client, empty: Resourc
 
 
 def test_the_preview_shows_fields_types_values_and_rows(staff: Client, empty: Resource) -> None:
-    page = page_of(staff, uploaded(staff, empty))
+    page = get_page(staff, upload(staff, empty))
 
-    for shown in ("subject", "numeric", "watershed", "Mực nước sông Hồng", "2020-02-29"):
-        assert shown in page
+    for cell in ("subject", "numeric", "watershed", "Mực nước sông Hồng", "2020-02-29"):
+        assert cell in page
     assert "<dt>Rows</dt><dd>6</dd>" in page
     assert "<dt>Bad rows</dt><dd>0</dd>" in page
 
 
-def test_a_type_is_chosen_and_kept_for_the_next_load(staff: Client, empty: Resource) -> None:
-    load = decided(staff, uploaded(staff, empty), type_4="text")
+def test_a_type_is_chosen_and_stored_for_the_next_load(staff: Client, empty: Resource) -> None:
+    load = submit(staff, upload(staff, empty), type_4="text")
 
     assert load.state == LoadState.READY
     amount = empty.fields.get(name="amount")
     assert (amount.type, amount.chosen_type) == ("text", "text")
-    page = page_of(staff, uploaded(staff, empty))
+    page = get_page(staff, upload(staff, empty))
     assert page.count('<option value="text" selected>') == 1
 
 
-def test_a_chosen_type_is_given_back_to_the_file(staff: Client, empty: Resource) -> None:
-    decided(staff, uploaded(staff, empty), type_4="text")
+def test_a_chosen_type_can_be_cleared(staff: Client, empty: Resource) -> None:
+    submit(staff, upload(staff, empty), type_4="text")
 
-    decided(staff, uploaded(staff, empty, SURVEY.replace("10.50", "11.50")), type_4="")
+    submit(staff, upload(staff, empty, SURVEY.replace("10.50", "11.50")), type_4="")
 
     amount = empty.fields.get(name="amount")
     assert (amount.type, amount.chosen_type) == ("numeric", "")
 
 
 def test_the_preview_shows_what_does_not_fit_a_chosen_type(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
 
     staff.post(f"{LOADS}{load.pk}/preview/", {"bad_rows": "refuse", "type_1": "int4", "again": "1"})
 
-    page = page_of(staff, load)
+    page = get_page(staff, load)
     assert "Rows that cannot be loaded" in page
     assert "The value is not of type int4." in page
     assert '<option value="int4" selected>' in page
 
 
 def test_an_unknown_type_is_refused(staff: Client, empty: Resource) -> None:
-    load = decided(staff, uploaded(staff, empty), type_1="colour")
+    load = submit(staff, upload(staff, empty), type_1="colour")
 
     assert load.state == LoadState.DRAFT
 
 
-def test_fields_that_would_go_need_a_word(staff: Client, resource: Resource) -> None:
-    load = uploaded(staff, resource, "title,x\na,1\n")
-    page = page_of(staff, load)
+def test_dropping_fields_needs_a_confirmation(staff: Client, resource: Resource) -> None:
+    load = upload(staff, resource, "title,x\na,1\n")
+    page = get_page(staff, load)
     assert "Fields that the file lacks" in page
     assert "code" in page
     assert ">new</span>" in page
 
-    load = decided(staff, load)
+    load = submit(staff, load)
     assert load.state == LoadState.FAILED
     resource.refresh_from_db()
     assert resource.fields.count() == 6
@@ -248,59 +248,59 @@ def test_fields_that_would_go_need_a_word(staff: Client, resource: Resource) -> 
     assert sorted(resource.fields.values_list("name", flat=True)) == ["title", "x"]
 
 
-def test_fields_may_go_if_that_is_said(staff: Client, resource: Resource) -> None:
-    load = decided(staff, uploaded(staff, resource, "title,x\na,1\n"), drop_missing_fields="on")
+def test_fields_are_dropped_if_confirmed(staff: Client, resource: Resource) -> None:
+    load = submit(staff, upload(staff, resource, "title,x\na,1\n"), drop_missing_fields="on")
 
     assert load.state == LoadState.READY
     assert sorted(resource.fields.values_list("name", flat=True)) == ["title", "x"]
 
 
 def test_a_file_that_cannot_be_read_is_explained(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty, b"\n\n")
-    page = page_of(staff, load)
+    load = upload(staff, empty, b"\n\n")
+    page = get_page(staff, load)
 
     assert "The file is empty." in page
     assert 'name="load"' not in page
     assert "Change options" in page
 
 
-def test_a_preview_that_breaks_is_told_and_logged(
+def test_a_preview_that_breaks_is_reported_and_logged(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch, caplog: Any
 ) -> None:
     monkeypatch.setattr(draft_previews, "build_preview", Mock(side_effect=ZeroDivisionError))
 
-    page = page_of(staff, uploaded(staff, empty))
+    page = get_page(staff, upload(staff, empty))
 
     assert "The load failed for an unexpected reason" in page
     assert "ZeroDivisionError" in caplog.text
 
 
-@pytest.mark.parametrize(("text", "shown"), [("x\0y", "x�y"), (r"x\u0000y", r"x\u0000y")])
+@pytest.mark.parametrize(("text", "expected"), [("x\0y", "x�y"), (r"x\u0000y", r"x\u0000y")])
 def test_the_character_that_no_database_stores_does_not_break_the_preview(
-    staff: Client, empty: Resource, text: str, shown: str
+    staff: Client, empty: Resource, text: str, expected: str
 ) -> None:
-    given = file(json.dumps([{"a": text}]), "a.json")
+    upload_file = make_file(json.dumps([{"a": text}]), "a.json")
 
-    load = drafts.create_draft(empty, LoadOptions(), file=given)
+    load = drafts.create_draft(empty, LoadOptions(), file=upload_file)
 
-    assert shown in page_of(staff, load)
+    assert expected in get_page(staff, load)
 
 
 def test_a_draft_whose_file_is_gone_says_so(staff: Client, empty: Resource, uploads: Path) -> None:
-    load = uploaded(staff, empty)
-    for path in stored(uploads):
+    load = upload(staff, empty)
+    for path in list_files(uploads):
         path.unlink()
 
-    staff.post(f"{LOADS}{load.pk}/options/", PLAIN)
+    staff.post(f"{LOADS}{load.pk}/options/", FORM)
 
-    assert "The file is not there any more" in page_of(staff, load)
+    assert "The file is not there any more" in get_page(staff, load)
 
 
-@pytest.mark.parametrize("path", sorted(TRAPS.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(TORTURE_FILES.iterdir()), ids=lambda path: path.name)
 def test_every_trap_is_previewed(staff: Client, empty: Resource, path: Path) -> None:
-    load = drafts.create_draft(empty, LoadOptions(), file=file(path.read_bytes(), path.name))
+    load = drafts.create_draft(empty, LoadOptions(), file=make_file(path.read_bytes(), path.name))
 
-    page = page_of(staff, load)
+    page = get_page(staff, load)
 
     assert "for an unexpected reason" not in page
     assert ('<h2 id="fields">' in page) != ("The file cannot be loaded" in page)
@@ -309,127 +309,129 @@ def test_every_trap_is_previewed(staff: Client, empty: Resource, path: Path) -> 
 def test_a_cancelled_preview_leaves_nothing(
     staff: Client, resource: Resource, uploads: Path
 ) -> None:
-    load = uploaded(staff, resource, "a\n1\n")
+    load = upload(staff, resource, "a\n1\n")
 
     response = staff.post(f"{LOADS}{load.pk}/preview/", {"cancel": "1"}, follow=True)
 
     assert b"the upload is deleted" in response.content
     assert not Load.objects.filter(pk=load.pk).exists()
-    assert stored(uploads) == []
+    assert list_files(uploads) == []
 
 
 def test_an_abandoned_draft_is_cleared_away(staff: Client, empty: Resource, uploads: Path) -> None:
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
     Load.objects.filter(pk=load.pk).update(created_at=timezone.now() - timedelta(days=30))
 
     clean_up_loads()
 
     assert not Load.objects.filter(pk=load.pk).exists()
-    assert stored(uploads) == []
+    assert list_files(uploads) == []
 
 
 def test_a_loaded_upload_is_deleted(
     staff: Client, empty: Resource, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        load = decided(staff, uploaded(staff, empty))
+        load = submit(staff, upload(staff, empty))
 
     assert load.state == LoadState.READY
-    assert stored(uploads) == []
+    assert list_files(uploads) == []
 
 
 def test_the_options_of_a_draft_are_changed(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty, "a;b\n1;2\n", delimiter=",")
+    load = upload(staff, empty, "a;b\n1;2\n", delimiter=",")
     address = f"{LOADS}{load.pk}/options/"
     assert b"survey.csv" in staff.get(address).content
 
-    response = staff.post(address, {**PLAIN, "delimiter": ";"})
+    response = staff.post(address, {**FORM, "delimiter": ";"})
 
     assert response.headers["Location"] == f"{LOADS}{load.pk}/preview/"
-    assert "<dt>Fields</dt><dd>2</dd>" in page_of(staff, load)
+    assert "<dt>Fields</dt><dd>2</dd>" in get_page(staff, load)
 
 
 def test_the_file_of_a_draft_is_changed(staff: Client, empty: Resource, uploads: Path) -> None:
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
 
-    staff.post(f"{LOADS}{load.pk}/options/", {**PLAIN, "file": file("x\n9\n", "other.csv")})
+    staff.post(f"{LOADS}{load.pk}/options/", {**FORM, "file": make_file("x\n9\n", "other.csv")})
 
     load.refresh_from_db()
     assert load.source == "other.csv"
-    assert [path.read_text() for path in stored(uploads)] == ["x\n9\n"]
-    assert "<dt>Fields</dt><dd>1</dd>" in page_of(staff, load)
+    assert [path.read_text() for path in list_files(uploads)] == ["x\n9\n"]
+    assert "<dt>Fields</dt><dd>1</dd>" in get_page(staff, load)
 
 
 def test_a_table_schema_is_taken_and_forgotten(staff: Client, empty: Resource) -> None:
     schema = {"fields": [{"name": "amount", "type": "string", "title": "How much"}]}
-    load = uploaded(staff, empty, schema=file(json.dumps(schema), "schema.json"))
-    assert decided(staff, load).state == LoadState.READY
+    load = upload(staff, empty, schema=make_file(json.dumps(schema), "schema.json"))
+    assert submit(staff, load).state == LoadState.READY
     amount = empty.fields.get(name="amount")
     assert (amount.type, amount.label) == ("text", "How much")
 
-    load = uploaded(staff, empty, no_schema="on", force="on")
+    load = upload(staff, empty, no_schema="on", force="on")
 
     assert LoadOptions.from_json(load.options).schema is None
 
 
-def test_a_large_file_is_looked_at_by_a_worker(
+def test_a_large_file_is_previewed_by_a_worker(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
-    load = uploaded(staff, empty)
-    assert "is being read" in page_of(staff, load)
-    assert not progress(staff, load)["finished"]
+    load = upload(staff, empty)
+    assert "is being read" in get_page(staff, load)
+    assert not fetch_progress(staff, load)["finished"]
 
     for call in waiting:
         call()
 
-    assert progress(staff, load)["finished"]
-    assert "watershed" in page_of(staff, load)
+    assert fetch_progress(staff, load)["finished"]
+    assert "watershed" in get_page(staff, load)
 
 
-def test_a_packed_file_of_some_size_is_looked_at_by_a_worker(
+def test_a_large_compressed_file_is_previewed_by_a_worker(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_MAX_COMPRESSED_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
 
-    drafts.create_draft(empty, LoadOptions(), file=file(gzip.compress(SURVEY.encode()), "a.csv.gz"))
+    drafts.create_draft(
+        empty, LoadOptions(), file=make_file(gzip.compress(SURVEY.encode()), "a.csv.gz")
+    )
 
     assert len(waiting) == 1
 
 
-def test_a_look_that_never_came_is_asked_for_again(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty)
+def test_a_missing_preview_can_be_requested_again(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty)
     types = LoadOptions(types={"amount": "text"}).to_json()
     Load.objects.filter(pk=load.pk).update(preview=None, options=types)
-    assert "is being read" in page_of(staff, load)
+    assert "is being read" in get_page(staff, load)
 
-    assert decided(staff, load).state == LoadState.DRAFT  # nobody has seen what is in it
+    assert submit(staff, load).state == LoadState.DRAFT  # it has no preview yet
     staff.post(f"{LOADS}{load.pk}/preview/", {"again": "1"})
 
-    assert '<option value="text" selected>' in page_of(staff, load)
+    assert '<option value="text" selected>' in get_page(staff, load)
 
 
 def test_only_what_was_seen_is_loaded(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty)
-    (seen,) = re.findall(r'name="seen" value="(\w+)"', page_of(staff, load))
-    staff.post(f"{LOADS}{load.pk}/options/", {**PLAIN, "file": file("x\n9\n", "other.csv")})
+    load = upload(staff, empty)
+    (seen,) = re.findall(r'name="seen" value="(\w+)"', get_page(staff, load))
+    staff.post(f"{LOADS}{load.pk}/options/", {**FORM, "file": make_file("x\n9\n", "other.csv")})
 
-    assert decided(staff, load, seen=seen).state == LoadState.DRAFT
-    page = page_of(staff, load)
+    assert submit(staff, load, seen=seen).state == LoadState.DRAFT
+    page = get_page(staff, load)
 
     assert "The draft has changed. Look at it once more." in page
     (seen,) = re.findall(r'name="seen" value="(\w+)"', page)
-    assert decided(staff, load, seen=seen).state == LoadState.READY
+    assert submit(staff, load, seen=seen).state == LoadState.READY
 
 
-def test_what_was_found_is_forgotten_if_the_draft_has_changed_meanwhile(
+def test_a_preview_is_dropped_if_the_draft_has_changed_meanwhile(
     staff: Client, empty: Resource
 ) -> None:
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
     seen = Load.objects.get(pk=load.pk)
     Load.objects.filter(pk=load.pk).update(options={"delimiter": ";"}, preview=None)
 
@@ -449,19 +451,19 @@ def test_an_address_is_fetched_once_and_loaded_as_it_was_seen(
         "copy_source",
         lambda what, folder: served.pop() if isinstance(what, str) else copy_source(what, folder),
     )
-    response = staff.post(load_page(empty), {**PLAIN, "url": "https://data.example/a.csv"})
+    response = staff.post(load_url(empty), {**FORM, "url": "https://data.example/a.csv"})
     assert response.status_code == 302
 
     load = empty.loads.get()
-    assert "https://data.example/a.csv" in page_of(staff, load)
+    assert "https://data.example/a.csv" in get_page(staff, load)
     fetched.write_text("b\nx\ny\n")
-    assert decided(staff, load).record_count == 1
+    assert submit(staff, load).record_count == 1
 
 
-def test_an_address_that_must_not_be_asked_is_explained(staff: Client, empty: Resource) -> None:
-    staff.post(load_page(empty), {**PLAIN, "url": "http://127.0.0.1/a.csv"})
+def test_a_forbidden_address_is_explained(staff: Client, empty: Resource) -> None:
+    staff.post(load_url(empty), {**FORM, "url": "http://127.0.0.1/a.csv"})
 
-    page = page_of(staff, empty.loads.get())
+    page = get_page(staff, empty.loads.get())
 
     assert "The file cannot be loaded" in page
     assert 'name="load"' not in page
@@ -470,23 +472,23 @@ def test_an_address_that_must_not_be_asked_is_explained(staff: Client, empty: Re
 # Progress -----------------------------------------------------------------------------------------
 
 
-def progress(client: Client, *loads: Load) -> dict[str, Any]:
-    asked = "&".join(f"load={load.pk}" for load in loads)
-    response = client.get(f"{LOADS}progress/?{asked}")
+def fetch_progress(client: Client, *loads: Load) -> dict[str, Any]:
+    query = "&".join(f"load={load.pk}" for load in loads)
+    response = client.get(f"{LOADS}progress/?{query}")
     assert "no-store" in response.headers["Cache-Control"]
-    found: dict[str, Any] = response.json()["loads"][str(loads[0].pk)]
-    return found
+    progress: dict[str, Any] = response.json()["loads"][str(loads[0].pk)]
+    return progress
 
 
-Running = Callable[..., Load]
+MakeRunningLoad = Callable[..., Load]
 
 
 @pytest.fixture
-def running(db: None) -> Iterator[Running]:
-    """Make loads that look as if a process were at work on them."""
+def make_running_load(db: None) -> Iterator[MakeRunningLoad]:
+    """Return a function that makes loads with a job lock, like those of a running job."""
     with ExitStack() as locks:
 
-        def made(resource: Resource, **values: Any) -> Load:
+        def make_load(resource: Resource, **values: Any) -> Load:
             values = {
                 "state": LoadState.COPYING,
                 "rows_written": 250_000,
@@ -499,7 +501,7 @@ def running(db: None) -> Iterator[Running]:
             locks.enter_context(storage.hold_job_lock(connection, load.pk))
             return load
 
-        yield made
+        yield make_load
 
 
 @pytest.mark.parametrize(
@@ -511,46 +513,48 @@ def test_a_list_shows_a_load_whose_process_is_gone_as_failed(
     load = Load.objects.create(resource=empty, source="x.csv", state=LoadState.COPYING)
     version = make_unpublished_version(load)
 
-    shown = staff.get(reverse(f"admin:{page}")).content.decode()
+    page_text = staff.get(reverse(f"admin:{page}")).content.decode()
 
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert "interrupted" in load.error
-    assert "datastore-badge-bad" in shown
+    assert "datastore-badge-bad" in page_text
     assert version.pk not in storage.list_record_tables(connection)
 
 
 def test_a_load_that_waits_for_another_says_so(
-    staff: Client, empty: Resource, running: Running
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
-    load = running(empty, state=LoadState.QUEUED, started_at=timezone.now())
+    load = make_running_load(empty, state=LoadState.QUEUED, started_at=timezone.now())
 
-    assert progress(staff, load)["text"] == "waits for another load of the resource"
-
-
-def test_the_progress_of_a_load_is_told(staff: Client, empty: Resource, running: Running) -> None:
-    told = progress(staff, running(empty))
-
-    assert told["percentage"] == 30
-    assert told["text"].startswith("250,000 of 1,000,000 records · 30 %")
-    assert (told["state"], told["finished"]) == ("copying", False)
+    assert fetch_progress(staff, load)["text"] == "waits for another load of the resource"
 
 
-def test_the_progress_is_told_in_the_language_of_the_page(
-    staff: Client, empty: Resource, running: Running
+def test_the_progress_of_a_load_is_reported(
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
-    load = running(empty)
+    progress = fetch_progress(staff, make_running_load(empty))
+
+    assert progress["percentage"] == 30
+    assert progress["text"].startswith("250,000 of 1,000,000 records · 30 %")
+    assert (progress["state"], progress["finished"]) == ("copying", False)
+
+
+def test_the_progress_is_in_the_language_of_the_page(
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
+) -> None:
+    load = make_running_load(empty)
 
     answer = staff.get(f"/vi{LOADS[3:]}progress/?load={load.pk}").json()
 
     assert answer["loads"][str(load.pk)]["label"] == "đang sao chép"
 
 
-def test_what_is_asked_after_and_is_no_load_is_left_out(staff: Client, db: None) -> None:
+def test_the_progress_leaves_out_unknown_loads(staff: Client, db: None) -> None:
     assert staff.get(f"{LOADS}progress/?load=x&load=99999999").json() == {"loads": {}}
 
 
-def queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
+def make_queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
     """Make a load that waits in the queue."""
     return Load.objects.create(
         resource=resource,
@@ -573,26 +577,28 @@ def queued_load(resource: Resource, ago: timedelta, **values: Any) -> Load:
         (("portal.tasks.Own", {}), "Start one for the backend “default”."),
     ],
 )
-def test_a_load_that_no_worker_takes_says_so_and_how_to_start_one(
+def test_a_load_that_no_worker_takes_says_how_to_start_one(
     staff: Client, empty: Resource, settings: Any, backend: tuple[str, dict[str, str]], hint: str
 ) -> None:
     path, names = backend
-    load = queued_load(empty, timedelta(minutes=2))
+    load = make_queued_load(empty, timedelta(minutes=2))
     settings.TASKS = {names.get("BACKEND", "default"): {"BACKEND": path}}
     for name, value in names.items():
         setattr(settings, f"DATASTORE_SEARCH_TASKS_{name}", value)
-    said = f"No worker has taken this for 2\xa0minutes: none is running, or all are busy. {hint}"
+    message = f"No worker has taken this for 2\xa0minutes: none is running, or all are busy. {hint}"
 
-    assert progress(staff, load)["text"] == said
-    assert f"<p data-datastore-text>{said}</p>" in page_of(staff, load, "change/")
+    assert fetch_progress(staff, load)["text"] == message
+    assert f"<p data-datastore-text>{message}</p>" in get_page(staff, load, "change/")
     assert "waits for a worker" in staff.get(LOADS).content.decode()
 
 
-def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource) -> None:
-    draft = queued_load(empty, timedelta(minutes=2), state=LoadState.DRAFT)
+def test_a_draft_that_no_worker_previews_says_so(staff: Client, empty: Resource) -> None:
+    draft = make_queued_load(empty, timedelta(minutes=2), state=LoadState.DRAFT)
 
-    assert progress(staff, draft)["text"].startswith("No worker has taken this for 2\xa0minutes")
-    assert "No worker has taken this for 2\xa0minutes" in page_of(staff, draft)
+    assert fetch_progress(staff, draft)["text"].startswith(
+        "No worker has taken this for 2\xa0minutes"
+    )
+    assert "No worker has taken this for 2\xa0minutes" in get_page(staff, draft)
 
 
 @pytest.mark.parametrize(
@@ -611,17 +617,17 @@ def test_a_draft_that_no_worker_looks_at_says_so(staff: Client, empty: Resource)
 def test_what_is_new_or_taken_waits_for_no_worker(
     empty: Resource, ago: timedelta, values: dict[str, Any]
 ) -> None:
-    assert not get_queue_notice(queued_load(empty, ago, **values))
+    assert not get_queue_notice(make_queued_load(empty, ago, **values))
 
 
-def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
+def test_a_draft_stores_when_it_was_queued_and_previewed(
     staff: Client, empty: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting: list[Any] = []
     monkeypatch.setattr(drafts, "_MAX_BYTES_AT_ONCE", 10)
     monkeypatch.setattr(queue, "run_on_commit", waiting.append)
     before = timezone.now()
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
     assert load.queued_at is None
 
     waiting.pop()()
@@ -630,25 +636,25 @@ def test_a_draft_knows_since_when_it_is_queued_and_when_it_was_looked_at(
     assert load.queued_at is not None
     assert load.heartbeat_at is not None
     assert before < load.queued_at < load.heartbeat_at
-    decided(staff, load)
+    submit(staff, load)
     load.refresh_from_db()
     assert load.queued_at > load.heartbeat_at
 
 
-def test_a_load_whose_process_is_gone_is_found_by_whoever_looks(
+def test_any_page_marks_a_load_whose_process_is_gone_as_failed(
     staff: Client, empty: Resource
 ) -> None:
     killed = {"state": LoadState.COPYING, "started_at": timezone.now()}
     first, second = (Load.objects.create(resource=empty, source="a", **killed) for _ in range(2))
 
-    assert progress(staff, first)["state"] == "failed"
-    assert "The load was interrupted" in page_of(staff, second, "change/")
+    assert fetch_progress(staff, first)["state"] == "failed"
+    assert "The load was interrupted" in get_page(staff, second, "change/")
 
 
 def test_the_page_of_a_load_shows_how_far_it_is(
-    staff: Client, empty: Resource, running: Running
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
-    page = page_of(staff, running(empty), "change/")
+    page = get_page(staff, make_running_load(empty), "change/")
 
     assert '<progress max="100" value="30"' in page
     assert 'aria-current="step">copying' in page
@@ -656,17 +662,19 @@ def test_the_page_of_a_load_shows_how_far_it_is(
 
 
 def test_lists_show_loads_that_are_running(
-    staff: Client, empty: Resource, running: Running
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
-    load = running(empty)
+    load = make_running_load(empty)
 
     resources = "/en/admin/datastore_search/resource/"
     for address in (LOADS, resources, f"{resources}{empty.pk}/change/"):
         assert f'data-datastore-load="{load.pk}"' in staff.get(address).content.decode()
 
 
-def test_a_load_is_cancelled(staff: Client, empty: Resource, running: Running) -> None:
-    load = running(empty, state=LoadState.QUEUED)
+def test_a_load_is_cancelled(
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
+) -> None:
+    load = make_running_load(empty, state=LoadState.QUEUED)
 
     response = staff.post(f"{LOADS}{load.pk}/cancel/", follow=True)
 
@@ -687,9 +695,9 @@ def test_a_load_that_is_over_is_not_cancelled(staff: Client, resource: Resource)
 
 @pytest.mark.parametrize("what", ["cancel", "retry"])
 def test_only_a_post_changes_a_load(
-    staff: Client, empty: Resource, what: str, running: Running
+    staff: Client, empty: Resource, what: str, make_running_load: MakeRunningLoad
 ) -> None:
-    load = running(empty)
+    load = make_running_load(empty)
 
     assert staff.get(f"{LOADS}{load.pk}/{what}/").status_code == 405
     assert Client(enforce_csrf_checks=True).post(f"{LOADS}{load.pk}/{what}/").status_code == 403
@@ -698,17 +706,17 @@ def test_only_a_post_changes_a_load(
 # Report -------------------------------------------------------------------------------------------
 
 
-def failed(client: Client, resource: Resource) -> Load:
-    load = decided(client, uploaded(client, resource, BAD))
+def upload_bad_file(client: Client, resource: Resource) -> Load:
+    load = submit(client, upload(client, resource, CSV_WITH_BAD_ROW))
     assert load.state == LoadState.FAILED
     return load
 
 
 def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Resource) -> None:
     before = resource.table_version_id
-    load = decided(staff, uploaded(staff, resource, BAD), drop_missing_fields="on")
+    load = submit(staff, upload(staff, resource, CSV_WITH_BAD_ROW), drop_missing_fields="on")
 
-    page = page_of(staff, load, "change/")
+    page = get_page(staff, load, "change/")
 
     resource.refresh_from_db()
     assert resource.table_version_id == before
@@ -719,7 +727,7 @@ def test_a_bad_file_is_reported_and_changes_nothing(staff: Client, resource: Res
 
 
 def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
+    load = upload_bad_file(staff, empty)
 
     response = staff.post(f"{LOADS}{load.pk}/retry/", {"skip": "1"}, follow=True)
 
@@ -730,13 +738,13 @@ def test_bad_rows_are_left_out_on_a_second_try(staff: Client, empty: Resource) -
 
 
 def test_bad_rows_are_left_out_if_the_preview_says_so(staff: Client, empty: Resource) -> None:
-    load = decided(staff, uploaded(staff, empty, BAD), bad_rows="skip")
+    load = submit(staff, upload(staff, empty, CSV_WITH_BAD_ROW), bad_rows="skip")
 
     assert (load.state, load.record_count, load.row_error_count) == (LoadState.READY, 2, 1)
 
 
 def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
+    load = upload_bad_file(staff, empty)
 
     response = staff.get(f"{LOADS}{load.pk}/bad-rows.csv")
 
@@ -748,52 +756,52 @@ def test_bad_rows_are_downloaded_as_csv(staff: Client, empty: Resource) -> None:
 
 
 def test_many_bad_rows_are_paged(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
-    kept = {"code": "row.empty_key", "parameters": {}}
+    load = upload_bad_file(staff, empty)
+    stored_message = {"code": "row.empty_key", "parameters": {}}
     RowError.objects.bulk_create(
-        RowError(load=load, line=line, message=kept) for line in range(10, 260)
+        RowError(load=load, line=line, message=stored_message) for line in range(10, 260)
     )
 
-    page = page_of(staff, load, "change/?page=3")
+    page = get_page(staff, load, "change/?page=3")
 
     assert "Page 3 of 3" in page
     assert page.count("A field of the key is empty.") == 51
-    assert "Page 1 of 3" in page_of(staff, load, "change/?page=nonsense")
+    assert "Page 1 of 3" in get_page(staff, load, "change/?page=nonsense")
 
 
 def test_a_failed_load_is_tried_again_with_other_options(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
+    load = upload_bad_file(staff, empty)
 
     response = staff.post(f"{LOADS}{load.pk}/options/")
 
     draft = empty.loads.get(state=LoadState.DRAFT)
     assert response.headers["Location"] == f"{LOADS}{draft.pk}/options/"
     assert draft.source == "survey.csv"
-    staff.post(f"{LOADS}{draft.pk}/options/", {**PLAIN, "bad_rows": "skip"})
-    assert decided(staff, draft, bad_rows="skip").state == LoadState.READY
+    staff.post(f"{LOADS}{draft.pk}/options/", {**FORM, "bad_rows": "skip"})
+    assert submit(staff, draft, bad_rows="skip").state == LoadState.READY
 
 
 def test_a_load_whose_file_is_gone_cannot_be_tried_again(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
+    load = upload_bad_file(staff, empty)
     staff.post(f"{LOADS}{load.pk}/options/")
 
     for what in ("options/", "retry/"):
         response = staff.post(f"{LOADS}{load.pk}/{what}", follow=True)
         assert response.context["messages"]
     assert empty.loads.count() == 2
-    assert "Try again" not in page_of(staff, load, "change/")
+    assert "Try again" not in get_page(staff, load, "change/")
 
 
 def test_an_unchanged_file_is_loaded_all_the_same_if_asked(staff: Client, empty: Resource) -> None:
-    decided(staff, uploaded(staff, empty))
-    load = decided(staff, uploaded(staff, empty))
+    submit(staff, upload(staff, empty))
+    load = submit(staff, upload(staff, empty))
     assert load.state == LoadState.UNCHANGED
 
-    assert decided(staff, uploaded(staff, empty, force="on")).state == LoadState.READY
+    assert submit(staff, upload(staff, empty, force="on")).state == LoadState.READY
 
 
-def test_a_failure_is_told_in_the_readers_language(staff: Client, empty: Resource) -> None:
-    load = failed(staff, empty)
+def test_a_failure_is_shown_in_the_language_of_the_reader(staff: Client, empty: Resource) -> None:
+    load = upload_bad_file(staff, empty)
 
     page = staff.get(f"/vi{LOADS[3:]}{load.pk}/change/").content.decode()
 
@@ -803,9 +811,9 @@ def test_a_failure_is_told_in_the_readers_language(staff: Client, empty: Resourc
 
 
 def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource) -> None:
-    load = uploaded(staff, empty)
+    load = upload(staff, empty)
     stale = Load.objects.get(pk=load.pk)
-    decided(staff, load)
+    submit(staff, load)
 
     with pytest.raises(LoadFailed):
         drafts.submit_draft(stale, LoadOptions())
@@ -816,31 +824,33 @@ def test_a_submitted_draft_is_not_submitted_twice(staff: Client, empty: Resource
 # Who may do what ----------------------------------------------------------------------------------
 
 
-def test_who_may_only_view_watches_and_changes_nothing(
-    client: Client, resource: Resource, running: Running
+def test_users_with_view_permission_see_loads_and_change_nothing(
+    client: Client, resource: Resource, make_running_load: MakeRunningLoad
 ) -> None:
     client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
-    load = running(resource, state=LoadState.FAILED, failure=LoadFailed("file.empty").to_json())
-    draft = running(resource, state=LoadState.DRAFT)
+    load = make_running_load(
+        resource, state=LoadState.FAILED, failure=LoadFailed("file.empty").to_json()
+    )
+    draft = make_running_load(resource, state=LoadState.DRAFT)
 
     assert client.get(LOADS).status_code == 200
-    assert progress(client, load)["finished"]
+    assert fetch_progress(client, load)["finished"]
     assert client.get(f"{LOADS}{load.pk}/bad-rows.csv").status_code == 200
-    page = page_of(client, load, "change/")
+    page = get_page(client, load, "change/")
     assert "The file is empty." in page
     assert "Try again" not in page
-    assert client.get(load_page(resource)).status_code == 403
-    assert client.post(load_page(resource), {**PLAIN, "file": file()}).status_code == 403
+    assert client.get(load_url(resource)).status_code == 403
+    assert client.post(load_url(resource), {**FORM, "file": make_file()}).status_code == 403
     for what in ("cancel", "retry", "options", "preview"):
         assert client.post(f"{LOADS}{draft.pk}/{what}/").status_code == 403
     assert resource.loads.count() == 3
 
 
-def test_who_may_see_nothing_learns_nothing_of_loads(
-    client: Client, resource: Resource, running: Running
+def test_users_without_permission_see_no_loads(
+    client: Client, resource: Resource, make_running_load: MakeRunningLoad
 ) -> None:
     client.force_login(make_user("clerk", is_staff=True))
-    load = running(resource)
+    load = make_running_load(resource)
 
     assert client.get(LOADS).status_code == 403
     assert client.get(f"{LOADS}{load.pk}/change/").status_code == 403
@@ -858,11 +868,13 @@ def test_a_permission_may_be_for_one_resource(client: Client, db: None, settings
         page = f"/en/admin/datastore_search/resource/{resource.pk}/change/"
         assert client.get(page).status_code == status
         assert client.get(f"{LOADS}{resource.loads.get().pk}/change/").status_code == status
-    assert client.get(load_page(mine)).status_code == 403
+    assert client.get(load_url(mine)).status_code == 403
     assert "1 load" in client.get(LOADS).content.decode()
 
 
-def test_nobody_makes_or_deletes_loads_by_hand(staff: Client, resource: Resource) -> None:
+def test_loads_cannot_be_added_changed_or_deleted_by_hand(
+    staff: Client, resource: Resource
+) -> None:
     load = resource.loads.get()
 
     assert staff.get(f"{LOADS}add/").status_code == 403

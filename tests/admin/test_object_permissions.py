@@ -1,4 +1,4 @@
-"""The admin for staff who have permissions for single resources, and no more."""
+"""The admin for staff with object permissions only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADMIN = "/en/admin/"
 LIST = f"{ADMIN}datastore_search/resource/"
 LOADS = f"{ADMIN}datastore_search/load/"
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
-OWN = "tests.backends.ViewMineBackend"
+MINE = "tests.backends.ViewMineBackend"
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ def clerk(db: None) -> Any:
 
 @pytest.fixture
 def others(db: None) -> list[Resource]:
-    """Resources that the clerk may do nothing with, with all that could be told of them."""
-    made = [
+    """Resources without any permission of the clerk, whose details must not be disclosed."""
+    resources = [
         make_listed_resource("secret", title="Secret plans", private=True, language="french"),
         make_listed_resource("open", title="Open house", language="german"),
     ]
-    made[0].loads.create(source="leak.csv", state=LoadState.FAILED)
-    return made
+    resources[0].loads.create(source="leak.csv", state=LoadState.FAILED)
+    return resources
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def office(client: Client, clerk: Any, guardian: None, others: list[Resource]) -
     return client
 
 
-def titles(client: Client, address: str = LIST, **asked: str) -> list[str]:
-    response = client.get(address, asked)
+def list_titles(client: Client, address: str = LIST, **query: str) -> list[str]:
+    response = client.get(address, query)
     assert response.status_code == 200
     return [str(each) for each in response.context["cl"].queryset]
 
@@ -56,7 +56,7 @@ def titles(client: Client, address: str = LIST, **asked: str) -> list[str]:
 def test_the_list_holds_what_may_be_viewed_or_changed(office: Client) -> None:
     page = office.get(LIST).content.decode()
 
-    assert titles(office) == ["To be kept", "To be seen"]
+    assert list_titles(office) == ["To be kept", "To be seen"]
     assert "2 resources" in page
     for word in ("Secret", "secret", "Open house", "french", "german", "4 total"):
         assert word not in page
@@ -65,7 +65,7 @@ def test_the_list_holds_what_may_be_viewed_or_changed(office: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "query",
     [
         {"q": "plans"},
         {"q": "secret"},
@@ -75,8 +75,8 @@ def test_the_list_holds_what_may_be_viewed_or_changed(office: Client) -> None:
         {"private__exact": "1", "q": "secret"},
     ],
 )
-def test_no_search_and_no_filter_finds_more(office: Client, asked: dict[str, str]) -> None:
-    assert titles(office, **asked) == []
+def test_no_search_and_no_filter_finds_more(office: Client, query: dict[str, str]) -> None:
+    assert list_titles(office, **query) == []
 
 
 def test_filters_count_only_what_is_listed(office: Client) -> None:
@@ -85,20 +85,20 @@ def test_filters_count_only_what_is_listed(office: Client) -> None:
     assert re.findall(r"Yes \((\d+)\)|No \((\d+)\)", page) == [("1", ""), ("", "1")]
 
 
-def test_other_forms_of_the_portal_offer_nothing_more(office: Client) -> None:
-    asked = {"app_label": "datastore_search", "model_name": "load", "field_name": "resource"}
+def test_the_autocomplete_offers_nothing_more(office: Client) -> None:
+    query = {"app_label": "datastore_search", "model_name": "load", "field_name": "resource"}
 
-    found = office.get(f"{ADMIN}autocomplete/", asked).json()["results"]
+    results = office.get(f"{ADMIN}autocomplete/", query).json()["results"]
 
-    assert [each["text"] for each in found] == ["To be kept", "To be seen"]
+    assert [each["text"] for each in results] == ["To be kept", "To be seen"]
 
 
 def test_loads_are_listed_of_the_same_resources_alone(office: Client) -> None:
     page = office.get(LOADS).content.decode()
 
-    assert sorted(titles(office, LOADS)) == ["kept.csv (ready)", "seen.csv (ready)"]
-    assert titles(office, LOADS, q="leak") == []
-    assert titles(office, LOADS, state__exact="failed") == []
+    assert sorted(list_titles(office, LOADS)) == ["kept.csv (ready)", "seen.csv (ready)"]
+    assert list_titles(office, LOADS, q="leak") == []
+    assert list_titles(office, LOADS, state__exact="failed") == []
     for word in ("leak", "Secret", "Open house", "secret.csv"):
         assert word not in page
 
@@ -138,7 +138,7 @@ def test_what_may_be_viewed_is_not_changed_and_what_may_be_changed_is_not_delete
     assert office.get(f"{LIST}{kept.pk}/load/").status_code == 200
     assert office.post(f"{LIST}{kept.pk}/delete/", {"post": "yes"}).status_code == 403
     assert office.get(f"{LIST}add/").status_code == 403
-    assert titles(office) == ["Changed", "To be seen"]
+    assert list_titles(office) == ["Changed", "To be seen"]
 
 
 def test_a_group_may_have_the_permission(
@@ -151,10 +151,10 @@ def test_a_group_may_have_the_permission(
 
     clerk.groups.add(group)
 
-    assert titles(client) == ["To be seen"]
+    assert list_titles(client) == ["To be seen"]
 
 
-def test_who_may_see_nothing_has_no_list(client: Client, clerk: Any, guardian: None) -> None:
+def test_users_without_permission_have_no_list(client: Client, clerk: Any, guardian: None) -> None:
     grant(make_user("other"), "view", make_listed_resource("seen"))
     client.force_login(clerk, backend=PASSWORD)
 
@@ -163,15 +163,15 @@ def test_who_may_see_nothing_has_no_list(client: Client, clerk: Any, guardian: N
     assert LIST not in client.get(ADMIN).content.decode()
 
 
-def test_a_backend_of_the_portals_own_is_asked_about_each(
+def test_a_custom_backend_checks_each_resource(
     client: Client, clerk: Any, settings: Any, others: list[Resource]
 ) -> None:
-    settings.AUTHENTICATION_BACKENDS = [PASSWORD, OWN]
+    settings.AUTHENTICATION_BACKENDS = [PASSWORD, MINE]
     make_listed_resource("mine", title="To be mine")
     client.force_login(clerk, backend=PASSWORD)
 
-    assert titles(client) == ["To be mine"]
-    assert titles(client, LOADS) == ["mine.csv (ready)"]
+    assert list_titles(client) == ["To be mine"]
+    assert list_titles(client, LOADS) == ["mine.csv (ready)"]
 
 
 def test_a_list_that_is_not_complete_says_so(
@@ -183,17 +183,17 @@ def test_a_list_that_is_not_complete_says_so(
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.ViewAllBackend"]
     client.force_login(clerk, backend=PASSWORD)
-    said = "There are too many resources to check your permissions for all"
+    notice = "There are too many resources to check your permissions for all"
 
-    assert said not in client.get(LIST).content.decode()
+    assert notice not in client.get(LIST).content.decode()
     monkeypatch.setattr(object_permissions, "MAX_CHECKED_OBJECTS", 1)
     page = client.get(LIST).content.decode()
 
-    assert said in page
-    assert len(titles(client)) == 1
+    assert notice in page
+    assert len(list_titles(client)) == 1
 
 
-def test_the_menu_of_the_admin_asks_about_no_resource(
+def test_the_menu_of_the_admin_checks_no_single_resource(
     client: Client, clerk: Any, settings: Any, others: list[Resource]
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.NoObjectsBackend"]

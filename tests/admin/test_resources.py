@@ -1,4 +1,4 @@
-"""The admin: what staff can do, and what they are told."""
+"""The pages of resources in the admin."""
 
 from __future__ import annotations
 
@@ -25,83 +25,83 @@ def staff(client: Client, no_resource: None) -> Client:
     return client
 
 
-def form(**values: Any) -> dict[str, Any]:
+def build_form(**values: Any) -> dict[str, Any]:
     return {
         "title": "A survey", "name": "survey", "description": "", "language": "english",
         "aliases-TOTAL_FORMS": 0, "aliases-INITIAL_FORMS": 0, **values,
     }  # fmt: skip
 
 
-def inlines(resource: Resource, **labels: str) -> dict[str, Any]:
+def build_inlines(resource: Resource, **labels: str) -> dict[str, Any]:
     fields = list(resource.fields.all())
     data: dict[str, Any] = {}
     data |= {"fields-TOTAL_FORMS": len(fields), "fields-INITIAL_FORMS": len(fields)}
-    for place, field in enumerate(fields):
-        data[f"fields-{place}-id"] = field.pk
-        data[f"fields-{place}-label"] = labels.get(field.name, field.label)
-        data[f"fields-{place}-notes"] = field.notes
+    for index, field in enumerate(fields):
+        data[f"fields-{index}-id"] = field.pk
+        data[f"fields-{index}-label"] = labels.get(field.name, field.label)
+        data[f"fields-{index}-notes"] = field.notes
     return data
 
 
-def told(response: Any) -> list[str]:
+def list_messages(response: Any) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
-def test_a_resource_is_made_and_its_file_asked_for(staff: Client) -> None:
-    response = staff.post(ADD, form(_load="1"))
+def test_a_new_resource_leads_to_the_upload_form(staff: Client) -> None:
+    response = staff.post(ADD, build_form(_load="1"))
 
     resource = Resource.objects.get()
     assert response.headers["Location"] == f"{LIST}{resource.pk}/load/"
 
 
 def test_a_resource_is_made_without_a_file(staff: Client) -> None:
-    staff.post(ADD, form())
+    staff.post(ADD, build_form())
 
     assert Resource.objects.get().table_version is None
     assert b"not loaded yet" in staff.get(LIST).content
 
 
 @pytest.mark.parametrize(
-    ("chosen", "kept"), [([], None), (["words"], ["words"]), (["texts", "filters"],) * 2]
+    ("chosen", "expected"), [([], None), (["words"], ["words"]), (["texts", "filters"],) * 2]
 )
 def test_indexes_are_chosen_and_shown(
-    staff: Client, chosen: list[str], kept: list[str] | None
+    staff: Client, chosen: list[str], expected: list[str] | None
 ) -> None:
-    staff.post(ADD, form(indexes=chosen))
+    staff.post(ADD, build_form(indexes=chosen))
 
     resource = Resource.objects.get()
     load = load_csv(resource, SURVEY).table_version
     assert load is not None
-    assert (resource.indexes, load.indexes) == (kept, kept or list(conf.INDEXES))
+    assert (resource.indexes, load.indexes) == (expected, expected or list(conf.INDEXES))
     page = staff.get(f"{LIST}{resource.pk}/change/").content.decode()
     assert {*re.findall(r'name="indexes" value="(\w+)"[^>]* checked', page)} == {*chosen}
-    staff.post(f"{LIST}{resource.pk}/change/", {**form(), **inlines(resource)})
+    staff.post(f"{LIST}{resource.pk}/change/", {**build_form(), **build_inlines(resource)})
     resource.refresh_from_db()
     assert resource.indexes is None
 
 
 def test_an_unknown_index_is_refused(staff: Client) -> None:
-    assert b"colours" in staff.post(ADD, form(indexes=["colours"])).content
+    assert b"colours" in staff.post(ADD, build_form(indexes=["colours"])).content
     assert not Resource.objects.exists()
 
 
-def test_aliases_are_given_and_refused(staff: Client) -> None:
+def test_aliases_are_stored_or_refused(staff: Client) -> None:
     aliases = {"aliases-TOTAL_FORMS": 2, "aliases-0-name": "một", "aliases-1-name": "two"}
 
-    response = staff.post(ADD, form(**{**aliases, "aliases-1-name": "_two"}))
+    response = staff.post(ADD, build_form(**{**aliases, "aliases-1-name": "_two"}))
     assert "“_two” cannot be an alias." in response.content.decode()
     assert not Resource.objects.exists()
 
-    staff.post(ADD, form(**aliases))
+    staff.post(ADD, build_form(**aliases))
     assert [alias.name for alias in Resource.objects.get().aliases.all()] == ["một", "two"]
 
 
 def test_fields_are_labelled_and_given_a_type_for_the_next_load(staff: Client) -> None:
     resource = make_resource()
-    place = resource.fields.get(name="code").position
-    answers = form(**inlines(resource, title="The title"))
+    position = resource.fields.get(name="code").position
+    form = build_form(**build_inlines(resource, title="The title"))
 
-    staff.post(f"{LIST}{resource.pk}/change/", {**answers, f"fields-{place}-chosen_type": "int4"})
+    staff.post(f"{LIST}{resource.pk}/change/", {**form, f"fields-{position}-chosen_type": "int4"})
 
     assert Field.objects.get(name="title").label == "The title"
     assert Field.objects.get(name="code").chosen_type == "int4"
@@ -113,10 +113,10 @@ def test_a_resource_that_is_not_there_leads_to_the_list(staff: Client) -> None:
 
 def test_fields_that_a_load_takes_away_meanwhile_do_not_break_the_page(staff: Client) -> None:
     resource = make_resource()
-    answers = form(**inlines(resource, title="The title"))
+    form = build_form(**build_inlines(resource, title="The title"))
     load_csv(resource, "title,x\na,1\n")
 
-    response = staff.post(f"{LIST}{resource.pk}/change/", answers)
+    response = staff.post(f"{LIST}{resource.pk}/change/", form)
 
     assert response.status_code in {200, 302}
     assert resource.fields.count() == 2
@@ -124,9 +124,9 @@ def test_fields_that_a_load_takes_away_meanwhile_do_not_break_the_page(staff: Cl
 
 def test_an_unknown_type_is_refused(staff: Client) -> None:
     resource = make_resource()
-    answers = {**form(**inlines(resource)), "fields-0-chosen_type": "colour"}
+    form = {**build_form(**build_inlines(resource)), "fields-0-chosen_type": "colour"}
 
-    response = staff.post(f"{LIST}{resource.pk}/change/", answers)
+    response = staff.post(f"{LIST}{resource.pk}/change/", form)
 
     assert b"colour" in response.content
     assert not Field.objects.exclude(chosen_type="").exists()
@@ -177,7 +177,7 @@ def test_a_resource_is_found_by_the_label_of_a_field(staff: Client) -> None:
 
 
 def test_an_unknown_language_is_refused(staff: Client) -> None:
-    assert b"klingon" in staff.post(ADD, form(language="klingon")).content
+    assert b"klingon" in staff.post(ADD, build_form(language="klingon")).content
 
 
 def test_resources_are_deleted(staff: Client) -> None:
@@ -196,12 +196,12 @@ def test_staff_without_permission_see_nothing(client: Client, resource: Resource
     assert client.get(f"{LIST}{resource.pk}/change/").status_code == 403
 
 
-def test_who_may_only_view_cannot_load(client: Client, resource: Resource) -> None:
+def test_users_with_view_permission_cannot_load(client: Client, resource: Resource) -> None:
     client.force_login(make_user("viewer", is_staff=True, permissions=("view_resource",)))
     address = f"{LIST}{resource.pk}/change/"
 
     page = client.get(address)
-    response = client.post(address, form(**inlines(resource)))
+    response = client.post(address, build_form(**build_inlines(resource)))
 
     assert page.status_code == 200
     assert response.status_code == 403

@@ -1,4 +1,4 @@
-"""API tokens in the admin: whose they may be, and who sees them."""
+"""API tokens in the admin: who may issue, see and revoke them."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def office(client: Client, clerk: Any) -> Client:
     return client
 
 
-def told(response: Any) -> list[str]:
+def list_messages(response: Any) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
-def shown(response: Any) -> str:
-    """Give the token that a page shows."""
-    (message,) = [text for text in told(response) if "datastore-token" in text]
+def get_shown_token(response: Any) -> str:
+    """Return the token that a page shows."""
+    (message,) = [text for text in list_messages(response) if "datastore-token" in text]
     return message.split('<code class="datastore-token">')[1].split("<")[0]
 
 
-def test_a_superuser_issues_anybodys_token_which_is_shown_once(staff: Client) -> None:
+def test_a_superuser_issues_a_token_of_any_user_which_is_shown_once(staff: Client) -> None:
     reader = make_user("reader")
 
-    token = shown(staff.post(ADD, {"user": reader.pk}, follow=True))
+    token = get_shown_token(staff.post(ADD, {"user": reader.pk}, follow=True))
 
     assert find_token_user(token) == reader
     assert AuthToken.objects.get().expiry is None
@@ -95,24 +95,27 @@ def test_a_token_is_revoked_by_deleting_it(staff: Client) -> None:
 def test_staff_who_may_add_tokens_issue_their_own(office: Client, clerk: Any) -> None:
     form = office.get(ADD).content.decode()
 
-    token = shown(office.post(ADD, {}, follow=True))
+    token = get_shown_token(office.post(ADD, {}, follow=True))
 
     assert 'name="user"' not in form
     assert 'name="expiry_0"' in form
     assert find_token_user(token) == clerk
 
 
-def test_staff_may_say_that_the_token_is_theirs(office: Client, clerk: Any) -> None:
-    assert find_token_user(shown(office.post(ADD, {"user": str(clerk.pk)}, follow=True))) == clerk
+def test_staff_may_name_themselves_as_the_user(office: Client, clerk: Any) -> None:
+    assert (
+        find_token_user(get_shown_token(office.post(ADD, {"user": str(clerk.pk)}, follow=True)))
+        == clerk
+    )
 
 
-@pytest.mark.parametrize("asked", ["{boss}", "{reader}", "0", "boss", " {clerk}", "x" * 5_000])
-def test_staff_who_ask_for_somebody_elses_token_are_refused(
-    office: Client, clerk: Any, boss: Any, asked: str
+@pytest.mark.parametrize("user_id", ["{boss}", "{reader}", "0", "boss", " {clerk}", "x" * 5_000])
+def test_staff_cannot_issue_a_token_of_another_user(
+    office: Client, clerk: Any, boss: Any, user_id: str
 ) -> None:
     known = {"boss": boss.pk, "reader": make_user("reader").pk, "clerk": clerk.pk}
 
-    response = office.post(ADD, {"user": asked.format(**known)})
+    response = office.post(ADD, {"user": user_id.format(**known)})
 
     assert response.status_code == 403
     assert not AuthToken.objects.exists()
@@ -124,7 +127,7 @@ def test_staff_see_and_revoke_their_own_tokens_alone(office: Client, clerk: Any,
     own, other = (AuthToken.objects.get(user=user) for user in (clerk, boss))
 
     listed = office.get(TOKENS).content.decode()
-    found = office.get(TOKENS, {"q": other.token_key}).content.decode()
+    found_page = office.get(TOKENS, {"q": other.token_key}).content.decode()
     for page in ("change/", "history/", "delete/"):
         answer = office.get(f"{TOKENS}{other.pk}/{page}", follow=True).content.decode()
         assert other.token_key not in answer
@@ -135,8 +138,8 @@ def test_staff_see_and_revoke_their_own_tokens_alone(office: Client, clerk: Any,
 
     assert own.token_key in listed
     assert other.token_key not in listed + deleted.content.decode()
-    assert other.pk not in found
-    assert "boss" not in listed + found
+    assert other.pk not in found_page
+    assert "boss" not in listed + found_page
     assert [*AuthToken.objects.all()] == [other]
 
 
@@ -149,7 +152,7 @@ def test_staff_without_the_permission_neither_add_nor_see_tokens(client: Client,
     assert client.post(ADD, {}).status_code == 403
 
 
-def test_nobody_changes_a_token(staff: Client, clerk: Any) -> None:
+def test_a_token_cannot_be_changed(staff: Client, clerk: Any) -> None:
     issue_token(clerk)
     token = AuthToken.objects.get()
 
@@ -158,7 +161,9 @@ def test_nobody_changes_a_token(staff: Client, clerk: Any) -> None:
     assert response.status_code == 403
 
 
-def test_the_command_issues_anybodys_token(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_issues_a_token_of_any_user(
+    db: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     reader = make_user("reader")
 
     call_command("create_api_token", "reader")

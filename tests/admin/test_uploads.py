@@ -12,10 +12,10 @@ from datastore_search.models import MAX_ALIAS_LENGTH, Load, LoadState, Resource
 
 from ..builders import SURVEY, make_user
 from ..streams import FILE, MULTIPART, Answer, send
-from .test_loading import PLAIN, file
+from .test_loading import FORM, make_file
 
 GB = 2**30
-#: A form with a token against forged forms, which Django reads the form for.
+#: A form with a CSRF token: Django reads the body to find it.
 CSRF = "a" * 32
 TOKEN = f'--b\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n{CSRF}\r\n'
 
@@ -27,7 +27,7 @@ def resource(db: None) -> Resource:
 
 @pytest.fixture(params=["load", "options"])
 def page(request: pytest.FixtureRequest, resource: Resource) -> str:
-    """A page that takes a file: of a resource, or of a draft."""
+    """The path of a page with a file input: that of a resource, or that of a draft."""
     if request.param == "load":
         return reverse("admin:datastore_search_resource_load", args=[resource.pk])
     draft = Load.objects.create(resource=resource, state=LoadState.DRAFT, source="a.csv")
@@ -35,7 +35,7 @@ def page(request: pytest.FixtureRequest, resource: Resource) -> str:
 
 
 def upload(path: str, size: int, user: Any = None, **environ: str) -> Answer:
-    """Send a file as somebody who may have a cookie against forged forms."""
+    """Send a file with a CSRF cookie, and with the session of a user if there is one."""
     cookies = f"csrftoken={CSRF}"
     if user is not None:
         client = Client()
@@ -44,7 +44,7 @@ def upload(path: str, size: int, user: Any = None, **environ: str) -> Answer:
     return send(path, TOKEN.encode() + FILE, size, MULTIPART, HTTP_COOKIE=cookies, **environ)
 
 
-def test_of_the_upload_of_who_is_not_signed_in_nothing_is_read(page: str) -> None:
+def test_an_anonymous_upload_is_not_read(page: str) -> None:
     answer = upload(page, 3 * GB // 2)
 
     assert (answer.status, answer.bytes_read) == (302, 0)
@@ -58,7 +58,7 @@ def test_of_the_upload_of_who_is_not_signed_in_nothing_is_read(page: str) -> Non
         ({"is_staff": True, "permissions": ("view_resource",)}, 403),
     ],
 )
-def test_of_the_upload_of_who_may_not_upload_nothing_is_read(
+def test_an_upload_without_permission_is_not_read(
     page: str, values: dict[str, Any], status: int
 ) -> None:
     answer = upload(page, 1_000, make_user(**values))
@@ -66,7 +66,7 @@ def test_of_the_upload_of_who_may_not_upload_nothing_is_read(
     assert (answer.status, answer.bytes_read) == (status, 0)
 
 
-def test_an_upload_for_nothing_is_not_read(db: None) -> None:
+def test_an_upload_for_an_unknown_object_is_not_read(db: None) -> None:
     boss = make_user(is_staff=True, is_superuser=True)
 
     for name in ("resource/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/load/", "load/999999/options/"):
@@ -82,7 +82,7 @@ def test_an_upload_that_is_too_large_is_not_read(page: str) -> None:
     assert '<input type="file" name="file"' in answer.content
 
 
-def test_an_upload_is_read_as_far_as_it_may_be_large(page: str, settings: Any) -> None:
+def test_an_upload_is_read_up_to_the_limit(page: str, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_UPLOAD_BYTES = 10
 
     answer = upload(page, 2**22, make_user(is_staff=True, is_superuser=True))
@@ -106,16 +106,16 @@ def test_a_forged_upload_is_still_refused(resource: Resource) -> None:
     path = reverse("admin:datastore_search_resource_load", args=[resource.pk])
     client.cookies["csrftoken"] = CSRF
 
-    assert client.post(path, {**PLAIN, "file": file(SURVEY)}).status_code == 403
+    assert client.post(path, {**FORM, "file": make_file(SURVEY)}).status_code == 403
     assert not Load.objects.exists()
-    own = {**PLAIN, "file": file(SURVEY), "csrfmiddlewaretoken": CSRF}
+    own = {**FORM, "file": make_file(SURVEY), "csrfmiddlewaretoken": CSRF}
     assert client.post(path, own).status_code == 302
     assert Load.objects.count() == 1
 
 
 @pytest.mark.parametrize("model", ["resource", "load"])
 @pytest.mark.parametrize("page", ["change", "delete", "history"])
-def test_an_address_that_is_too_long_names_nothing(model: str, page: str, db: None) -> None:
+def test_an_address_that_is_too_long_is_404(model: str, page: str, db: None) -> None:
     client = Client()
     client.force_login(make_user(is_staff=True, is_superuser=True))
 

@@ -1,4 +1,4 @@
-"""How many words a full-text query has."""
+"""The limit of words in a full-text query."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MANY = [f"w{number}" for number in range(MAX_WORDS + 1)]
 
 
 @pytest.mark.parametrize("separator", [" ", ",", "-", "_", "'", "&", "\n", "。"])
-def test_words_are_what_stands_between_other_signs(separator: str) -> None:
+def test_words_are_separated_by_other_characters(separator: str) -> None:
     assert has_too_many_words([separator.join(MANY)], plain=True)
     assert not has_too_many_words([separator.join(MANY[1:])], plain=True)
 
@@ -31,7 +31,7 @@ def test_words_are_what_stands_between_other_signs(separator: str) -> None:
         ([], False),
     ],
 )
-def test_words_of_all_texts_count_each_once(texts: Sequence[str], expected: bool) -> None:
+def test_each_word_of_all_texts_counts_once(texts: Sequence[str], expected: bool) -> None:
     assert has_too_many_words(texts, plain=True) is expected
 
 

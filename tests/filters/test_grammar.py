@@ -1,4 +1,4 @@
-"""The grammar of ``filters``: every form, its limits, and all of its faults together."""
+"""The grammar of ``filters``: every form, its limits and its errors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ A1, A2, B1 = In("a", (1,)), In("a", (2,)), In("b", (1,))
 GREATER, LESS = Comparison("a", "gt", 1), Comparison("a", "lt", 5)
 
 
-def faults_of(filters: Any) -> list[type[InvalidParameter]]:
+def list_errors(filters: Any) -> list[type[InvalidParameter]]:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters(filters)
-    return [type(fault) for fault in refusal.value.errors]
+    return [type(error) for error in refusal.value.errors]
 
 
 # Forms --------------------------------------------------------------------------------------------
@@ -107,18 +107,18 @@ def test_other_operators_keep_their_operand_for_the_field(operator: str, operand
 
 
 @pytest.mark.parametrize("operand", [True, False])
-def test_isnull_is_asked_with_a_truth_value(operand: bool) -> None:
+def test_isnull_takes_a_boolean(operand: bool) -> None:
     assert parse_filters({"a": {"isnull": operand}}) == (Comparison("a", "isnull", operand),)
 
 
 # Limits -------------------------------------------------------------------------------------------
 
 
-def alternatives(count: int) -> list[dict[str, int]]:
+def build_alternatives(count: int) -> list[dict[str, int]]:
     return [{"a": number} for number in range(count)]
 
 
-def nested(depth: int, group: str = "$and") -> dict[str, Any]:
+def nest(depth: int, group: str = "$and") -> dict[str, Any]:
     condition: dict[str, Any] = {"a": 1}
     for _ in range(depth):
         condition = {group: [condition]}
@@ -129,19 +129,22 @@ def nested(depth: int, group: str = "$and") -> dict[str, Any]:
     "filters",
     [
         pytest.param({f"f{n}": n for n in range(99)}, id="99 fields"),
-        pytest.param({"$or": alternatives(99)}, id="99 members of $or"),
-        pytest.param({"$and": alternatives(99)}, id="99 members of $and"),
-        pytest.param(alternatives(99), id="99 objects"),
+        pytest.param({"$or": build_alternatives(99)}, id="99 members of $or"),
+        pytest.param({"$and": build_alternatives(99)}, id="99 members of $and"),
+        pytest.param(build_alternatives(99), id="99 objects"),
         pytest.param({"a": list(range(10_000))}, id="10,000 values"),
         pytest.param({"a": {"in": list(range(10_000))}}, id="in 10,000 values"),
         pytest.param(
-            {"$and": [{"$or": alternatives(48)}, {"$or": alternatives(49)}]}, id="100 operations"
+            {"$and": [{"$or": build_alternatives(48)}, {"$or": build_alternatives(49)}]},
+            id="100 operations",
         ),
         # CKAN does not count an $and at the root that has one member.
-        pytest.param({"$and": [{"$or": alternatives(99)}]}, id="100 operations by CKAN's count"),
+        pytest.param(
+            {"$and": [{"$or": build_alternatives(99)}]}, id="100 operations by CKAN's count"
+        ),
     ],
 )
-def test_up_to_a_hundred_operations_are_taken(filters: Any) -> None:
+def test_up_to_a_hundred_operations_are_accepted(filters: Any) -> None:
     assert parse_filters(filters)
 
 
@@ -149,33 +152,36 @@ def test_up_to_a_hundred_operations_are_taken(filters: Any) -> None:
     "filters",
     [
         pytest.param({f"f{n}": n for n in range(100)}, id="100 fields"),
-        pytest.param({"$or": alternatives(100)}, id="100 members of $or"),
-        pytest.param({"$and": alternatives(100)}, id="100 members of $and"),
-        pytest.param(alternatives(100), id="100 objects"),
+        pytest.param({"$or": build_alternatives(100)}, id="100 members of $or"),
+        pytest.param({"$and": build_alternatives(100)}, id="100 members of $and"),
+        pytest.param(build_alternatives(100), id="100 objects"),
         pytest.param({"$or": [{f"f{n}": n for n in range(100)}]}, id="100 fields in $or"),
         pytest.param({"a": dict.fromkeys(map(str, range(100)), 1)}, id="100 operators"),
         pytest.param({"a": [{"gt": 1}] * 101}, id="101 operators in a list"),
         pytest.param(
-            {"$and": [{"$or": alternatives(50)}, {"$or": alternatives(49)}]}, id="102 operations"
+            {"$and": [{"$or": build_alternatives(50)}, {"$or": build_alternatives(49)}]},
+            id="102 operations",
         ),
-        pytest.param({"$or": alternatives(60), "$and": alternatives(60)}, id="120 operations"),
-        pytest.param({"$or": alternatives(100_000)}, id="100,000 members"),
+        pytest.param(
+            {"$or": build_alternatives(60), "$and": build_alternatives(60)}, id="120 operations"
+        ),
+        pytest.param({"$or": build_alternatives(100_000)}, id="100,000 members"),
     ],
 )
 def test_more_than_a_hundred_operations_are_refused(filters: Any) -> None:
-    assert faults_of(filters) == [FiltersTooMany]
+    assert list_errors(filters) == [FiltersTooMany]
 
 
 @pytest.mark.parametrize("group", ["$and", "$or"])
 def test_groups_lie_less_than_ten_deep(group: str) -> None:
-    assert parse_filters(nested(9, group))
-    assert faults_of(nested(10, group)) == [FiltersTooDeep]
-    assert faults_of(nested(500, group)) == [FiltersTooDeep]
+    assert parse_filters(nest(9, group))
+    assert list_errors(nest(10, group)) == [FiltersTooDeep]
+    assert list_errors(nest(500, group)) == [FiltersTooDeep]
 
 
 def test_a_list_at_the_top_is_a_group() -> None:
-    assert parse_filters([nested(8)])
-    assert faults_of([nested(9)]) == [FiltersTooDeep]
+    assert parse_filters([nest(8)])
+    assert list_errors([nest(9)]) == [FiltersTooDeep]
 
 
 def test_the_values_of_a_field_may_lie_deeper() -> None:
@@ -186,11 +192,11 @@ def test_the_values_of_a_field_may_lie_deeper() -> None:
     assert parse_filters({"a": {"eq": value}}) == (In("a", (value,)),)
 
 
-# Faults -------------------------------------------------------------------------------------------
+# Errors -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("filters", "fault"),
+    ("filters", "error"),
     [
         pytest.param(["a"], FiltersNotAnObject, id="a text in the list"),
         pytest.param([["a"]], FiltersNotAnObject, id="a list in the list"),
@@ -226,11 +232,11 @@ def test_the_values_of_a_field_may_lie_deeper() -> None:
         pytest.param({"a": {"isnull": None}}, InvalidFilterOperand, id="isnull of null"),
     ],
 )  # fmt: skip
-def test_a_fault_is_refused(filters: Any, fault: type[InvalidParameter]) -> None:
-    assert faults_of(filters) == [fault]
+def test_invalid_filters_are_refused(filters: Any, error: type[InvalidParameter]) -> None:
+    assert list_errors(filters) == [error]
 
 
-def test_all_faults_are_reported_together() -> None:
+def test_all_errors_are_reported_together() -> None:
     filters = {
         "a": {"like": 1, "in": 5, "gt": 2},
         "b": {},
@@ -240,7 +246,7 @@ def test_all_faults_are_reported_together() -> None:
         "$and": {},
     }
 
-    assert faults_of(filters) == [
+    assert list_errors(filters) == [
         UnknownOperator,
         InvalidFilterOperand,
         EmptyCondition,
@@ -253,17 +259,17 @@ def test_all_faults_are_reported_together() -> None:
     ]
 
 
-def test_too_many_operations_are_reported_with_the_other_faults() -> None:
-    filters = {"a": {"like": 1}, "$or": alternatives(60), "$and": alternatives(60)}
+def test_too_many_operations_are_reported_with_the_other_errors() -> None:
+    filters = {"a": {"like": 1}, "$or": build_alternatives(60), "$and": build_alternatives(60)}
 
-    assert faults_of(filters) == [UnknownOperator, FiltersTooMany]
+    assert list_errors(filters) == [UnknownOperator, FiltersTooMany]
 
 
-def test_a_fault_names_what_is_wrong() -> None:
+def test_an_error_names_its_cause() -> None:
     with pytest.raises(InvalidParameters) as refusal:
         parse_filters({"amount": {"like": 1}, "$nor": [], "seen": {"in": 5}})
 
-    messages = [str(fault) for fault in refusal.value.errors]
+    messages = [str(error) for error in refusal.value.errors]
     assert messages == [
         f"Unknown operator “like” on field “amount”. There are: {', '.join(OPERATORS)}.",
         "Unknown group “$nor”: there are $and and $or, and $$ begins a field’s name.",
@@ -280,15 +286,15 @@ def test_a_fault_names_what_is_wrong() -> None:
     ],
 )
 def test_lists_have_at_most_ten_thousand_values_together(filters: Any) -> None:
-    assert faults_of(filters) == [TooManyFilterValues]
+    assert list_errors(filters) == [TooManyFilterValues]
 
 
-def test_ten_conditions_look_into_texts() -> None:
-    some = [{"a": {"icontains": "x", "startswith": "y"}}] * 5
+def test_at_most_ten_conditions_search_in_texts() -> None:
+    ten_conditions = [{"a": {"icontains": "x", "startswith": "y"}}] * 5
 
-    assert parse_filters(some)
-    assert faults_of([*some, {"a": {"contains": "z"}}]) == [TooManyTextConditions]
-    assert faults_of({"a": [{"contains": "z"}] * 11}) == [TooManyTextConditions]
+    assert parse_filters(ten_conditions)
+    assert list_errors([*ten_conditions, {"a": {"contains": "z"}}]) == [TooManyTextConditions]
+    assert list_errors({"a": [{"contains": "z"}] * 11}) == [TooManyTextConditions]
 
 
 @pytest.mark.parametrize("filters", [{"$" + "x" * 10_000: 1}, {"a": {"x" * 10_000: 1}}])

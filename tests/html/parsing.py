@@ -1,4 +1,4 @@
-"""How the tests read a page."""
+"""Parsers of HTML pages."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class _Table(HTMLParser):
             self.rows[-1][-1] += data
 
 
-def table_of(response: Any) -> list[list[str]]:
-    """Give the texts of the first table, row by row, the head first."""
+def parse_table(response: Any) -> list[list[str]]:
+    """Return the texts of the first table row by row, header first."""
     assert response.status_code == 200, response.content.decode()
     table = _Table()
     table.feed(response.content.decode())
     return table.rows
 
 
-def text_of(response: Any) -> str:
-    """Give the text of a page, without tags and with single blanks."""
+def extract_text(response: Any) -> str:
+    """Return the text of a page without tags, with single blanks."""
     text = re.sub(r"<[^>]*>", " ", response.content.decode())
     return re.sub(r"\s+", " ", html.unescape(text))

@@ -1,4 +1,4 @@
-"""The filters of the API that a page's conditions are said in."""
+"""The filters in the API example of a data page."""
 
 from __future__ import annotations
 

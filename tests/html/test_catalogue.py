@@ -1,4 +1,4 @@
-"""The catalogue: what is listed, for whom, and how it is found."""
+"""The catalogue: its entries, search, pages and permissions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.test.utils import override_script_prefix
 from datastore_search.models import Field, Resource
 
 from ..builders import make_resource, make_user
-from .parsing import text_of
+from .parsing import extract_text
 
 PATH = "/en/datastore/"
 
 
-def titles(client: Client, **parameters: Any) -> list[str]:
+def list_titles(client: Client, **parameters: Any) -> list[str]:
     response = client.get(PATH, parameters)
     assert response.status_code == 200
     return re.findall(r'<h2><a href="[^"]+"><bdi>(.*?)</bdi>', response.content.decode())
@@ -40,7 +40,7 @@ def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> Non
 def test_one_record_is_no_records(client: Client, no_resource: None) -> None:
     make_resource("a\n1\n")
 
-    page = text_of(client.get(PATH))
+    page = extract_text(client.get(PATH))
 
     assert "1 record " in page
     assert "1 field " in page
@@ -50,18 +50,18 @@ def test_entries_come_in_the_order_of_their_titles(client: Client, no_resource: 
     for name, title in (("c", ""), ("a", "zebra"), ("z", "Ant"), ("y", "bee")):
         make_resource("a\n1\n", name=name, title=title)
 
-    assert titles(client) == ["Ant", "bee", "c", "zebra"]
+    assert list_titles(client) == ["Ant", "bee", "c", "zebra"]
 
 
 def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) -> None:
     Resource.objects.create(name="empty")
 
-    assert titles(client) == []
-    assert "There are no resources yet." in text_of(client.get(PATH))
+    assert list_titles(client) == []
+    assert "There are no resources yet." in extract_text(client.get(PATH))
 
 
 @pytest.mark.parametrize(
-    ("q", "found"),
+    ("q", "expected"),
     [
         ("river", ["River"]),
         ("RIV gaug", ["River"]),
@@ -75,23 +75,23 @@ def test_what_was_never_loaded_is_not_listed(client: Client, no_resource: None) 
     ],
 )
 def test_resources_are_found_by_words_of_their_description(
-    client: Client, no_resource: None, q: str, found: list[str]
+    client: Client, no_resource: None, q: str, expected: list[str]
 ) -> None:
     river = make_resource("flow-rate,no_1\n1,2\n", name="r", title="River", description="Gauges")
     Field.objects.filter(resource=river, name="flow-rate").update(label="Débit debit")
     make_resource("a\n1\n", name="forest-name", title="Forest", description="to 50% of 100%")
 
-    assert titles(client, q=q) == found
+    assert list_titles(client, q=q) == expected
 
 
 def test_a_resource_is_found_by_its_id(client: Client, resource: Resource) -> None:
     make_resource("a\n1\n")
 
-    assert titles(client, q=str(resource.pk)) == [resource.name]
+    assert list_titles(client, q=str(resource.pk)) == [resource.name]
 
 
 @pytest.mark.parametrize("q", ["x" * 201, "a\0b"])
-def test_a_text_that_cannot_be_looked_for_is_refused(
+def test_a_text_that_cannot_be_searched_is_refused(
     client: Client, resource: Resource, q: str
 ) -> None:
     response = client.get(PATH, {"q": q})
@@ -124,7 +124,7 @@ def test_a_page_that_is_not_there_is_404(client: Client, resource: Resource, pag
     response = client.get(PATH, {"page": page})
 
     assert response.status_code == 404
-    assert "There is no page" in text_of(response)
+    assert "There is no page" in extract_text(response)
     assert "<script>" not in response.content.decode()
 
 
@@ -137,11 +137,11 @@ def test_a_private_resource_is_listed_only_for_those_who_may_read_it(
     make_resource("salary\n1\n", title="Hidden", private=True)
     make_resource("a\n1\n", title="Open")
 
-    assert titles(client) == ["Open"]
+    assert list_titles(client) == ["Open"]
     client.force_login(make_user("nobody"))
-    assert titles(client) == ["Open"]
+    assert list_titles(client) == ["Open"]
     client.force_login(make_user("reader", permissions=("view_resource",)))
-    assert titles(client) == ["Hidden", "Open"]
+    assert list_titles(client) == ["Hidden", "Open"]
 
 
 @pytest.mark.parametrize("q", ["Hidden", "salary", "secret", ""])
@@ -166,19 +166,19 @@ def test_an_object_permission_is_enough(client: Client, no_resource: None, setti
     make_resource("a\n1\n", name="theirs", private=True)
     client.force_login(make_user(), backend="django.contrib.auth.backends.ModelBackend")
 
-    assert titles(client) == ["mine"]
+    assert list_titles(client) == ["mine"]
 
 
-def test_only_what_everybody_sees_may_be_kept_by_a_shared_cache(
+def test_only_the_anonymous_catalogue_may_be_stored_by_a_shared_cache(
     client: Client, resource: Resource
 ) -> None:
-    for_all = client.get(PATH)
+    anonymous = client.get(PATH)
     client.force_login(make_user())
-    for_one = client.get(PATH)
+    signed_in = client.get(PATH)
 
-    assert for_all["Cache-Control"] == "max-age=0, must-revalidate, public"
-    assert for_one["Cache-Control"] == "max-age=0, must-revalidate, private"
-    assert "Cookie" in for_all["Vary"]
+    assert anonymous["Cache-Control"] == "max-age=0, must-revalidate, public"
+    assert signed_in["Cache-Control"] == "max-age=0, must-revalidate, private"
+    assert "Cookie" in anonymous["Vary"]
 
 
 # Addresses ----------------------------------------------------------------------------------------

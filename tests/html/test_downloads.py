@@ -15,30 +15,30 @@ from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
 from ..builders import make_resource, make_user
-from .parsing import table_of
+from .parsing import parse_table
 
-#: A portal that has the pages alone.
+#: A portal with only the pages.
 urlpatterns = [path("", include((page_urlpatterns, "datastore_search")))]
 
 
-def page(client: Client, resource: Resource, locale: str = "en", **parameters: Any) -> Any:
-    asked = {name.replace("__", "."): value for name, value in parameters.items()}
-    return client.get(f"/{locale}/datastore/{resource.pk}/", asked, follow=True)
+def get_page(client: Client, resource: Resource, locale: str = "en", **parameters: Any) -> Any:
+    query = {name.replace("__", "."): value for name, value in parameters.items()}
+    return client.get(f"/{locale}/datastore/{resource.pk}/", query, follow=True)
 
 
-def downloads(response: Any) -> dict[str, str]:
-    """Give the addresses of the files by their labels."""
-    found = re.search(
+def list_downloads(response: Any) -> dict[str, str]:
+    """Return the addresses of the files by label."""
+    navigation = re.search(
         r'<nav class="datastore-downloads".*?</nav>', response.content.decode(), re.DOTALL
     )
-    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', found[0]) if found else []
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', navigation[0]) if navigation else []
     return {label: html.unescape(address) for address, label in links}
 
 
 def test_a_data_page_offers_all_its_records_in_each_format(
     client: Client, resource: Resource
 ) -> None:
-    files = downloads(page(client, resource))
+    files = list_downloads(get_page(client, resource))
 
     assert files == {
         label: f"/en/datastore/dump/{resource.pk}?format={name}"
@@ -52,12 +52,12 @@ def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) ->
     rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
     resource = make_resource(f"n,a%b,$c\n{rows}31,other,5\n")
 
-    response = page(
+    response = get_page(
         client, resource, "en_GB", q="it's 0", **{"field.a%b": "it's", "field.$c": '5"0%'}, page=2
     )
 
-    assert len(table_of(response)[1:]) == 5
-    address = downloads(response)["CSV"]
+    assert len(parse_table(response)[1:]) == 5
+    address = list_downloads(response)["CSV"]
     parts = urlsplit(address)
     assert parts.path == f"/en_GB/datastore/dump/{resource.pk}"
     assert parse_qs(parts.query) == {
@@ -71,16 +71,16 @@ def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) ->
 
 
 def test_a_page_that_found_nothing_offers_nothing(client: Client, resource: Resource) -> None:
-    assert downloads(page(client, resource, q="nowhere")) == {}
-    assert downloads(page(client, resource, field__amount="much")) == {}
-    assert downloads(page(client, make_resource("a\n"))) == {}
+    assert list_downloads(get_page(client, resource, q="nowhere")) == {}
+    assert list_downloads(get_page(client, resource, field__amount="much")) == {}
+    assert list_downloads(get_page(client, make_resource("a\n"))) == {}
 
 
 def test_a_private_resource_is_downloaded_by_who_is_signed_in(client: Client, db: None) -> None:
     resource = make_resource(private=True)
     client.force_login(make_user(permissions=("view_resource",)))
 
-    address = downloads(page(client, resource))["CSV"]
+    address = list_downloads(get_page(client, resource))["CSV"]
 
     assert client.get(address).getvalue().count(b"\n") == 7
     assert Client().get(address).status_code == 403
@@ -90,6 +90,6 @@ def test_a_private_resource_is_downloaded_by_who_is_signed_in(client: Client, db
 def test_a_portal_without_the_dump_offers_none(client: Client, resource: Resource) -> None:
     response = client.get(f"/datastore/{resource.pk}/")
 
-    assert len(table_of(response)) == 7
-    assert downloads(response) == {}
+    assert len(parse_table(response)) == 7
+    assert list_downloads(response) == {}
     assert b"curl" not in response.content

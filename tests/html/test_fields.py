@@ -1,4 +1,4 @@
-"""The fields on the data page: what they are, and what their values are like."""
+"""The fields on the data page, and the profiles of their values."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from datastore_search.models import Resource
 
 from ..loading.files import load, loaded
 from ..writing.tables import Table, token_of_writer
-from .parsing import text_of
+from .parsing import extract_text
 
 
-def fields_of(resource: Resource, client: Client | None = None) -> str:
-    """Give the section of the fields as text, with single blanks."""
+def get_fields_text(resource: Resource, client: Client | None = None) -> str:
+    """Return the section of the fields as text, with single blanks."""
     response = (client or Client()).get(f"/en/datastore/{resource.pk}/")
     assert response.status_code == 200
     page = response.content.decode()
     (section,) = re.findall(r'<details class="datastore-fields">.*?</details>', page, re.DOTALL)
     response.content = section.encode()
-    return text_of(response).strip()
+    return extract_text(response).strip()
 
 
 def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     resource = loaded("kind,day\n" + "river,2024-01-01\n" * 1_200 + "lake,\n" * 300)
     resource.fields.filter(name="kind").update(label="What it is", notes="By law")
 
-    assert fields_of(resource) == (
+    assert get_fields_text(resource) == (
         "Fields What it is kind · text By law 2 values 4 to 5 letters river 1,200 lake 300"
         " day date 20 % empty 1 value 2024-01-01 to 2024-01-01 2024-01-01 1,200"
     )
 
 
 def test_numbers_have_a_histogram(db: None) -> None:
-    section = fields_of(loaded("n\n" + "".join(f"{number}\n" for number in range(40))))
+    section = get_fields_text(loaded("n\n" + "".join(f"{number}\n" for number in range(40))))
 
     assert section == "Fields n int4 40 values 0 to 39 mean 19.5 0 40"
 
@@ -47,49 +47,49 @@ def test_numbers_have_a_histogram(db: None) -> None:
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
     column = Column("n", "n", "", "int4", "number")
 
-    drawn = profiles._build_histogram(
+    histogram = profiles._build_histogram(
         column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}}
     )
 
-    assert drawn == profiles.Histogram("M0 100V50H50V0H100V100Z", "0", "10")
+    assert histogram == profiles.Histogram("M0 100V50H50V0H100V100Z", "0", "10")
 
 
 @pytest.mark.parametrize(
-    ("nulls", "said"),
+    ("nulls", "text"),
     [(1, "0.1 % empty"), (50, "5.0 % empty"), (500, "50 % empty"), (1000, "100 % empty")],
 )
-def test_few_empty_values_are_not_none(nulls: int, said: str) -> None:
+def test_a_small_share_of_empty_values_is_not_rounded_to_zero(nulls: int, text: str) -> None:
     column = Column("n", "n", "", "text", "text")
 
     with translation.override("en"):
         facts = profiles._list_facts(column, {"count": 1000 - nulls, "nulls": nulls, "distinct": 0})
 
-    assert facts[0] == said
+    assert facts[0] == text
 
 
 @pytest.mark.parametrize(
-    ("mean", "said"),
+    ("mean", "text"),
     [(19.5, "19.5"), (3068849.25, "3068849"), (0.000012, "1.2e-05"), (1e300, "1e+300")],
 )
-def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, said: str) -> None:
-    assert profiles._format_mean(mean) == said
+def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, text: str) -> None:
+    assert profiles._format_mean(mean) == text
 
 
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
     resource = loaded("a\n1\n2\n")
-    assert "since" not in fields_of(resource)
+    assert "since" not in get_fields_text(resource)
 
     load(resource, "a\n3\n", mode="append")
 
-    assert "The figures are those of the 2 records of" in fields_of(resource)
-    assert "some have changed since." in fields_of(resource)
+    assert "The figures are those of the 2 records of" in get_fields_text(resource)
+    assert "some have changed since." in get_fields_text(resource)
 
 
 def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
     table = Table(token_of_writer())
     table.result("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
 
-    assert fields_of(table.resource) == "Fields a int4 of it"
+    assert get_fields_text(table.resource) == "Fields a int4 of it"
 
 
 def test_values_are_never_markup(db: None) -> None:
@@ -101,15 +101,15 @@ def test_values_are_never_markup(db: None) -> None:
     assert "&lt;b onclick" in page
 
 
-def test_of_very_many_fields_the_first_are_drawn(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_fields_have_charts(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "MAX_FIELDS_WITH_CHARTS", 1)
 
-    section = fields_of(loaded("a,b\nx,y\nx,y\n"))
+    section = get_fields_text(loaded("a,b\nx,y\nx,y\n"))
 
     assert section == "Fields a text 1 value 1 to 1 letters x 2 b text 1 value 1 to 1 letters"
 
 
-def test_who_may_not_read_the_records_learns_nothing_of_them(db: None) -> None:
+def test_a_private_resource_discloses_no_values(db: None) -> None:
     resource = loaded("secret\nsecret value\nsecret value\n")
     Resource.objects.filter(pk=resource.pk).update(private=True)
 

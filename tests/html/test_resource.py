@@ -1,4 +1,4 @@
-"""The data page: its table, its search, its filters, and who may see it."""
+"""The data page: its table, search, filters and permissions."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from datastore_search.search.consistency import StaleVersion
 from datastore_search.stream_slots import StreamSlot
 
 from ..builders import get_ids, make_resource, make_slow, make_token, make_user
-from .parsing import table_of, text_of
+from .parsing import extract_text, parse_table
 
 
-def path_of(resource: Resource, locale: str = "en") -> str:
+def build_path(resource: Resource, locale: str = "en") -> str:
     return f"/{locale}/datastore/{resource.pk}/"
 
 
-def shown(client: Client, resource: Resource, **parameters: Any) -> list[int]:
-    """Give the ``_id`` of each record on the page; dots in names of parameters are ``__``."""
-    asked = {name.replace("__", "."): value for name, value in parameters.items()}
-    response = client.get(path_of(resource), asked, follow=True)
-    if "No record matches." in text_of(response):
+def list_shown_ids(client: Client, resource: Resource, **parameters: Any) -> list[int]:
+    """Return the ``_id`` of each record on the page; ``__`` stands for a dot in a parameter."""
+    query = {name.replace("__", "."): value for name, value in parameters.items()}
+    response = client.get(build_path(resource), query, follow=True)
+    if "No record matches." in extract_text(response):
         return []
-    return [int(row[0]) for row in table_of(response)[1:]]
+    return [int(row[0]) for row in parse_table(response)[1:]]
 
 
 # The table ----------------------------------------------------------------------------------------
 
 
 def test_the_records_are_shown_in_a_table(client: Client, resource: Resource) -> None:
-    table = table_of(client.get(path_of(resource)))
+    table = parse_table(client.get(build_path(resource)))
 
     assert table[0] == ["No.", "code", "subject", "stage", "title", "amount", "seen"]
     assert table[4] == [
@@ -60,18 +60,18 @@ def test_a_cell_of_megabytes_is_cut_and_says_so(client: Client, db: None) -> Non
     texts = ["a" * 100_000, "b" * 100_001, "c" * 5_000_000]
     resource = make_resource("n,text\n" + "".join(f"1,{text}\n" for text in texts))
 
-    page = client.get(path_of(resource)).content.decode()
+    page = client.get(build_path(resource)).content.decode()
 
     assert len(page) < 400_000
     assert [page.count(letter * 100_000) for letter in "abc"] == [1, 1, 1]
     assert page.count("The rest is in the downloads.") == 2
-    StreamSlot().release()  # the page keeps none
+    StreamSlot().release()  # the page does not hold one
 
 
 def test_labels_and_notes_head_the_columns(client: Client, resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="seen").update(label="Day", notes='of "the" visit')
 
-    page = client.get(path_of(resource)).content.decode()
+    page = client.get(build_path(resource)).content.decode()
 
     assert re.search(r'<th scope="col"[^>]* title="of &quot;the&quot; visit"><bdi>Day</bdi>', page)
     assert "<code><bdi>seen</bdi></code>" in page
@@ -85,7 +85,7 @@ def test_each_type_is_shown_as_it_was_loaded(client: Client, db: None) -> None:
         types={"double": "float8", "doc": "json", "list": "_text", "moment": "timestamp"},
     )
 
-    assert table_of(client.get(path_of(resource)))[1] == [
+    assert parse_table(client.get(build_path(resource)))[1] == [
         "1",
         "9223372036854775807",
         "1200.50",
@@ -102,7 +102,7 @@ def test_each_type_is_shown_as_it_was_loaded(client: Client, db: None) -> None:
 def test_what_is_not_a_number_is_shown(client: Client, db: None) -> None:
     resource = make_resource("a,b\nNaN,NaN\nInfinity,1.0\n", types={"a": "float8", "b": "numeric"})
 
-    assert [row[1:] for row in table_of(client.get(path_of(resource)))[1:]] == [
+    assert [row[1:] for row in parse_table(client.get(build_path(resource)))[1:]] == [
         ["NaN", "NaN"],
         ["Infinity", "1.0"],
     ]
@@ -111,20 +111,20 @@ def test_what_is_not_a_number_is_shown(client: Client, db: None) -> None:
 def test_a_number_without_end_is_shown(client: Client, db: None) -> None:
     resource = make_resource(f"a\n{'9' * 6000}\n", types={"a": "numeric"})
 
-    assert table_of(client.get(path_of(resource)))[1][1].endswith("9" * 6000)
+    assert parse_table(client.get(build_path(resource)))[1][1].endswith("9" * 6000)
 
 
 def test_a_long_text_is_folded_up(client: Client, db: None) -> None:
     text = "word " * 100 + "end"
     resource = make_resource(f"a\n{text}\n")
 
-    assert table_of(client.get(path_of(resource)))[1][1] == text[:200] + "…" + text
+    assert parse_table(client.get(build_path(resource)))[1][1] == text[:200] + "…" + text
 
 
 def test_a_field_named_rank_is_not_the_rank(client: Client, db: None) -> None:
     resource = make_resource("rank,name\ncaptain,Ana\n")
 
-    assert table_of(client.get(path_of(resource), {"q": "ana"}))[1] == ["1", "captain", "Ana"]
+    assert parse_table(client.get(build_path(resource), {"q": "ana"}))[1] == ["1", "captain", "Ana"]
 
 
 def test_data_is_never_markup(client: Client, db: None) -> None:
@@ -136,20 +136,20 @@ def test_data_is_never_markup(client: Client, db: None) -> None:
     )
     Field.objects.filter(resource=resource, position=0).update(label=evil, notes=f'"{evil}')
 
-    asked = {"q": evil, f"field.{evil}": evil, "value": evil, "page": evil}
-    for parameters in ({}, {"q": "script"}, asked, {f"field.{evil}": evil}):
-        response = client.get(path_of(resource), parameters, follow=True)
+    query = {"q": evil, f"field.{evil}": evil, "value": evil, "page": evil}
+    for parameters in ({}, {"q": "script"}, query, {f"field.{evil}": evil}):
+        response = client.get(build_path(resource), parameters, follow=True)
         assert "<script" not in response.content.decode()
-    assert table_of(client.get(path_of(resource)))[1] == ["1", evil, "{% now %}"]
+    assert parse_table(client.get(build_path(resource)))[1] == ["1", evil, "{% now %}"]
 
 
 def test_a_table_without_records_says_so(client: Client, db: None) -> None:
     resource = make_resource("a,b\n")
 
-    response = client.get(path_of(resource))
+    response = client.get(build_path(resource))
 
     assert response.status_code == 200
-    assert "There are no records." in text_of(response)
+    assert "There are no records." in extract_text(response)
 
 
 # Pages --------------------------------------------------------------------------------------------
@@ -163,17 +163,17 @@ def many(db: None) -> Resource:
 
 
 def test_a_page_has_twenty_five_records(client: Client, many: Resource) -> None:
-    assert shown(client, many) == list(range(1, 26))
-    assert shown(client, many, page=2) == list(range(26, 51))
-    assert shown(client, many, page=3) == list(range(51, 61))
+    assert list_shown_ids(client, many) == list(range(1, 26))
+    assert list_shown_ids(client, many, page=2) == list(range(26, 51))
+    assert list_shown_ids(client, many, page=3) == list(range(51, 61))
 
 
-def test_links_lead_to_the_other_pages_of_the_same_question(client: Client, many: Resource) -> None:
-    path = path_of(many, "en_GB")
-    asked = {"q": "blue", "field.colour": "blue"}
+def test_links_lead_to_the_other_pages_of_the_same_query(client: Client, many: Resource) -> None:
+    path = build_path(many, "en_GB")
+    query = {"q": "blue", "field.colour": "blue"}
 
-    first = client.get(path, asked).content.decode()
-    second = client.get(path, {**asked, "page": "2"}).content.decode()
+    first = client.get(path, query).content.decode()
+    second = client.get(path, {**query, "page": "2"}).content.decode()
 
     assert "1–25 of 40" in first
     assert f'rel="next" href="{path}?q=blue&amp;field.colour=blue&amp;page=2"' in first
@@ -185,24 +185,24 @@ def test_links_lead_to_the_other_pages_of_the_same_question(client: Client, many
 
 @pytest.mark.parametrize("page", ["0", "4", "-1", "x", "9" * 15, "9" * 30, "a\0"])
 def test_a_page_that_is_not_there_is_404(client: Client, many: Resource, page: str) -> None:
-    response = client.get(path_of(many), {"page": page})
+    response = client.get(build_path(many), {"page": page})
 
     assert response.status_code == 404
-    assert "There is no page" in text_of(response)
+    assert "There is no page" in extract_text(response)
 
 
 # Searching ----------------------------------------------------------------------------------------
 
 
 def test_q_searches_all_fields(client: Client, resource: Resource) -> None:
-    assert shown(client, resource, q="ha noi") == [5, 4]
-    assert shown(client, resource, q="Hà") == [4]
-    assert shown(client, resource, q="nowhere") == []
+    assert list_shown_ids(client, resource, q="ha noi") == [5, 4]
+    assert list_shown_ids(client, resource, q="Hà") == [4]
+    assert list_shown_ids(client, resource, q="nowhere") == []
 
 
 @pytest.mark.parametrize("q", ["x" * 1001, "a\0b"])
 def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resource, q: str) -> None:
-    response = client.get(path_of(resource), {"q": q})
+    response = client.get(build_path(resource), {"q": q})
 
     assert response.status_code == 400
     assert 'id="q-error" role="alert"' in response.content.decode()
@@ -210,7 +210,7 @@ def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resour
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"),
+    ("query", "expected"),
     [
         ({"field.stage": "active"}, [1, 2, 4, 6]),
         ({"field.stage": "active", "field.subject": "survey"}, [2]),
@@ -230,20 +230,20 @@ def test_a_q_that_cannot_be_searched_is_refused(client: Client, resource: Resour
     ],
 )
 def test_fields_are_filtered_as_in_the_api(
-    client: Client, resource: Resource, asked: dict[str, str], found: list[int]
+    client: Client, resource: Resource, query: dict[str, str], expected: list[int]
 ) -> None:
-    response = client.get(path_of(resource), asked, follow=True)
+    response = client.get(build_path(resource), query, follow=True)
 
-    ids = [int(row[0]) for row in table_of(response)[1:]] if found else []
-    assert ids == found
-    assert ("No record matches." in text_of(response)) is (not found)
+    ids = [int(row[0]) for row in parse_table(response)[1:]] if expected else []
+    assert ids == expected
+    assert ("No record matches." in extract_text(response)) is (not expected)
 
 
 def test_a_truth_value_is_chosen(client: Client, db: None) -> None:
     resource = make_resource('a\ntrue\nfalse\n""\n')
 
-    assert shown(client, resource, field__a="true") == [1]
-    assert shown(client, resource, field__a="false") == [2]
+    assert list_shown_ids(client, resource, field__a="true") == [1]
+    assert list_shown_ids(client, resource, field__a="false") == [2]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_truth_value_is_chosen(client: Client, db: None) -> None:
         ("list", "x", '“list” has type _text and cannot equal "x"'),
     ],
 )
-def test_what_does_not_fit_a_field_is_said_next_to_it(
+def test_an_invalid_value_is_reported_next_to_its_field(
     client: Client, db: None, name: str, value: str, part: str
 ) -> None:
     resource = make_resource(
@@ -265,19 +265,19 @@ def test_what_does_not_fit_a_field_is_said_next_to_it(
         types={"list": "_text"},
     )
 
-    response = client.get(path_of(resource), {f"field.{name}": value, "q": "sight"})
+    response = client.get(build_path(resource), {f"field.{name}": value, "q": "sight"})
 
     assert response.status_code == 400
     page = response.content.decode()
-    place = re.search(rf'name="field\.{name}"[^>]* id="(field-\d)"', page)
-    assert place
-    found = re.search(rf'<ul [^>]*id="{place[1]}-error" role="alert">(.*?)</ul>', page)
-    assert found
-    assert part in found[1].replace("&quot;", '"')
-    assert f'aria-describedby="{place[1]}-error"' in page
+    field_id = re.search(rf'name="field\.{name}"[^>]* id="(field-\d)"', page)
+    assert field_id
+    error = re.search(rf'<ul [^>]*id="{field_id[1]}-error" role="alert">(.*?)</ul>', page)
+    assert error
+    assert part in error[1].replace("&quot;", '"')
+    assert f'aria-describedby="{field_id[1]}-error"' in page
     assert "<details open>" in page
     assert "<td class" not in page
-    assert " of 1" not in text_of(response)
+    assert " of 1" not in extract_text(response)
 
 
 @pytest.mark.parametrize(
@@ -292,13 +292,13 @@ def test_what_does_not_fit_a_field_is_said_next_to_it(
         ("field=nope&value=closed", "Unknown field: “nope”"),
     ],
 )
-def test_nothing_that_was_asked_is_ignored(
+def test_no_parameter_is_ignored(
     client: Client, resource: Resource, query: str, message: str
 ) -> None:
-    response = client.get(f"{path_of(resource)}?{query}", follow=True)
+    response = client.get(f"{build_path(resource)}?{query}", follow=True)
 
     assert response.status_code == 400
-    assert message in text_of(response)
+    assert message in extract_text(response)
 
 
 @pytest.mark.parametrize(
@@ -312,27 +312,27 @@ def test_a_field_of_any_name_is_filtered(client: Client, db: None, name: str) ->
     resource = make_resource(f'x,"{quoted}"\n1,red\n2,blue\n')
     name = resource.fields.get(position=resource.fields.count() - 1).name
 
-    response = client.get(path_of(resource), {f"field.{name}": "blue"})
-    by_choice = client.get(path_of(resource), {"field": name, "value": "blue"})
+    response = client.get(build_path(resource), {f"field.{name}": "blue"})
+    by_choice = client.get(build_path(resource), {"field": name, "value": "blue"})
 
-    assert table_of(response) == [["No.", "x", name], ["2", "2", "blue"]]
+    assert parse_table(response) == [["No.", "x", name], ["2", "2", "blue"]]
     assert parse_qsl(urlsplit(by_choice["Location"]).query) == [(f"field.{name}", "blue")]
 
 
 def test_an_address_is_written_in_its_shortest_form(client: Client, resource: Resource) -> None:
-    asked = {"q": "river", "field.stage": "", "field": "code", "value": "001", "page": "1"}
+    query = {"q": "river", "field.stage": "", "field": "code", "value": "001", "page": "1"}
 
-    response = client.get(path_of(resource, "en_GB"), asked)
+    response = client.get(build_path(resource, "en_GB"), query)
 
     assert response.status_code == 302
-    assert response["Location"] == f"{path_of(resource, 'en_GB')}?q=river&field.code=001"
+    assert response["Location"] == f"{build_path(resource, 'en_GB')}?q=river&field.code=001"
 
 
 def test_the_form_of_many_fields_stays_small(client: Client, db: None) -> None:
     names = [f"f{n}" for n in range(100)]
     resource = make_resource(f"{','.join(names)}\n{','.join(map(str, range(100)))}\n")
 
-    page = client.get(path_of(resource), {"field.f99": "99"}).content.decode()
+    page = client.get(build_path(resource), {"field.f99": "99"}).content.decode()
 
     form = page[page.index("<form") : page.index("</form>")]
     assert len(re.findall(r'name="field\.', form)) == 13
@@ -346,15 +346,15 @@ def test_fields_with_long_names_leave_the_address_short(client: Client, db: None
     names = [f"{n} " + "đ" * 190 for n in range(10)]
     resource = make_resource(f"{','.join(names)}\n{','.join('1' * 10)}\n")
 
-    page = client.get(path_of(resource)).content.decode()
+    page = client.get(build_path(resource)).content.decode()
 
     assert len(re.findall(r'<input[^>]* name="field\.', page)) == 2
 
 
-def test_fields_that_nobody_types_are_not_offered(client: Client, db: None) -> None:
+def test_json_and_list_fields_are_not_offered(client: Client, db: None) -> None:
     resource = make_resource('doc,list,plain\n{},"[]",x\n', types={"doc": "json", "list": "_text"})
 
-    page = client.get(path_of(resource)).content.decode()
+    page = client.get(build_path(resource)).content.decode()
 
     assert re.findall(r'name="(field\.[^"]*)"', page) == ["field.plain"]
 
@@ -363,7 +363,7 @@ def test_fields_that_nobody_types_are_not_offered(client: Client, db: None) -> N
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_the_command_asks_the_api_for_the_same_records(
+def test_the_curl_command_requests_the_same_records(
     client: Client, db: None, private: bool
 ) -> None:
     rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
@@ -372,11 +372,11 @@ def test_the_command_asks_the_api_for_the_same_records(
     client.force_login(user)
 
     response = client.get(
-        path_of(resource, "en_GB"),
+        build_path(resource, "en_GB"),
         {"q": "it's 0", "field.a%b": "it's", "field.c": '5"0%', "page": "2"},
     )
 
-    ids = [int(row[0]) for row in table_of(response)[1:]]
+    ids = [int(row[0]) for row in parse_table(response)[1:]]
     curl = re.search(r"<code>(curl .*?)</code>", response.content.decode(), re.DOTALL)
     assert curl
     command, flag, address, *rest = shlex.split(html.unescape(curl[1]).replace("\\\n", ""))
@@ -399,10 +399,10 @@ def test_the_command_asks_the_api_for_the_same_records(
 
 @pytest.mark.parametrize("signed_in", [False, True])
 @pytest.mark.parametrize(
-    "asked", [{}, {"q": "1"}, {"field.salary": "x"}, {"field.nope": "x"}, {"page": "9"}, {"q": ""}]
+    "query", [{}, {"q": "1"}, {"field.salary": "x"}, {"field.nope": "x"}, {"page": "9"}, {"q": ""}]
 )
-def test_a_private_resource_is_403_and_tells_nothing(
-    client: Client, db: None, signed_in: bool, asked: dict[str, str]
+def test_a_private_resource_is_403_and_discloses_nothing(
+    client: Client, db: None, signed_in: bool, query: dict[str, str]
 ) -> None:
     resource = make_resource(
         "salary\n123456\n", name="hidden", title="Hidden", description="secret", private=True
@@ -411,10 +411,10 @@ def test_a_private_resource_is_403_and_tells_nothing(
     if signed_in:
         client.force_login(make_user())
 
-    response = client.get(path_of(resource), asked)
+    response = client.get(build_path(resource), query)
 
     assert response.status_code == 403
-    text = text_of(response)
+    text = extract_text(response)
     assert "This resource is private" in text
     assert ("Sign in" in text) is not signed_in
     for word in ("salary", "123456", "idden", "secret", "wages", "monthly", "numeric", "int4"):
@@ -426,21 +426,23 @@ def test_a_private_resource_is_shown_to_those_who_may_read_it(client: Client, db
     resource = make_resource("salary\n123456\n", private=True)
     client.force_login(make_user(permissions=("view_resource",)))
 
-    response = client.get(path_of(resource))
+    response = client.get(build_path(resource))
 
-    assert table_of(response)[1] == ["1", "123456"]
+    assert parse_table(response)[1] == ["1", "123456"]
     assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
     assert "Cookie" in response["Vary"]
 
 
-def test_a_public_resource_may_be_kept_by_shared_caches(client: Client, resource: Resource) -> None:
-    assert client.get(path_of(resource))["Cache-Control"] == "max-age=0, must-revalidate, public"
+def test_a_public_resource_may_be_stored_by_shared_caches(
+    client: Client, resource: Resource
+) -> None:
+    assert client.get(build_path(resource))["Cache-Control"] == "max-age=0, must-revalidate, public"
 
 
 def test_a_token_does_not_open_pages(client: Client, db: None) -> None:
     resource = make_resource(private=True)
 
-    response = client.get(path_of(resource), headers={"Authorization": make_token()})
+    response = client.get(build_path(resource), headers={"Authorization": make_token()})
 
     assert response.status_code == 403
 
@@ -455,23 +457,23 @@ def test_an_unknown_resource_is_404(client: Client, db: None, resource_id: str) 
 def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
     empty = Resource.objects.create(name="empty", title="Empty")
 
-    response = client.get(path_of(empty))
+    response = client.get(build_path(empty))
 
     assert response.status_code == 404
-    assert "nothing has been loaded" in text_of(response)
-    assert "Empty" not in text_of(response)
+    assert "nothing has been loaded" in extract_text(response)
+    assert "Empty" not in extract_text(response)
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
 def test_a_page_is_only_read(resource: Resource, method: str) -> None:
-    response = getattr(Client(enforce_csrf_checks=True), method)(path_of(resource))
+    response = getattr(Client(enforce_csrf_checks=True), method)(build_path(resource))
 
     assert response.status_code == 405
     assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
 def test_head_answers_like_get_without_a_body(client: Client, resource: Resource) -> None:
-    response = client.head(path_of(resource))
+    response = client.head(build_path(resource))
 
     assert response.status_code == 200
     assert response.content == b""
@@ -484,27 +486,27 @@ def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: An
     make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
-    response = client.get(path_of(resource), {"q": "river"})
+    response = client.get(build_path(resource), {"q": "river"})
 
     assert response.status_code == 503
-    assert "The search took too long." in text_of(response)
+    assert "The search took too long." in extract_text(response)
 
 
 def test_a_resource_that_is_being_replaced_is_read_again(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = []
+    reads = []
 
-    def once_replaced(found: ConsistentRead, query: Any) -> Any:
-        looks.append(found)
-        if len(looks) == 1:
+    def raise_stale_once(read: ConsistentRead, query: Any) -> Any:
+        reads.append(read)
+        if len(reads) == 1:
             raise StaleVersion
-        return read_page(found, query)
+        return read_page(read, query)
 
-    monkeypatch.setattr("datastore_search.html.views.read_page", once_replaced)
+    monkeypatch.setattr("datastore_search.html.views.read_page", raise_stale_once)
 
-    assert len(table_of(client.get(path_of(resource)))) == 7
-    assert len(looks) == 2
+    assert len(parse_table(client.get(build_path(resource)))) == 7
+    assert len(reads) == 2
 
 
 @pytest.mark.parametrize(
@@ -514,23 +516,23 @@ def test_a_resource_that_is_being_replaced_is_read_again(
         (OperationalError("secret of the server"), "The database cannot be reached."),
     ],
 )
-def test_what_passes_is_503(
+def test_a_transient_error_is_503(
     client: Client,
     resource: Resource,
     monkeypatch: pytest.MonkeyPatch,
     error: Exception,
     message: str,
 ) -> None:
-    def failing(*_arguments: object) -> None:
+    def raise_error(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("datastore_search.html.views.read_page", failing)
+    monkeypatch.setattr("datastore_search.html.views.read_page", raise_error)
 
-    response = client.get(path_of(resource))
+    response = client.get(build_path(resource))
 
     assert response.status_code == 503
-    assert message in text_of(response)
-    assert "secret" not in text_of(response)
+    assert message in extract_text(response)
+    assert "secret" not in extract_text(response)
 
 
 # The admin ----------------------------------------------------------------------------------------
@@ -541,5 +543,5 @@ def test_the_admin_leads_to_the_page(client: Client, resource: Resource) -> None
     client.force_login(make_user(is_staff=True, is_superuser=True))
     admin = "/en/admin/datastore_search/resource"
 
-    assert path_of(resource) in client.get(f"{admin}/{resource.pk}/change/").content.decode()
-    assert path_of(empty) not in client.get(f"{admin}/{empty.pk}/change/").content.decode()
+    assert build_path(resource) in client.get(f"{admin}/{resource.pk}/change/").content.decode()
+    assert build_path(empty) not in client.get(f"{admin}/{empty.pk}/change/").content.decode()

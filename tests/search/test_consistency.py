@@ -45,7 +45,7 @@ def run(statement: str, *parameters: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["id", "alias"])
-def test_a_description_is_one_row_with_all_of_every_field(
+def test_a_description_is_one_row_with_all_attributes_of_every_field(
     committed: Resource, name: str, django_assert_num_queries: Any
 ) -> None:
     more = {"digits": 12345678901234567890, "half": 0.5, "null": None, "deep": [{"%s": '"'}]}
@@ -53,15 +53,15 @@ def test_a_description_is_one_row_with_all_of_every_field(
     committed.fields.filter(name="amount").update(position=99)
 
     with django_assert_num_queries(1):
-        found = Resource.objects.described("rivers" if name == "alias" else committed.pk)
-        described_fields = [{**vars(field), "_state": None} for field in found.schema]
+        resource = Resource.objects.described("rivers" if name == "alias" else committed.pk)
+        described_fields = [{**vars(field), "_state": None} for field in resource.schema]
 
     assert described_fields == [{**vars(field), "_state": None} for field in committed.fields.all()]
-    assert [field.name for field in found.schema][-1] == "amount"
-    assert found.schema[0].resource == committed  # which is looked up, for no answer needs it
+    assert [field.name for field in resource.schema][-1] == "amount"
+    assert resource.schema[0].resource == committed  # one more query, as no answer needs it
 
 
-def test_a_resource_without_fields_is_described_too(
+def test_a_resource_without_fields_has_a_description(
     client: Client, committed: Resource, django_assert_num_queries: Any
 ) -> None:
     committed.fields.all().delete()
@@ -74,8 +74,8 @@ def test_a_resource_without_fields_is_described_too(
 # Statements ---------------------------------------------------------------------------------------
 
 
-#: What is asked, and how many statements it takes.
-ASKED: list[tuple[dict[str, Any], int]] = [
+#: Parameters, and the number of statements that they take.
+SEARCHES: list[tuple[dict[str, Any], int]] = [
     ({}, 1),
     ({"limit": 2, "offset": 3}, 1),
     ({"limit": 0}, 1),
@@ -90,17 +90,17 @@ ASKED: list[tuple[dict[str, Any], int]] = [
 def test_a_search_that_is_repeated_takes_one_statement_and_no_transaction(
     client: Client, committed: Resource
 ) -> None:
-    token = make_token()
-    for (sent, statements), name, given in product(
-        ASKED, [str(committed.pk), "rivers"], ["", token, "nonsense"]
+    valid_token = make_token()
+    for (sent, statements), name, token in product(
+        SEARCHES, [str(committed.pk), "rivers"], ["", valid_token, "nonsense"]
     ):
-        asked, headers = {"resource_id": name, **sent}, {"Authorization": given}
-        first = get_result(ask(client, asked, **headers))
+        parameters, headers = {"resource_id": name, **sent}, {"Authorization": token}
+        first = get_result(ask(client, parameters, **headers))
 
         with CaptureQueriesContext(connection) as captured:
-            again = get_result(ask(client, asked, **headers))
+            repeated = get_result(ask(client, parameters, **headers))
 
-        assert again == first
+        assert repeated == first
         assert len(captured) == statements, captured.captured_queries
         assert not any("datastore_search_field" in query["sql"] for query in captured)
 
@@ -120,15 +120,15 @@ def test_an_unchanged_search_takes_one_statement_that_reads_no_record(
     assert "datastore_search_record_" not in captured[0]["sql"]
 
 
-def test_a_request_that_is_a_transaction_describes_nothing_twice(
+def test_a_request_in_a_transaction_reads_the_description_once(
     client: Client, committed: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
-    asked = {"resource_id": str(committed.pk)}
-    first = get_result(ask(client, asked))
+    parameters = {"resource_id": str(committed.pk)}
+    first = get_result(ask(client, parameters))
 
     with CaptureQueriesContext(connection) as captured:
-        assert get_result(ask(client, asked)) == first
+        assert get_result(ask(client, parameters)) == first
 
     assert not [query for query in captured if "datastore_search_field" in query["sql"]]
     assert len([query for query in captured if "datastore_search_record_" in query["sql"]]) == 1
@@ -137,11 +137,11 @@ def test_a_request_that_is_a_transaction_describes_nothing_twice(
 # Descriptions are current -------------------------------------------------------------------------
 
 
-def privatise(resource: Resource) -> None:
+def make_private(resource: Resource) -> None:
     Resource.objects.filter(pk=resource.pk).update(private=True)
 
 
-def label(resource: Resource) -> None:
+def label_field(resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="code").update(label="Code!")
 
 
@@ -153,28 +153,28 @@ def label_by_sql(resource: Resource) -> None:
     )
 
 
-def hide_field(resource: Resource) -> None:
+def delete_field(resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="title").delete()
 
 
-def replace(resource: Resource) -> None:
+def replace_records(resource: Resource) -> None:
     load_csv(resource, "code,subject\n1,new\n")
 
 
-def insert(resource: Resource) -> None:
+def insert_record(resource: Resource) -> None:
     with open_writer(resource) as writer:
         writer.write([{"code": "007"}], Method.INSERT)
 
 
-def delete(resource: Resource) -> None:
+def delete_resource(resource: Resource) -> None:
     resource.delete()
 
 
-def delete_by_sql(resource: Resource) -> None:
+def unpublish_by_sql(resource: Resource) -> None:
     run("UPDATE datastore_search_resource SET table_version_id = NULL WHERE id = %s", resource.pk)
 
 
-def lose_alias(resource: Resource) -> None:
+def delete_alias(resource: Resource) -> None:
     Alias.objects.filter(resource=resource).delete()
 
 
@@ -183,15 +183,15 @@ def move_alias(resource: Resource) -> None:
 
 
 def change_twice(resource: Resource) -> None:
-    """Change the resource in one transaction twice, and have it described in between."""
+    """Change the resource twice in one transaction, with a search in between."""
     with transaction.atomic():
         Field.objects.filter(resource=resource, name="code").update(label="between")
         assert "between" in ask(Client(), {"resource_id": "rivers"}).content.decode()
         Field.objects.filter(resource=resource, name="code").update(label="Code!")
 
 
-def described(response: Any) -> dict[str, Any]:
-    """Get the labels of the fields and the number of the records of an answer."""
+def summarize_answer(response: Any) -> dict[str, Any]:
+    """Return the labels of the fields and the number of records of an answer."""
     result = get_result(response)
     labels = {field["id"]: field.get("info", {}).get("label", "") for field in result["fields"]}
     return {"total": result["total"], "records": len(result["records"]), "fields": labels}
@@ -199,21 +199,21 @@ def described(response: Any) -> dict[str, Any]:
 
 BEFORE = dict.fromkeys(["_id", "code", "subject", "stage", "title", "amount", "seen"], "")
 LABELLED = {"total": 6, "records": 6, "fields": {**BEFORE, "code": "Code!"}}
-#: What changes a resource, and what the next reader gets by the alias: a status, or an answer.
+#: Changes of a resource, and the next answer by its alias: a status, or a summary.
 CHANGES: list[tuple[Callable[[Resource], None], int | dict[str, Any]]] = [
-    (privatise, 403),
-    (label, LABELLED),
+    (make_private, 403),
+    (label_field, LABELLED),
     (label_by_sql, LABELLED),
     (change_twice, LABELLED),
     (
-        hide_field,
+        delete_field,
         {"total": 6, "records": 6, "fields": {k: v for k, v in BEFORE.items() if k != "title"}},
     ),
-    (replace, {"total": 1, "records": 1, "fields": {"_id": "", "code": "", "subject": ""}}),
-    (insert, {"total": 7, "records": 7, "fields": BEFORE}),
-    (delete, 404),
-    (delete_by_sql, 404),
-    (lose_alias, 404),
+    (replace_records, {"total": 1, "records": 1, "fields": {"_id": "", "code": "", "subject": ""}}),
+    (insert_record, {"total": 7, "records": 7, "fields": BEFORE}),
+    (delete_resource, 404),
+    (unpublish_by_sql, 404),
+    (delete_alias, 404),
     (move_alias, {"total": 1, "records": 1, "fields": {"_id": "", "other": ""}}),
 ]
 each_change = pytest.mark.parametrize(
@@ -221,26 +221,30 @@ each_change = pytest.mark.parametrize(
 )
 
 
-def check_that_nothing_is_kept_for_long(
+def check_change_is_seen(
     client: Client, resource: Resource, change: Callable[[Resource], None], expected: Any
 ) -> None:
-    asked = {"resource_id": "rivers"}
+    parameters = {"resource_id": "rivers"}
     for _time in range(2):
-        assert described(ask(client, asked)) == {"total": 6, "records": 6, "fields": BEFORE}
+        assert summarize_answer(ask(client, parameters)) == {
+            "total": 6,
+            "records": 6,
+            "fields": BEFORE,
+        }
 
     change(resource)
 
     for more in ({}, {"filters": {}, "records_format": "lists"}):
-        response = ask(client, {**asked, **more})
-        found = described(response) if isinstance(expected, dict) else response.status_code
-        assert found == expected
+        response = ask(client, {**parameters, **more})
+        answer = summarize_answer(response) if isinstance(expected, dict) else response.status_code
+        assert answer == expected
 
 
 @each_change
 def test_a_change_is_seen_by_the_next_reader(
     client: Client, committed: Resource, change: Callable[[Resource], None], expected: Any
 ) -> None:
-    check_that_nothing_is_kept_for_long(client, committed, change, expected)
+    check_change_is_seen(client, committed, change, expected)
 
 
 @each_change
@@ -249,27 +253,27 @@ def test_a_change_is_seen_within_the_transaction_that_makes_it(
 ) -> None:
     Alias.objects.create(resource=resource, name="rivers")
 
-    check_that_nothing_is_kept_for_long(client, resource, change, expected)
+    check_change_is_seen(client, resource, change, expected)
 
 
-def test_what_is_rolled_back_is_forgotten(client: Client, committed: Resource) -> None:
-    asked = {"resource_id": str(committed.pk)}
-    before = described(ask(client, asked))
+def test_a_rolled_back_change_is_not_seen(client: Client, committed: Resource) -> None:
+    parameters = {"resource_id": str(committed.pk)}
+    before = summarize_answer(ask(client, parameters))
     with transaction.atomic():
-        label(committed)
-        insert(committed)
-        assert described(ask(client, asked)) == {
+        label_field(committed)
+        insert_record(committed)
+        assert summarize_answer(ask(client, parameters)) == {
             "total": 7, "records": 7, "fields": {**BEFORE, "code": "Code!"},
         }  # fmt: skip
         transaction.set_rollback(True)
 
-    assert described(ask(client, asked)) == before
+    assert summarize_answer(ask(client, parameters)) == before
 
 
 def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
     load_csv(resource, "a,n\nx,1\n")
-    asked = {"resource_id": str(resource.pk), "sort": "n"}
-    assert get_ids(ask(client, asked)) == [1]
+    parameters = {"resource_id": str(resource.pk), "sort": "n"}
+    assert get_ids(ask(client, parameters)) == [1]
 
     for fields in ([GivenField("a")], [GivenField("a"), GivenField("n", "text")]):
         with open_writer(resource) as writer:
@@ -278,18 +282,18 @@ def check_that_a_new_type_is_seen(client: Client, resource: Resource) -> None:
         writer.write([{"n": "no number"}], Method.INSERT)
 
     for more in ({}, {"records_format": "csv"}):
-        response = ask(client, {**asked, **more})
+        response = ask(client, {**parameters, **more})
         assert response.status_code == 200, response.content
-    assert get_ids(ask(client, asked)) == [2, 1]
+    assert get_ids(ask(client, parameters)) == [2, 1]
 
 
-def test_a_statement_that_fails_since_a_type_has_changed_is_composed_again(
+def test_a_statement_that_fails_after_a_type_change_is_composed_again(
     client: Client, resource: Resource
 ) -> None:
     check_that_a_new_type_is_seen(client, resource)
 
 
-def test_a_statement_that_fails_since_a_type_has_changed_is_composed_again_outside_transactions(
+def test_a_statement_that_fails_after_a_type_change_is_composed_again_outside_transactions(
     client: Client, committed: Resource
 ) -> None:
     check_that_a_new_type_is_seen(client, committed)
@@ -321,13 +325,13 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
     client: Client, resource: Resource, name: str, sent: dict[str, Any]
 ) -> None:
     Alias.objects.create(resource=resource, name="rivers")
-    asked = {"resource_id": name.replace("id", str(resource.pk))}
-    assert len(get_ids(ask(client, asked))) == 6
-    ask(client, {**asked, **sent})
+    parameters = {"resource_id": name.replace("id", str(resource.pk))}
+    assert len(get_ids(ask(client, parameters))) == 6
+    ask(client, {**parameters, **sent})
 
-    privatise(resource)
+    make_private(resource)
 
-    error = check_error(ask(client, {**asked, **sent}), 403, "Authorization Error")
+    error = check_error(ask(client, {**parameters, **sent}), 403, "Authorization Error")
     for secret in ("code", "subject", "stage", "amount", "6"):
         assert secret not in error["message"].replace(str(resource.pk), "")
 
@@ -335,36 +339,36 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
 def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
     client: Client, resource: Resource
 ) -> None:
-    asked = {"resource_id": str(resource.pk)}
-    etags = {path: client.get(path, asked)["ETag"] for path in (GET, INFO)}
-    privatise(resource)
+    parameters = {"resource_id": str(resource.pk)}
+    etags = {path: client.get(path, parameters)["ETag"] for path in (GET, INFO)}
+    make_private(resource)
 
     for path, etag in etags.items():
         for headers in ({"If-None-Match": etag}, {"If-None-Match": "*"}):
-            assert client.get(path, asked, headers=headers).status_code == 403
+            assert client.get(path, parameters, headers=headers).status_code == 403
 
 
 def test_a_cached_description_of_a_private_resource_is_used_only_for_permitted_users(
     client: Client, resource: Resource
 ) -> None:
-    privatise(resource)
-    asked = {"resource_id": str(resource.pk)}
+    make_private(resource)
+    parameters = {"resource_id": str(resource.pk)}
     token = make_token()
 
     for _time in range(2):
-        assert len(get_ids(ask(client, asked, Authorization=token))) == 6
-        check_error(ask(client, asked), 403, "Authorization Error")
+        assert len(get_ids(ask(client, parameters, Authorization=token))) == 6
+        check_error(ask(client, parameters), 403, "Authorization Error")
 
 
 # One version --------------------------------------------------------------------------------------
 
-ROUNDS = 24
+VERSIONS = 24
 
 
 class Readers(ReaderThreads):
-    """Threads that read without a break and check that each answer has one version."""
+    """Threads that check that each answer has one version."""
 
-    ASKED: tuple[dict[str, Any], ...] = (
+    SEARCHES: tuple[dict[str, Any], ...] = (
         {},
         {"limit": 0},
         {"filters": {"kind": "x"}},
@@ -382,7 +386,7 @@ class Readers(ReaderThreads):
 
     def read_once(self) -> None:
         client = Client()
-        for sent in self.ASKED:
+        for sent in self.SEARCHES:
             self._check(sent, ask(client, {"resource_id": self._name, **sent}))
 
     def _check(self, sent: dict[str, Any], response: Any) -> None:
@@ -404,18 +408,18 @@ class Readers(ReaderThreads):
             count = len(records)
             if any([name for name in record if name != "rank"] != expected for record in records):
                 self.errors.append((sent, version, records))
-        whole = [0] if sent.get("limit") == 0 else [version]
+        counts = [0] if sent.get("limit") == 0 else [version]
         if (
             version % 2
             or names != expected
             or info["kind"] != {"label": str(version)}
-            or count not in whole
+            or count not in counts
         ):
             self.errors.append((sent, version, names, info, count))
 
 
 def change_everything(resource: Resource, version: int) -> None:
-    """Make one transaction of a new record, other names, other labels and other readers."""
+    """Change records, names, labels and privacy in one transaction."""
     with transaction.atomic(), open_writer(resource) as writer:
         resource.fields.filter(name="kind").update(label=str(version))
         writer.create(
@@ -433,10 +437,10 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
     load_csv(committed, "kind,n,f2\nx,1,word\nx,2,word\n")
     committed.fields.filter(name="kind").update(label="2")
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads that take turns often meet each other's traces
+    sys.setswitchinterval(1e-5)  # threads that switch often expose races
     try:
         with Readers("rivers") as readers:
-            for version in range(3, ROUNDS + 1):
+            for version in range(3, VERSIONS + 1):
                 change_everything(committed, version)
                 if readers.errors:
                     break
@@ -450,8 +454,8 @@ def test_no_answer_mixes_two_versions_or_shows_a_private_one(committed: Resource
 # The connection -----------------------------------------------------------------------------------
 
 
-def end_the_session() -> None:
-    """Let the server drop the connection of this thread, which is not noticed yet."""
+def kill_session() -> None:
+    """Let the server close the connection of this thread, which Django does not notice yet."""
     connection.ensure_connection()
     ours = connection.connection.info.backend_pid
     other = connections.create_connection("default")
@@ -466,17 +470,17 @@ def end_the_session() -> None:
 def test_a_dead_connection_is_replaced_and_the_search_answered(
     client: Client, committed: Resource, sent: dict[str, Any]
 ) -> None:
-    asked = {"resource_id": str(committed.pk), **sent}
-    first = get_result(ask(client, asked))
+    parameters = {"resource_id": str(committed.pk), **sent}
+    first = get_result(ask(client, parameters))
 
-    end_the_session()
+    kill_session()
 
-    assert get_result(ask(client, asked)) == first
+    assert get_result(ask(client, parameters)) == first
 
 
 def test_a_snapshot_on_a_connection_that_replaces_a_dead_one_is_one(committed: Resource) -> None:
-    end_the_session()
-    connection.close_if_unusable_or_obsolete()  # as each request of a server begins
+    kill_session()
+    connection.close_if_unusable_or_obsolete()  # as at the start of each request
 
     with open_snapshot() as session:
         ((level,),) = session.fetch_rows(sql.SQL("SHOW transaction_isolation"))

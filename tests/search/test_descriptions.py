@@ -1,4 +1,4 @@
-"""Cached descriptions: only of resources that exist, and never too many."""
+"""The cache of descriptions: bounded, and only of resources that exist."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ LONG = "x" * (MAX_ALIAS_LENGTH + 1)
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> DescriptionCache:
-    """A process that has described nothing yet, and keeps two descriptions."""
+def descriptions(monkeypatch: pytest.MonkeyPatch) -> DescriptionCache:
+    """An empty cache of at most two descriptions."""
     descriptions = DescriptionCache(2)
     monkeypatch.setattr(consistency, "_descriptions", descriptions)
     return descriptions
 
 
-def described(resource: Resource) -> Description:
-    found = Resource.objects.described(resource.pk)
-    return Description(found, build_relation(found), Clause(sql.SQL("")))
+def describe(resource: Resource) -> Description:
+    described = Resource.objects.described(resource.pk)
+    return Description(described, build_relation(described), Clause(sql.SQL("")))
 
 
-def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource) -> None:
-    description, descriptions = described(resource), DescriptionCache(2)
+def test_the_least_recently_used_description_is_evicted_first(resource: Resource) -> None:
+    description, descriptions = describe(resource), DescriptionCache(2)
     for name in ("a", "b"):
         descriptions.add(("default", name), description)
     assert descriptions.get(("default", "a")) is description
@@ -50,15 +50,15 @@ def test_the_description_that_was_used_longest_ago_goes_first(resource: Resource
     assert (descriptions.get(("default", "a")), len(descriptions)) == (None, 1)
 
 
-#: Every door that takes the name of a resource.
+#: Every action that takes the name of a resource.
 READING = ["datastore_search", "datastore_info"]
 WRITING = ["datastore_create", "datastore_upsert", "datastore_delete", "datastore_records_delete"]
 
 
 @pytest.mark.parametrize("name", ["nope", ID, ID.upper(), LONG, "x" * 100_000])
 @pytest.mark.parametrize("action", [*READING, *WRITING])
-def test_an_unknown_name_leaves_nothing(
-    client: Client, resource: Resource, kept: DescriptionCache, action: str, name: str
+def test_an_unknown_name_is_not_cached(
+    client: Client, resource: Resource, descriptions: DescriptionCache, action: str, name: str
 ) -> None:
     token = make_token(make_user(permissions=("change_resource", "delete_resource")))
     sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
@@ -67,7 +67,7 @@ def test_an_unknown_name_leaves_nothing(
         error = check_error(act(client, action, sent, token), 404, "Not Found Error")
 
     assert len(error["message"]) < 400
-    assert len(kept) == 0
+    assert len(descriptions) == 0
     if len(name) > MAX_ALIAS_LENGTH:
         assert not [query for query in captured if "datastore_search_alias" in query["sql"]]
 
@@ -84,39 +84,39 @@ def test_an_unknown_name_leaves_nothing(
     ],
 )
 @pytest.mark.usefixtures("db")
-def test_an_unknown_name_in_an_address_leaves_nothing_either(
-    client: Client, kept: DescriptionCache, path: str
+def test_an_unknown_name_in_an_address_is_not_cached(
+    client: Client, descriptions: DescriptionCache, path: str
 ) -> None:
     assert client.get(path).status_code == 404
-    assert len(kept) == 0
+    assert len(descriptions) == 0
 
 
-def test_unknown_names_displace_no_description(
-    client: Client, resource: Resource, kept: DescriptionCache
+def test_unknown_names_evict_no_description(
+    client: Client, resource: Resource, descriptions: DescriptionCache
 ) -> None:
-    asked = {"resource_id": str(resource.pk)}
-    ask(client, asked)
+    parameters = {"resource_id": str(resource.pk)}
+    ask(client, parameters)
     for number in range(5):
         ask(client, {"resource_id": f"nope-{number}"})
 
     with CaptureQueriesContext(connection) as captured:
-        assert len(get_ids(ask(client, asked))) == 6
+        assert len(get_ids(ask(client, parameters))) == 6
 
     assert not any("datastore_search_field" in query["sql"] for query in captured)
 
 
-def test_an_id_is_kept_once_however_it_is_spelled(
-    client: Client, db: None, kept: DescriptionCache
+def test_an_id_is_cached_once_in_any_spelling(
+    client: Client, db: None, descriptions: DescriptionCache
 ) -> None:
     resource = make_resource(id=ID)
     Alias.objects.create(resource=resource, name="Rivers")
 
     for name in (ID, ID.upper(), ID.capitalize(), ID.replace("b", "B")):
         assert len(get_ids(ask(client, {"resource_id": name}))) == 6
-    assert len(kept) == 1
+    assert len(descriptions) == 1
     assert len(get_ids(ask(client, {"resource_id": "Rivers"}))) == 6
     check_error(ask(client, {"resource_id": "rivers"}), 404, "Not Found Error")
-    assert len(kept) == 2
+    assert len(descriptions) == 2
 
 
 def test_an_alias_may_be_as_long_as_a_name(client: Client, resource: Resource) -> None:
@@ -125,13 +125,13 @@ def test_an_alias_may_be_as_long_as_a_name(client: Client, resource: Resource) -
     assert len(get_ids(ask(client, {"resource_id": LONG[1:]}))) == 6
 
 
-def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
+def test_statements_of_many_fields_are_cached_for_a_few_orders_only(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"f{number}" for number in range(statements._MAX_NARROW_FIELDS + 1)]
     wide = make_resource(f"{','.join(names)}\n{','.join('1' * len(names))}\n")
     caches: list[Any] = [statements._build_wide_columns, plan._render_wide_key_scan]
-    few = statements._build_narrow_columns.cache_info().currsize
+    narrow_count = statements._build_narrow_columns.cache_info().currsize
 
     for turn in range(statements.MAX_WIDE_ENTRIES + 5):
         fields = [*names[turn:], *names[:turn]]
@@ -139,4 +139,4 @@ def test_statements_of_many_fields_are_kept_for_a_few_orders_alone(
         assert get_ids(ask(client, parameters)) == [1]
 
     assert [cache.cache_info().currsize for cache in caches] == [statements.MAX_WIDE_ENTRIES] * 2
-    assert statements._build_narrow_columns.cache_info().currsize == few
+    assert statements._build_narrow_columns.cache_info().currsize == narrow_count

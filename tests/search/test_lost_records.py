@@ -38,20 +38,20 @@ _INCOMPLETE = (
 )
 
 
-def table_of(resource: Resource) -> str:
+def get_record_table(resource: Resource) -> str:
     return f"datastore_search_record_{resource.table_version_id}"
 
 
-def by_hand(statement: str, resource: Resource) -> None:
+def execute_on_table(statement: str, resource: Resource) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(statement.format(table=table_of(resource)))
+        cursor.execute(statement.format(table=get_record_table(resource)))
 
 
 TRUNCATE, DROP = "TRUNCATE {table}", "DROP TABLE {table}"
-#: Below the number that was kept, whatever is asked for.
+#: Leaves fewer records than the stored count.
 DELETE = "DELETE FROM {table} WHERE _id > 2"
 
-#: What asks for records, or how many there are, without conditions.
+#: Searches for records, or for their number, without conditions.
 SEARCHES: list[dict[str, Any]] = [
     {},
     {"limit": 0},
@@ -65,32 +65,30 @@ SEARCHES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("parameters", SEARCHES)
-def test_a_truncated_table_is_no_empty_page(
+def test_a_truncated_table_is_503(
     resource: Resource, client: Client, parameters: dict[str, Any]
 ) -> None:
     name = str(resource.pk)
     assert ask(client, {"resource_id": name, **parameters}).status_code == 200
 
-    by_hand(TRUNCATE, resource)
+    execute_on_table(TRUNCATE, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
     assert check_error(response, 503, "Service Unavailable") == {"message": _INCOMPLETE}
     assert response["Retry-After"] == "5"
 
 
-def test_a_page_that_should_hold_more_records_is_no_answer(
-    resource: Resource, client: Client
-) -> None:
-    by_hand(DELETE, resource)
+def test_a_page_with_missing_records_is_503(resource: Resource, client: Client) -> None:
+    execute_on_table(DELETE, resource)
     name = str(resource.pk)
 
     whole = ask(client, {"resource_id": name, "limit": 2})
     short = ask(client, {"resource_id": name, "limit": 3})
-    found = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
+    filtered = ask(client, {"resource_id": name, "filters": {"stage": "active"}})
 
     assert len(whole.json()["result"]["records"]) == 2
     assert check_error(short, 503, "Service Unavailable") == {"message": _INCOMPLETE}
-    assert found.json()["result"]["total"] == 2  # counted, not kept
+    assert filtered.json()["result"]["total"] == 2  # counted, not the stored count
 
 
 def test_an_empty_resource_is_answered_as_before(db: None, client: Client) -> None:
@@ -108,17 +106,17 @@ def test_a_missing_table_is_not_found(
     name = str(resource.pk)
     assert ask(client, {"resource_id": name, **parameters}).status_code == 200
 
-    by_hand(DROP, resource)
+    execute_on_table(DROP, resource)
     response = ask(client, {"resource_id": name, **parameters})
 
     assert check_error(response, 404, "Not Found Error") == {"message": _MISSING.format(name=name)}
 
 
-def test_a_missing_table_is_found_to_be_missing_at_once(
+def test_a_missing_table_takes_few_statements(
     resource: Resource, client: Client, django_assert_max_num_queries: Callable[..., Any]
 ) -> None:
     ask(client, {"resource_id": str(resource.pk)})
-    by_hand(DROP, resource)
+    execute_on_table(DROP, resource)
 
     # The statement, a read of the version, and the savepoints of the test's transaction.
     with django_assert_max_num_queries(12):
@@ -127,10 +125,10 @@ def test_a_missing_table_is_found_to_be_missing_at_once(
 
 @pytest.mark.parametrize(("statement", "status"), [(TRUNCATE, 503), (DROP, 404), (DELETE, 503)])
 @pytest.mark.parametrize("kind", ["csv", "json", "xml"])
-def test_no_dump_looks_whole_without_its_records(
+def test_a_dump_without_its_records_is_an_error(
     resource: Resource, client: Client, statement: str, status: int, kind: str
 ) -> None:
-    by_hand(statement, resource)
+    execute_on_table(statement, resource)
 
     response = client.get(f"/en/datastore/dump/{resource.pk}?format={kind}")
 
@@ -142,13 +140,13 @@ def test_no_dump_looks_whole_without_its_records(
 def test_a_page_and_a_description_say_what_is_missing(
     resource: Resource, client: Client, statement: str, status: int
 ) -> None:
-    by_hand(statement, resource)
+    execute_on_table(statement, resource)
 
     page = client.get(f"/en/datastore/{resource.pk}/")
-    described = act(client, "datastore_info", {"id": str(resource.pk)})
+    info = act(client, "datastore_info", {"id": str(resource.pk)})
 
-    assert page.status_code == described.status_code == status
-    message = described.json()["error"]["message"]
+    assert page.status_code == info.status_code == status
+    message = info.json()["error"]["message"]
     assert message in {_INCOMPLETE, _MISSING.format(name=resource.pk)}
     assert message in page.content.decode()
 
@@ -165,7 +163,7 @@ def test_nothing_is_written_to_a_missing_table(
     resource: Resource, client: Client, action: str, parameters: dict[str, Any]
 ) -> None:
     token = make_token(make_user(permissions=("change_resource", "delete_resource")))
-    by_hand(DROP, resource)
+    execute_on_table(DROP, resource)
 
     response = act(
         client, action, {"resource_id": str(resource.pk), "force": True, **parameters}, token
@@ -182,15 +180,15 @@ def test_a_table_that_is_missing_can_be_created_again(no_resource: None, client:
         "fields": [{"id": "a", "type": "text"}], "records": [{"a": "1"}],
     }  # fmt: skip
     name = act(client, "datastore_create", created, token).json()["result"]["resource_id"]
-    by_hand(DROP, Resource.objects.get())
+    execute_on_table(DROP, Resource.objects.get())
 
-    again = {"resource_id": name, "records": [{"a": "2", "b": 3}]}
-    response = act(client, "datastore_create", again, token)
+    repeat = {"resource_id": name, "records": [{"a": "2", "b": 3}]}
+    response = act(client, "datastore_create", repeat, token)
 
     assert response.status_code == 200, response.json()
-    found = ask(client, {"resource_id": name}).json()["result"]
-    assert (found["total"], found["records"]) == (1, [{"_id": 1, "a": "2", "b": 3}])
-    twice = act(client, "datastore_upsert", {**again, "method": "insert"}, token)
+    result = ask(client, {"resource_id": name}).json()["result"]
+    assert (result["total"], result["records"]) == (1, [{"_id": 1, "a": "2", "b": 3}])
+    twice = act(client, "datastore_upsert", {**repeat, "method": "insert"}, token)
     assert twice.status_code == 409  # the key is still one
 
 
@@ -199,7 +197,7 @@ def test_a_table_that_is_missing_can_be_created_again(no_resource: None, client:
 
 @pytest.mark.parametrize("statement", [TRUNCATE, DROP, DELETE])
 @pytest.mark.parametrize("mode", [Mode.REPLACE, Mode.APPEND])
-def test_a_file_is_not_unchanged_whose_records_are_gone(
+def test_a_file_whose_records_are_gone_is_not_unchanged(
     db: None, client: Client, tmp_path: Path, statement: str, mode: Mode
 ) -> None:
     path = tmp_path / "survey.csv"
@@ -208,7 +206,7 @@ def test_a_file_is_not_unchanged_whose_records_are_gone(
     load_file(resource, path)
     assert load_file(resource, path).state == LoadState.UNCHANGED
     resource.refresh_from_db()
-    by_hand(statement, resource)
+    execute_on_table(statement, resource)
 
     load = load_file(resource, path, options=LoadOptions(mode=mode.value))
 
@@ -217,7 +215,7 @@ def test_a_file_is_not_unchanged_whose_records_are_gone(
         assert ask(client, {"resource_id": str(resource.pk)}).json()["result"]["total"] == 6
 
 
-def verify() -> str:
+def run_verify() -> str:
     out = StringIO()
     call_command("datastore_verify", stdout=out)
     return out.getvalue()
@@ -226,10 +224,10 @@ def verify() -> str:
 def test_the_command_names_every_resource_that_lacks_records(no_resource: None) -> None:
     whole, short, lost = (make_resource(name=name) for name in ("whole", "short", "lost"))
     Resource.objects.create(name="never-loaded")
-    assert verify() == "3 resources have all their records.\n"
+    assert run_verify() == "3 resources have all their records.\n"
 
-    by_hand(DELETE, short)
-    by_hand(DROP, lost)
+    execute_on_table(DELETE, short)
+    execute_on_table(DROP, lost)
     out = StringIO()
     with pytest.raises(CommandError, match=r"^2 resources do not have their records\.$"):
         call_command("datastore_verify", stdout=out)
@@ -275,27 +273,27 @@ def test_after_loaddata_a_resource_says_that_its_records_are_missing_until_they_
 
 @pytest.mark.django_db(transaction=True)
 def test_after_a_flush_files_are_loaded_as_in_a_new_database() -> None:
-    call_command("flush", interactive=False, verbosity=0)  # from here on numbers begin with 1
+    call_command("flush", interactive=False, verbosity=0)  # the sequences restart with 1
     first, second = make_resource(name="first"), make_resource(name="second")
-    left = {first.table_version_id, second.table_version_id}
+    old_numbers = {first.table_version_id, second.table_version_id}
 
     call_command("flush", interactive=False, verbosity=0)
-    again = [make_resource(name=name) for name in ("first", "second", "third")]
+    resources = [make_resource(name=name) for name in ("first", "second", "third")]
 
-    numbers = {resource.table_version_id for resource in again}
+    numbers = {resource.table_version_id for resource in resources}
     assert len(numbers) == 3
-    assert not numbers & left
-    for resource in again:
+    assert not numbers & old_numbers
+    for resource in resources:
         resource.delete()
     with connection.cursor() as cursor:
-        for number in left:
+        for number in old_numbers:
             cursor.execute(f"DROP TABLE datastore_search_record_{number}")
 
 
-def test_a_load_that_fails_leaves_what_is_missing_missing(
+def test_a_failed_load_leaves_the_table_missing(
     resource: Resource, client: Client, tmp_path: Path
 ) -> None:
-    by_hand(DROP, resource)
+    execute_on_table(DROP, resource)
     path = tmp_path / "bad.csv"
     path.write_text("")
 

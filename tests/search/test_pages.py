@@ -1,4 +1,4 @@
-"""The read path: which plan answers, and what the text of a record is."""
+"""The read path: the plan of a query, and the text of its records."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def explain(resource: Resource, query: Query, plan: Callable[[BoundQuery], Plan]
         return json.dumps(cursor.fetchone()[0])
 
 
-def test_few_matches_are_taken_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
+def test_few_matches_are_read_from_the_index_and_sorted(db: None, clustered: Resource) -> None:
     plan = explain(clustered, Query(limit=100, filters=(In("kind", ("rare",)),)), Sort)
 
     assert "_data_idx" in plan
@@ -49,13 +49,13 @@ def test_many_matches_are_found_while_the_key_is_scanned(db: None, clustered: Re
     assert '"Sort"' not in plan
 
 
-def test_a_rare_word_is_taken_from_the_index(db: None, clustered: Resource) -> None:
+def test_a_rare_word_is_read_from_the_index(db: None, clustered: Resource) -> None:
     plan = explain(clustered, Query(limit=5, q="29950"), RankSort)
 
     assert "_search_idx" in plan
 
 
-def test_a_deep_offset_skips_over_keys_alone(db: None, clustered: Resource) -> None:
+def test_a_deep_offset_skips_keys_without_reading_records(db: None, clustered: Resource) -> None:
     plan = explain(clustered, Query(limit=5, offset=25_000), KeyScan)
 
     assert "Index Only Scan" in plan

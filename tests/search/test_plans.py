@@ -1,7 +1,7 @@
 """
-The access paths of searches in a table that is made to mislead the planner, and what they find.
+Access paths and results of searches in a table that misleads the planner.
 
-The statements are those that were run.  The records are compared with the same rows in Python.
+The statements are those that were run.  The results are compared with a filter in Python.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from datastore_search.writing import open_writer
 from ..builders import fetch_page, make_resource
 
 Record = dict[str, Any]
-ROWS = 40_000
-NUMBERS = range(1, ROWS + 1)
+RECORD_COUNT = 40_000
+NUMBERS = range(1, RECORD_COUNT + 1)
 
 
-def made(number: int) -> Record:
+def make_record(number: int) -> Record:
     """
-    Make a record.
+    Make the record with this number.
 
     The common value of ``late`` is at the end, and the last hundred records are ``rare``; the
     orders of the other fields are unrelated to that of the keys.
@@ -44,12 +44,12 @@ def made(number: int) -> Record:
         "name": f"name {number * 17 % 5_003:04}",
         "kind": (None, "a", "b", "c")[number % 4],
         "ended": None if number > 30_000 else "xy"[number % 2],
-        "late": "rare" if number > ROWS - 100 else "yes" if number > 15_000 else "no",
+        "late": "rare" if number > RECORD_COUNT - 100 else "yes" if number > 15_000 else "no",
         "text": f"word{number % 7} {'unique' if number == 39_990 else 'often'}",
     }
 
 
-RECORDS = [made(number) for number in NUMBERS]
+RECORDS = [make_record(number) for number in NUMBERS]
 NAMES = list(RECORDS[0])[1:]
 
 
@@ -62,17 +62,17 @@ def table(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
         resource.delete()
 
 
-# What a search does -------------------------------------------------------------------------------
+# Running a search -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Answer:
     """
-    What a search finds, and how.
+    The result of a search, and its access paths.
 
-    ``paths`` are the indexes that each statement has read the records by: ``all`` of them without
-    one, by their ``row_locator`` those that it had found before; ``sorted`` if any were sorted.
-    ``fetched`` counts the records that were read in the table.
+    ``paths`` holds for each statement the indexes that it has read: ``all`` stands for a scan of
+    the table, ``row_locator`` for a read by ``ctid``, ``sorted`` for a sort.  ``fetched`` counts
+    the records that were read in the table.
     """
 
     ids: list[int]
@@ -81,21 +81,25 @@ class Answer:
     fetched: int
 
 
-def answer_of(resource: Resource, query: Query) -> Answer:
-    fetch_page(resource, query)  # from now on its description is kept
+def run_search(resource: Resource, query: Query) -> Answer:
+    fetch_page(resource, query)  # caches the description
     with CaptureQueriesContext(connection) as captured:
         page = fetch_page(resource, query)
-    plans = [_plan(each["sql"]) for each in captured if "datastore_search_record_" in each["sql"]]
-    nodes = [list(_nodes(plan)) for plan in plans]
+    plans = [
+        _explain(each["sql"]) for each in captured if "datastore_search_record_" in each["sql"]
+    ]
+    nodes = [list(_iterate_executed_nodes(plan)) for plan in plans]
     return Answer(
         ids=[record.get("_id") for record in json.loads(page.text)],
         total=page.total,
-        paths=[{path for node in each for path in _access_path(node, resource)} for each in nodes],
-        fetched=sum(_fetched(node, resource) for each in nodes for node in each),
+        paths=[
+            {path for node in each for path in _find_access_paths(node, resource)} for each in nodes
+        ],
+        fetched=sum(_count_fetched_rows(node, resource) for each in nodes for node in each),
     )
 
 
-def _plan(statement: str) -> Any:
+def _explain(statement: str) -> Any:
     with connection.cursor() as cursor:
         for setting in ("random_page_cost = 1.1", "work_mem = '64MB'", "jit = off"):
             cursor.execute(f"SET LOCAL {setting}")
@@ -103,16 +107,16 @@ def _plan(statement: str) -> Any:
         return cursor.fetchone()[0][0]["Plan"]
 
 
-def _nodes(node: Any) -> Iterator[Any]:
-    """List the steps that were taken."""
+def _iterate_executed_nodes(node: Any) -> Iterator[Any]:
+    """Yield the nodes of a plan that were executed."""
     if node["Actual Loops"]:
         yield node
         for child in node.get("Plans", ()):
-            yield from _nodes(child)
+            yield from _iterate_executed_nodes(child)
 
 
-def _access_path(node: Any, resource: Resource) -> Iterator[str]:
-    table = _table(resource)
+def _find_access_paths(node: Any, resource: Resource) -> Iterator[str]:
+    table = _get_record_table(resource)
     names = {f"{table}_by_{blake2b(n.encode(), digest_size=8).hexdigest()}": n for n in NAMES}
     names |= {f"{table}_pkey": "_id", f"{table}_data_idx": "values", f"{table}_search_idx": "words"}
     if node.get("Index Name") in names:
@@ -125,52 +129,55 @@ def _access_path(node: Any, resource: Resource) -> Iterator[str]:
         yield "sorted"
 
 
-def _fetched(node: Any, resource: Resource) -> int:
-    if node.get("Relation Name") != _table(resource) or "Index Only" in node["Node Type"]:
+def _count_fetched_rows(node: Any, resource: Resource) -> int:
+    if (
+        node.get("Relation Name") != _get_record_table(resource)
+        or "Index Only" in node["Node Type"]
+    ):
         return 0
     rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
     return int(rows * node["Actual Loops"])
 
 
-def _table(resource: Resource) -> str:
+def _get_record_table(resource: Resource) -> str:
     return f"datastore_search_record_{resource.table_version_id}"
 
 
-# What it should find ------------------------------------------------------------------------------
+# Expected results ------------------------------------------------------------------------------
 
 
-def ids_in_order(keep: Callable[[Record], bool], key: SortKey | None = None) -> list[int]:
-    """Filter all records in Python, and sort those that are kept."""
-    found = [record for record in RECORDS if keep(record)]
+def list_expected_ids(keep: Callable[[Record], bool], key: SortKey | None = None) -> list[int]:
+    """Filter and sort all records in Python, and return their ids."""
+    records = [record for record in RECORDS if keep(record)]
     if key:
         if key.descending:
-            found.reverse()
-        nulls = [record for record in found if record[key.field] is None]
-        valued = [record for record in found if record[key.field] is not None]
+            records.reverse()
+        nulls = [record for record in records if record[key.field] is None]
+        valued = [record for record in records if record[key.field] is not None]
         valued.sort(key=lambda record: record[key.field], reverse=key.descending)
         first = key.descending if key.nulls_first is None else key.nulls_first
-        found = [*nulls, *valued] if first else [*valued, *nulls]
-    return [record["_id"] for record in found]
+        records = [*nulls, *valued] if first else [*valued, *nulls]
+    return [record["_id"] for record in records]
 
 
-def check(
+def check_search(
     resource: Resource, query: Query, keep: Callable[[Record], bool], paths: list[set[str]]
 ) -> Answer:
     """
-    Compare what a search finds, and its access paths, with what they should be.
+    Compare the result and the access paths of a search with the expected ones.
 
-    Of more than half of all records, PostgreSQL may read the table rather than an index of it; for
+    If more than half of all records match, PostgreSQL may scan the table instead of an index; for
     a value and a word it may read both indexes.
     """
-    expected = ids_in_order(keep, query.sort[0] if query.sort else None)
+    expected = list_expected_ids(keep, query.sort[0] if query.sort else None)
 
-    answer = answer_of(resource, query)
+    answer = run_search(resource, query)
 
     assert answer.ids == expected[query.offset :][: query.limit]
     assert answer.total == (len(expected) if query.include_total else None)
-    if len(expected) > ROWS / 2:
-        read = [{"all", "sorted"} if path == VALUES_SORTED else path for path in paths]
-        assert answer.paths in (paths, read)
+    if len(expected) > RECORD_COUNT / 2:
+        read_whole = [{"all", "sorted"} if path == VALUES_SORTED else path for path in paths]
+        assert answer.paths in (paths, read_whole)
     elif query.q and query.filters:
         both = [path | BY_WORD if path >= BY_VALUE else path for path in paths]
         assert answer.paths in (paths, both)
@@ -179,8 +186,8 @@ def check(
     return answer
 
 
-RARE, LATE = In("late", ("rare",)), In("late", ("yes",))
-SOME, MOST = In("kind", ("b",)), In("kind", ("a", "b", "c"))
+LATE_RARE, LATE_YES = In("late", ("rare",)), In("late", ("yes",))
+KIND_B, HAS_KIND = In("kind", ("b",)), In("kind", ("a", "b", "c"))
 UP, DOWN = SortKey("_id"), SortKey("_id", descending=True)
 
 
@@ -188,15 +195,15 @@ def is_rare(record: Record) -> bool:
     return bool(record["late"] == "rare")
 
 
-def is_late(record: Record) -> bool:
+def is_late_yes(record: Record) -> bool:
     return bool(record["late"] == "yes")
 
 
-def is_some(record: Record) -> bool:
+def is_kind_b(record: Record) -> bool:
     return bool(record["kind"] == "b")
 
 
-def is_most(record: Record) -> bool:
+def has_kind(record: Record) -> bool:
     return record["kind"] is not None
 
 
@@ -208,7 +215,7 @@ def is_any(_record: Record) -> bool:
     return True
 
 
-def has(word: str) -> Callable[[Record], bool]:
+def has_word(word: str) -> Callable[[Record], bool]:
     return lambda record: word in record["text"]
 
 
@@ -219,16 +226,16 @@ RANKED = {"words", "sorted", "_id"}
 
 @dataclass(frozen=True)
 class Case:
-    """A query, what it keeps, its access paths, and the records that it may fetch."""
+    """A query, the records that match, its access paths, and how many records it may fetch."""
 
     query: Query
     keep: Callable[[Record], bool]
     paths: list[set[str]]
-    fetched: int = ROWS
+    max_fetched: int = RECORD_COUNT
 
 
-def asked(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
-    """Ask for the first five records."""
+def build_query(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
+    """Build a query for the first five records."""
     return Query(**{"limit": 5, "filters": filters, "sort": (sort,) if sort else (), **more})
 
 
@@ -238,33 +245,43 @@ def asked(*filters: In, sort: SortKey | None = None, **more: Any) -> Query:
 @pytest.mark.parametrize(
     "case",
     [
-        # Few matches are taken from their index; to scan the key would read the whole table.
-        Case(asked(RARE), is_rare, [BY_VALUE, VALUES_SORTED], 200),
-        Case(asked(RARE, sort=DOWN), is_rare, [BY_VALUE, VALUES_SORTED], 200),
-        Case(asked(RARE, include_total=False), is_rare, [{"_id"}, VALUES_SORTED], 1_200),
-        Case(asked(SOME), is_some, [VALUES_SORTED], 10_000),
+        # Few matches are read from their index; a scan of the key would read the whole table.
+        Case(build_query(LATE_RARE), is_rare, [BY_VALUE, VALUES_SORTED], 200),
+        Case(build_query(LATE_RARE, sort=DOWN), is_rare, [BY_VALUE, VALUES_SORTED], 200),
+        Case(build_query(LATE_RARE, include_total=False), is_rare, [{"_id"}, VALUES_SORTED], 1_200),
+        Case(build_query(KIND_B), is_kind_b, [VALUES_SORTED], 10_000),
         # Many matches are found in the order of the key; their number is stored.
-        Case(asked(MOST), is_most, [{"_id"}], 10),
-        Case(asked(MOST, sort=DOWN), is_most, [{"_id"}], 10),
-        Case(asked(MOST, include_total=False), is_most, [{"_id"}], 10),
-        Case(asked(MOST, offset=3_000), is_most, [{"_id"}], 4_010),
-        # Many matches, but at the end: the scan ends with its window.
-        Case(asked(LATE), is_late, [{"_id"}, VALUES_SORTED], 42_000),
-        Case(asked(LATE, include_total=False), is_late, [{"_id"}, VALUES_SORTED], 42_000),
-        Case(asked(LATE, sort=DOWN), is_late, [{"_id"}], 120),
+        Case(build_query(HAS_KIND), has_kind, [{"_id"}], 10),
+        Case(build_query(HAS_KIND, sort=DOWN), has_kind, [{"_id"}], 10),
+        Case(build_query(HAS_KIND, include_total=False), has_kind, [{"_id"}], 10),
+        Case(build_query(HAS_KIND, offset=3_000), has_kind, [{"_id"}], 4_010),
+        # Many matches, but at the end: the scan stops after its window.
+        Case(build_query(LATE_YES), is_late_yes, [{"_id"}, VALUES_SORTED], 42_000),
+        Case(
+            build_query(LATE_YES, include_total=False),
+            is_late_yes,
+            [{"_id"}, VALUES_SORTED],
+            42_000,
+        ),
+        Case(build_query(LATE_YES, sort=DOWN), is_late_yes, [{"_id"}], 120),
         # Words, in the order of the keys.
-        Case(asked(q="unique", sort=UP), has("unique"), [BY_WORD, WORDS_SORTED], 2),
-        Case(asked(RARE, q="often", sort=DOWN), is_rare_and_often, [BY_VALUE, VALUES_SORTED], 200),
+        Case(build_query(q="unique", sort=UP), has_word("unique"), [BY_WORD, WORDS_SORTED], 2),
+        Case(
+            build_query(LATE_RARE, q="often", sort=DOWN),
+            is_rare_and_often,
+            [BY_VALUE, VALUES_SORTED],
+            200,
+        ),
         # Without gaps an offset is a number.
-        Case(asked(offset=39_000), is_any, [{"_id"}], 5),
-        Case(asked(offset=39_000, sort=DOWN), is_any, [{"_id"}], 5),
-        Case(asked(offset=39_998), is_any, [{"_id"}], 2),
+        Case(build_query(offset=39_000), is_any, [{"_id"}], 5),
+        Case(build_query(offset=39_000, sort=DOWN), is_any, [{"_id"}], 5),
+        Case(build_query(offset=39_998), is_any, [{"_id"}], 2),
     ],
 )
 def test_a_page_in_the_order_of_the_keys_reads_few_records(
     db: None, table: Resource, case: Case
 ) -> None:
-    assert check(table, case.query, case.keep, case.paths).fetched <= case.fetched
+    assert check_search(table, case.query, case.keep, case.paths).fetched <= case.max_fetched
 
 
 @pytest.mark.parametrize("down", [False, True])
@@ -274,11 +291,13 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
     key = DOWN if down else UP
     with open_writer(table) as writer:
         writer.delete([In("_id", tuple(range(10, 40_000, 10)))])
-    left = ids_in_order(lambda record: record["_id"] % 10 != 0 or record["_id"] == ROWS, key)
+    remaining = list_expected_ids(
+        lambda record: record["_id"] % 10 != 0 or record["_id"] == RECORD_COUNT, key
+    )
 
-    for offset in (0, 1, 9, 35_000, len(left) - 2, len(left)):
-        answer = answer_of(table, Query(limit=5, offset=offset, sort=(key,)))
-        assert (answer.ids, answer.total) == (left[offset:][:5], len(left))
+    for offset in (0, 1, 9, 35_000, len(remaining) - 2, len(remaining)):
+        answer = run_search(table, Query(limit=5, offset=offset, sort=(key,)))
+        assert (answer.ids, answer.total) == (remaining[offset:][:5], len(remaining))
         assert answer.fetched <= 5
 
 
@@ -288,27 +307,33 @@ def test_an_offset_counts_the_keys_that_are_left_when_some_have_been_deleted(
 @pytest.mark.parametrize(
     ("query", "keep"),
     [
-        (Query(limit=5, q="unique"), has("unique")),
-        (Query(limit=5, q="often"), has("often")),
-        (Query(limit=5, offset=39_990, q="often"), has("often")),
-        (Query(limit=5, q="often", filters=(RARE,)), is_rare_and_often),
-        (Query(limit=5, q="word3", filters=(MOST,)), lambda r: is_most(r) and has("word3")(r)),
-        (Query(limit=5, q="unique", filters=(SOME,)), lambda r: is_some(r) and has("unique")(r)),
+        (Query(limit=5, q="unique"), has_word("unique")),
+        (Query(limit=5, q="often"), has_word("often")),
+        (Query(limit=5, offset=39_990, q="often"), has_word("often")),
+        (Query(limit=5, q="often", filters=(LATE_RARE,)), is_rare_and_often),
+        (
+            Query(limit=5, q="word3", filters=(HAS_KIND,)),
+            lambda r: has_kind(r) and has_word("word3")(r),
+        ),
+        (
+            Query(limit=5, q="unique", filters=(KIND_B,)),
+            lambda r: is_kind_b(r) and has_word("unique")(r),
+        ),
     ],
 )
-def test_a_ranked_page_is_counted_and_read_by_one_statement_and_its_records_fetched_by_row_locator(
+def test_a_ranked_page_is_one_statement_that_fetches_its_records_by_row_locator(
     db: None, table: Resource, query: Query, keep: Callable[[Record], bool]
 ) -> None:
-    expected = ids_in_order(keep)  # all of one rank
+    expected = list_expected_ids(keep)  # all of one rank
 
-    answer = answer_of(table, query)
+    answer = run_search(table, query)
 
     assert (answer.ids, answer.total) == (expected[query.offset :][:5], len(expected))
     (paths,) = answer.paths
     assert "all" not in paths
     assert paths >= {"words", "row_locator"} or paths >= {"values", "row_locator"}
     assert "_id" not in paths
-    assert answer.fetched <= len(ids_in_order(has(query.q))) + len(answer.ids)
+    assert answer.fetched <= len(list_expected_ids(has_word(query.q))) + len(answer.ids)
 
 
 # The order of a field -----------------------------------------------------------------------------
@@ -317,16 +342,16 @@ def test_a_ranked_page_is_counted_and_read_by_one_statement_and_its_records_fetc
 @pytest.mark.parametrize("nulls_first", [None, True, False])
 @pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("name", ["n", "amount", "day", "name"])
-def test_a_field_is_sorted_by_its_index_where_that_has_the_nulls_at_the_end_that_is_asked_for(
+def test_a_field_is_sorted_by_its_index_if_that_has_the_nulls_at_the_requested_end(
     db: None, table: Resource, name: str, down: bool, nulls_first: bool | None
 ) -> None:
     key = SortKey(name, down, nulls_first)
     paths = [{name}] if nulls_first in {None, down} else [{"all", "sorted"}]
-    wanted = 10 if nulls_first in {None, down} else ROWS
+    max_fetched = 10 if nulls_first in {None, down} else RECORD_COUNT
 
     for offset in (0, 395):
-        answer = check(table, Query(limit=10, offset=offset, sort=(key,)), is_any, paths)
-        assert answer.fetched <= wanted + offset
+        answer = check_search(table, Query(limit=10, offset=offset, sort=(key,)), is_any, paths)
+        assert answer.fetched <= max_fetched + offset
 
 
 BY_N, BY_DAY, BY_LATE = SortKey("n"), SortKey("day"), SortKey("late")
@@ -335,15 +360,15 @@ BY_N, BY_DAY, BY_LATE = SortKey("n"), SortKey("day"), SortKey("late")
 @pytest.mark.parametrize(
     "case",
     [
-        Case(asked(RARE, sort=BY_N), is_rare, [BY_VALUE, VALUES_SORTED], 200),
-        Case(asked(MOST, sort=SortKey("n", descending=True)), is_most, [{"n"}], 500),
-        Case(asked(LATE, sort=BY_DAY), is_late, [{"day"}], 20),
-        Case(asked(LATE, sort=BY_DAY, offset=900), is_late, [{"day"}], 2_000),
-        Case(asked(LATE, sort=BY_LATE), is_late, [{"late"}, VALUES_SORTED], 42_000),
-        Case(asked(q="unique", sort=BY_N), has("unique"), [BY_WORD, WORDS_SORTED], 2),
+        Case(build_query(LATE_RARE, sort=BY_N), is_rare, [BY_VALUE, VALUES_SORTED], 200),
+        Case(build_query(HAS_KIND, sort=SortKey("n", descending=True)), has_kind, [{"n"}], 500),
+        Case(build_query(LATE_YES, sort=BY_DAY), is_late_yes, [{"day"}], 20),
+        Case(build_query(LATE_YES, sort=BY_DAY, offset=900), is_late_yes, [{"day"}], 2_000),
+        Case(build_query(LATE_YES, sort=BY_LATE), is_late_yes, [{"late"}, VALUES_SORTED], 42_000),
+        Case(build_query(q="unique", sort=BY_N), has_word("unique"), [BY_WORD, WORDS_SORTED], 2),
         Case(
-            asked(q="unique", sort=BY_N, include_total=False),
-            has("unique"),
+            build_query(q="unique", sort=BY_N, include_total=False),
+            has_word("unique"),
             [{"n"}, WORDS_SORTED],
             1_200,
         ),
@@ -352,7 +377,7 @@ BY_N, BY_DAY, BY_LATE = SortKey("n"), SortKey("day"), SortKey("late")
 def test_matches_are_sorted_or_scanned_in_the_order_of_a_field(
     db: None, table: Resource, case: Case
 ) -> None:
-    assert check(table, case.query, case.keep, case.paths).fetched <= case.fetched
+    assert check_search(table, case.query, case.keep, case.paths).fetched <= case.max_fetched
 
 
 @pytest.mark.parametrize(
@@ -370,18 +395,18 @@ def test_a_narrow_range_is_read_from_the_index_of_the_order(
 ) -> None:
     query = Query(limit=5, filters=(Comparison(name, operator, value),))
     compare: Callable[[Any], bool] = {
-        "lt": lambda found: found < value,
-        "lte": lambda found: found <= value,
-        "gt": lambda found: found > value,
-        "gte": lambda found: found >= value,
+        "lt": lambda number: number < value,
+        "lte": lambda number: number <= value,
+        "gt": lambda number: number > value,
+        "gte": lambda number: number >= value,
     }[operator]
 
     def keep(record: Record) -> bool:
         return record[name] is not None and compare(record[name])
 
-    assert check(table, query, keep, [{name}, {name, "sorted"}]).fetched < 500
+    assert check_search(table, query, keep, [{name}, {name, "sorted"}]).fetched < 500
     by_field = replace(query, sort=(SortKey(name, descending=True),))
-    assert check(table, by_field, keep, [{name}, {name, "sorted"}]).fetched < 500
+    assert check_search(table, by_field, keep, [{name}, {name, "sorted"}]).fetched < 500
 
 
 # Every page ---------------------------------------------------------------------------------------
@@ -390,33 +415,33 @@ def test_a_narrow_range_is_read_from_the_index_of_the_order(
 @pytest.mark.parametrize(
     "key", [SortKey(n, down) for n in ("_id", "n", "day", "late") for down in (False, True)]
 )
-@pytest.mark.parametrize(("wanted", "keep"), [(LATE, is_late), (SOME, is_some)])
+@pytest.mark.parametrize(("condition", "keep"), [(LATE_YES, is_late_yes), (KIND_B, is_kind_b)])
 def test_all_pages_together_hold_every_match_once_and_in_order(
     db: None,
     table: Resource,
-    wanted: In,
+    condition: In,
     keep: Callable[[Record], bool],
     key: SortKey,
 ) -> None:
-    met: list[int] = []
-    # Steps that grow: the first pages are read from a window, the last ones are sorted.
+    ids: list[int] = []
+    # Growing limits: the first pages are read from a window, the last ones are sorted.
     limits = [1, 10, 100, 500, 900, *[1_000] * 40]
     for limit in limits:
         page = fetch_page(
-            table, Query(limit=limit, offset=len(met), filters=(wanted,), sort=(key,))
+            table, Query(limit=limit, offset=len(ids), filters=(condition,), sort=(key,))
         )
-        found = [record["_id"] for record in json.loads(page.text)]
-        met += found
-        if len(found) < limit:
+        page_ids = [record["_id"] for record in json.loads(page.text)]
+        ids += page_ids
+        if len(page_ids) < limit:
             break
 
-    assert met == ids_in_order(keep, key)
+    assert ids == list_expected_ids(keep, key)
 
 
 # Distinct -----------------------------------------------------------------------------------------
 
 
-def values_of(page_text: bytes) -> list[tuple[Any, ...]]:
+def parse_values(page_text: bytes) -> list[tuple[Any, ...]]:
     return [tuple(record.values()) for record in json.loads(page_text)]
 
 
@@ -424,56 +449,56 @@ def values_of(page_text: bytes) -> list[tuple[Any, ...]]:
     ("name", "values"),
     [("kind", [None, "a", "b", "c"]), ("late", ["no", "rare", "yes"]), ("ended", [None, "x", "y"])],
 )
-def test_the_values_of_one_field_are_found_by_skipping_through_its_index(
+def test_distinct_values_of_one_field_are_read_by_a_skip_scan(
     db: None, table: Resource, name: str, values: list[str | None]
 ) -> None:
     query = Query(limit=9, fields=(name,), distinct=True)
 
-    page, answer = fetch_page(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), run_search(table, query)
 
-    assert values_of(page.text) == [(value,) for value in values]
+    assert parse_values(page.text) == [(value,) for value in values]
     assert answer.total == len(values)
     assert name in answer.paths[0]
     assert answer.fetched <= 20
 
 
-def test_the_values_of_a_field_with_many_are_counted_one_and_all(db: None, table: Resource) -> None:
+def test_all_distinct_values_of_a_field_with_many_are_counted(db: None, table: Resource) -> None:
     values = sorted({record["day"] for record in RECORDS if record["day"]}, reverse=True)
     query = Query(limit=3, fields=("day",), distinct=True, sort=(SortKey("day", descending=True),))
 
-    page, answer = fetch_page(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), run_search(table, query)
 
-    assert values_of(page.text) == [(None,), *((value,) for value in values[:2])]
+    assert parse_values(page.text) == [(None,), *((value,) for value in values[:2])]
     assert answer.total == len(values) + 1 > 1_000
     assert [path & {"day", "all"} for path in answer.paths] == [{"day"}, {"all"}]
 
 
-@pytest.mark.parametrize("filters", [(), (MOST,)])
+@pytest.mark.parametrize("filters", [(), (HAS_KIND,)])
 def test_combinations_of_two_fields_are_found_by_one_read_of_the_table(
     db: None, table: Resource, filters: tuple[In, ...]
 ) -> None:
     query = Query(limit=99, fields=("late", "kind"), distinct=True, filters=filters)
-    wanted = {(r["late"], r["kind"]) for r in RECORDS if is_most(r) or not filters}
+    expected = {(r["late"], r["kind"]) for r in RECORDS if has_kind(r) or not filters}
 
-    page, answer = fetch_page(table, query), answer_of(table, query)
+    page, answer = fetch_page(table, query), run_search(table, query)
 
-    assert values_of(page.text) == sorted(wanted, key=lambda v: (v[0], v[1] or ""))
-    assert answer.total == len(wanted)
+    assert parse_values(page.text) == sorted(expected, key=lambda v: (v[0], v[1] or ""))
+    assert answer.total == len(expected)
     assert len(answer.paths) == 1
 
 
 # Counting -----------------------------------------------------------------------------------------
 
 
-def test_stored_numbers_are_forgotten_with_the_first_change(db: None, table: Resource) -> None:
-    query = Query(limit=0, filters=(SOME,))
+def test_stored_counts_are_dropped_at_the_first_change(db: None, table: Resource) -> None:
+    query = Query(limit=0, filters=(KIND_B,))
     # One statement measures the table, and reads no record and no index.
-    assert (answer_of(table, query).total, answer_of(table, query).paths) == (10_000, [set()])
+    assert (run_search(table, query).total, run_search(table, query).paths) == (10_000, [set()])
 
     with open_writer(table) as writer:
         writer.delete([In("_id", (2,))])
 
-    assert (answer_of(table, query).total, answer_of(table, query).paths) == (9_999, [BY_VALUE])
+    assert (run_search(table, query).total, run_search(table, query).paths) == (9_999, [BY_VALUE])
 
 
 @pytest.mark.parametrize(
@@ -486,13 +511,13 @@ def test_stored_numbers_are_forgotten_with_the_first_change(db: None, table: Res
         (In("late", ("yes", "rare")), lambda r: r["late"] != "no"),
         (In("late", ()), lambda _record: False),
         (Comparison("kind", "ne", "a"), lambda r: r["kind"] != "a"),
-        (Comparison("kind", "isnull", False), is_most),
+        (Comparison("kind", "isnull", False), has_kind),
     ],
 )
 def test_a_total_is_exact_whether_it_was_stored_or_counted(
     db: None, table: Resource, condition: Any, keep: Callable[[Record], bool]
 ) -> None:
-    expected = ids_in_order(keep)
+    expected = list_expected_ids(keep)
 
     page = fetch_page(table, Query(limit=3, filters=(condition,)))
 

@@ -1,4 +1,4 @@
-"""How many records are read at once."""
+"""The number of records in a batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from datastore_search.search.rendering import RecordSizes
 
 
-def sizes_of(*answers: tuple[int, int]) -> RecordSizes:
+def note_answers(*answers: tuple[int, int]) -> RecordSizes:
     sizes = RecordSizes()
     for count, size_bytes in answers:
         sizes.note_size(count, size_bytes)
@@ -23,14 +23,14 @@ def sizes_of(*answers: tuple[int, int]) -> RecordSizes:
         ([(1, 100_000)], 20),
         ([(1_000, 110_000_000)], 19),
         ([(3, 2**30)], 1),
-        ([(10, 1_000_000), (10, 1_000)], 20),  # the larger ones decide, whatever came later
+        ([(10, 1_000_000), (10, 1_000)], 20),  # the larger answer decides, in any order
         ([(10, 1_000), (10, 1_000_000)], 20),
     ],
 )
-def test_so_many_records_are_read_at_once_as_two_megabytes_hold(
+def test_a_batch_has_as_many_records_as_two_megabytes_hold(
     answers: list[tuple[int, int]], rows: int
 ) -> None:
-    sizes = sizes_of(*answers)
+    sizes = note_answers(*answers)
 
     assert sizes.choose_batch_rows(rows) is None
     assert sizes.choose_batch_rows(rows + 1) == rows

@@ -1,4 +1,4 @@
-"""How PostgreSQL writes records: where it unpacks them, and how many values it writes at once."""
+"""The SQL that renders records: one decompression per record, and any number of fields."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from datastore_search.search import Query, RecordsFormat
 from ..builders import fetch_page, make_resource
 
 
-def made(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
-    """Make a resource of one record, with a number of fields, each of a number of words."""
+def make_wide_resource(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
+    """Make a resource of one record with this many fields, each with this many words."""
     record = {
         f"field {position} %s": " ".join(f"w{position}x{word}" for word in range(words))
         for position in range(fields)
@@ -26,24 +26,26 @@ def made(fields: int, words: int) -> tuple[Resource, dict[str, str]]:
 
 
 @pytest.mark.parametrize("fields", [1, 97, 98, 99, 100, 197, 198, 199])
-def test_so_many_fields_are_written_in_every_form(db: None, fields: int) -> None:
-    resource, record = made(fields, words=1)
+def test_any_number_of_fields_is_rendered_in_every_format(db: None, fields: int) -> None:
+    resource, record = make_wide_resource(fields, words=1)
 
-    def text(form: RecordsFormat) -> str:
-        return fetch_page(resource, Query(limit=1, records_format=form)).text.decode()
+    def fetch_text(records_format: RecordsFormat) -> str:
+        return fetch_page(resource, Query(limit=1, records_format=records_format)).text.decode()
 
-    assert json.loads(text(RecordsFormat.OBJECTS)) == [{"_id": 1, **record}]
-    assert json.loads(text(RecordsFormat.LISTS)) == [[1, *record.values()]]
-    assert list(csv.reader([json.loads(text(RecordsFormat.CSV))])) == [["1", *record.values()]]
+    assert json.loads(fetch_text(RecordsFormat.OBJECTS)) == [{"_id": 1, **record}]
+    assert json.loads(fetch_text(RecordsFormat.LISTS)) == [[1, *record.values()]]
+    assert list(csv.reader([json.loads(fetch_text(RecordsFormat.CSV))])) == [
+        ["1", *record.values()]
+    ]
 
 
-def test_a_record_that_is_stored_compressed_is_unpacked_once_for_all_its_fields(db: None) -> None:
-    resource, record = made(fields=120, words=30)
+def test_a_compressed_record_is_decompressed_once_for_all_its_fields(db: None) -> None:
+    resource, record = make_wide_resource(fields=120, words=30)
     table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT pg_column_compression(data) FROM {table}")
         assert cursor.fetchone() != (None,)
-    fetch_page(resource, Query(limit=1))  # from now on its description is kept
+    fetch_page(resource, Query(limit=1))  # caches the description
 
     with CaptureQueriesContext(connection) as captured:
         page = fetch_page(resource, Query(limit=1))

@@ -22,7 +22,7 @@ from datastore_search.models import Alias, LoadState, Resource
 from datastore_search.storage import locks, sessions
 from datastore_search.writing import Method, open_writer
 
-from ..admin.test_resources import form, inlines
+from ..admin.test_resources import build_form, build_inlines
 from ..builders import (
     act,
     ask,
@@ -228,7 +228,7 @@ def test_to_lock_the_resource_takes_one_statement(committed: Resource) -> None:
 
 def change(client: Client, resource: Resource) -> Any:
     path = f"/en/admin/datastore_search/resource/{resource.pk}/change/"
-    sent = {**form(title="Changed"), **inlines(resource)}
+    sent = {**build_form(title="Changed"), **build_inlines(resource)}
     return client.post(path, sent, follow=True)
 
 
