@@ -30,7 +30,7 @@ serve: setup ## Serve the example portal, with a worker that runs its loads (POR
 	@exec $(PY) manage.py serve --port $(PORT) --workers $(WEB_CONCURRENCY)
 
 test: setup programs ## Run the whole suite (PYTEST_ARGS)
-	$(PY) -m pytest --numprocesses auto $(PYTEST_ARGS)
+	$(PY) -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 # The tests use the real ones: browser, curl, node's fetch, proxy, pooler, and a second PostgreSQL.
 programs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,27 @@ settings.WHITENOISE_AUTOREFRESH = True
 # Tasks run immediately; tests of the worker start one.
 _TASKS = "django.tasks" if django.VERSION >= (6, 0) else "django_tasks"
 settings.TASKS = {"default": {"BACKEND": f"{_TASKS}.backends.immediate.ImmediateBackend"}}
+
+
+#: Tests wait for processes and for PostgreSQL half of their time.
+_PROCESSES_PER_PROCESSOR = 2
+_MAX_PROCESSES = 16
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Choose the number of processes for ``--numprocesses auto``."""
+    return min(_PROCESSES_PER_PROCESSOR * (os.cpu_count() or 1), _MAX_PROCESSES)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Make the databases; end what processes killed by tests left in them, and delete them."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture(autouse=True)
