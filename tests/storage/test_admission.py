@@ -1,4 +1,4 @@
-"""A flood of slow searches: what is refused at once meanwhile, and what is answered as ever."""
+"""Admission of searches: which are refused during a flood of slow ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..builders import check_error, make_resource, make_slow
 
 API = "/en/api/action/datastore_search"
 
-#: What takes milliseconds in any table.
-LIGHT = [
+#: Requests that take milliseconds in any table.
+LIGHT_ADDRESSES = [
     f"{API}?resource_id={{id}}",
     f"{API}?resource_id={{id}}&limit=5&offset=3",
     f"{API}?resource_id={{id}}&limit=0",
@@ -31,8 +31,8 @@ LIGHT = [
     "/en/datastore/{id}/",
 ]
 
-#: What may be slow.
-HEAVY = [
+#: Requests that may be slow.
+HEAVY_ADDRESSES = [
     f"{API}?resource_id={{id}}&limit=101",
     f"{API}?resource_id={{id}}&q=river",
     f'{API}?resource_id={{id}}&q={{{{"subject": "a"}}}}',
@@ -46,14 +46,14 @@ HEAVY = [
 
 
 def begin_flood() -> None:
-    """Let three statements find no slot."""
+    """Note three statements without a slot."""
     for _statement in range(3):
         admission.note_no_slot()
 
 
 @pytest.fixture
-def full(settings: Any) -> Iterator[None]:
-    """As many searches that may be slow as there are slots."""
+def no_free_slot(settings: Any) -> Iterator[None]:
+    """All slots are taken by searches that may be slow."""
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
     with ExitStack() as stack:
         for _search in range(2):
@@ -62,13 +62,13 @@ def full(settings: Any) -> Iterator[None]:
 
 
 @pytest.fixture
-def flood(full: None) -> None:
-    """A flood of slow searches, all slots of which are taken."""
+def flood(no_free_slot: None) -> None:
+    """A flood of slow searches without a free slot."""
     begin_flood()
 
 
-@pytest.mark.parametrize("address", HEAVY)
-def test_what_may_be_slow_is_refused_at_once_in_a_flood(
+@pytest.mark.parametrize("address", HEAVY_ADDRESSES)
+def test_searches_that_may_be_slow_are_refused_in_a_flood(
     client: Browser, resource: Resource, flood: None, address: str
 ) -> None:
     response = client.get(address.format(id=resource.pk))
@@ -80,25 +80,25 @@ def test_what_may_be_slow_is_refused_at_once_in_a_flood(
     )
 
 
-@pytest.mark.parametrize("address", LIGHT)
-def test_what_is_light_is_answered_in_a_flood(
+@pytest.mark.parametrize("address", LIGHT_ADDRESSES)
+def test_light_requests_are_answered_in_a_flood(
     client: Browser, resource: Resource, flood: None, address: str
 ) -> None:
     assert client.get(address.format(id=resource.pk)).status_code == 200
 
 
-@pytest.mark.parametrize("address", [*LIGHT, *HEAVY])
-def test_everything_is_begun_while_there_is_no_flood(
-    client: Browser, resource: Resource, full: None, address: str
+@pytest.mark.parametrize("address", [*LIGHT_ADDRESSES, *HEAVY_ADDRESSES])
+def test_every_request_is_answered_without_a_flood(
+    client: Browser, resource: Resource, no_free_slot: None, address: str
 ) -> None:
     response = client.get(address.format(id=resource.pk))
 
     assert response.status_code == 200
-    b"".join(response)  # a dump that is left half-read ends its connection
+    b"".join(response)  # a dump that is not read to its end closes its connection
 
 
-@pytest.mark.parametrize("address", HEAVY)
-def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
+@pytest.mark.parametrize("address", HEAVY_ADDRESSES)
+def test_searches_that_may_be_slow_run_in_a_flood_with_a_free_slot(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 2
@@ -108,10 +108,10 @@ def test_what_may_be_slow_is_begun_in_a_flood_that_has_left_a_slot(
         response = client.get(address.format(id=resource.pk))
 
         assert response.status_code == 200
-        b"".join(response)  # a dump, too, gives its place back
+        b"".join(response)  # a dump releases its slot, too
 
 
-def test_three_searches_that_found_no_slot_begin_a_flood(
+def test_three_searches_without_a_slot_begin_a_flood(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
@@ -128,8 +128,8 @@ def test_three_searches_that_found_no_slot_begin_a_flood(
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Let the time of admission pass; what it gives lets more seconds pass."""
+def advance_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return a function that advances the clock of the admission by some seconds."""
     now = [1000.0]
     monkeypatch.setattr(admission, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
@@ -147,45 +147,45 @@ def is_refused() -> bool:
         return True
 
 
-def test_a_flood_ends(clock: Callable[[float], None], full: None) -> None:
+def test_a_flood_ends(advance_clock: Callable[[float], None], no_free_slot: None) -> None:
     begin_flood()
-    clock(4.9)
+    advance_clock(4.9)
     assert is_refused()
 
-    clock(0.2)
+    advance_clock(0.2)
     assert not is_refused()
 
 
-def test_a_flood_lasts_while_slow_searches_keep_others_out(
-    clock: Callable[[float], None], full: None
+def test_a_flood_lasts_while_searches_are_refused(
+    advance_clock: Callable[[float], None], no_free_slot: None
 ) -> None:
     begin_flood()
     for _time in range(10):
-        clock(1.0)
+        advance_clock(1.0)
         assert is_refused()
 
-    clock(5.1)
+    advance_clock(5.1)
     assert not is_refused()
 
 
-def test_fast_searches_that_meet_make_no_flood_last(
-    clock: Callable[[float], None], settings: Any
+def test_fast_searches_at_the_same_time_do_not_prolong_a_flood(
+    advance_clock: Callable[[float], None], settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
     begin_flood()
     for _time in range(4):
-        clock(1.0)
+        advance_clock(1.0)
         with admission.admit_search():
-            clock(0.05)
+            advance_clock(0.05)
             assert is_refused()
 
-    clock(1.0)
+    advance_clock(1.0)
     with admission.admit_search():
         assert not is_refused()
 
 
-def test_what_the_client_has_already_is_not_searched_for_in_a_flood(
-    client: Browser, resource: Resource, full: None
+def test_an_unchanged_answer_is_304_in_a_flood(
+    client: Browser, resource: Resource, no_free_slot: None
 ) -> None:
     address = f"{API}?resource_id={resource.pk}&q=river"
     tag = client.get(address)["ETag"]
@@ -194,23 +194,23 @@ def test_what_the_client_has_already_is_not_searched_for_in_a_flood(
     assert client.get(address, headers={"If-None-Match": tag}).status_code == 304
 
 
-def test_what_fails_gives_its_place_back(client: Browser, resource: Resource, flood: None) -> None:
-    places = len(admission._searches.begun)
+def test_a_failed_search_releases_its_slot(
+    client: Browser, resource: Resource, flood: None
+) -> None:
+    slots = len(admission._searches.begun)
 
     for address in ("?q=river&sort=nope", "?q=river", "?filters=nope"):
         response = client.get(f"{API}{address}&resource_id={resource.pk}")
         assert response.status_code in {409, 503}
 
-    assert len(admission._searches.begun) == places
+    assert len(admission._searches.begun) == slots
 
 
-def test_a_resource_that_is_not_there_is_not_found_in_a_flood(
-    client: Browser, db: None, flood: None
-) -> None:
+def test_an_unknown_resource_is_404_in_a_flood(client: Browser, db: None, flood: None) -> None:
     check_error(client.get(f"{API}?resource_id={uuid4()}&q=a"), 404, "Not Found Error")
 
 
-def test_the_program_itself_is_never_refused(resource: Resource, flood: None) -> None:
+def test_a_search_without_a_request_is_never_refused(resource: Resource, flood: None) -> None:
     page = with_consistent_read(
         resource.pk, lambda read: read_page(read, Query(limit=5, q="river"))
     )

@@ -1,4 +1,4 @@
-"""Filling a table over several connections: as over one, or not at all."""
+"""Filling a table over several connections: the same result as over one, or none."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from datastore_search.writing import Method, open_writer
 from ..builders import load_csv, make_resource
 from ..failures import fails_with
 
-#: More than are copied before another connection is there.
-ROWS = 12_345
-BATCH = 500
+#: More than are copied before the second connection opens.
+ROW_COUNT = 12_345
+BATCH_ROWS = 500
 TABLE = storage.NewTable(987_654, 987_655)
 
 
@@ -34,43 +34,45 @@ def _nothing_left(transactional_db: None) -> Iterator[None]:
     clean_up_loads()
     assert threading.active_count() == threads
     assert storage.list_record_tables(connection) == set()
-    assert others() == 0
+    assert count_other_connections() == 0
 
 
-def others() -> int:
-    """Count the other connections to the database; those that end get some time."""
-    found = 0
+def count_other_connections() -> int:
+    """Count the other connections to the database, after a wait for those that are closing."""
+    count = 0
     for _wait in range(20):
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
                 " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
             )
-            (found,) = cursor.fetchone()
-        if not found:
+            (count,) = cursor.fetchone()
+        if not count:
             break
         time.sleep(0.05)
-    return found
+    return count
 
 
-def batches(*bad: int, stop: BaseException | None = None, rows: int = ROWS) -> Iterator[list[str]]:
-    """Give the texts of numbered records, some of which PostgreSQL refuses."""
-    for first in range(1, rows + 1, BATCH):
+def render_batches(
+    *bad: int, error: BaseException | None = None, rows: int = ROW_COUNT
+) -> Iterator[list[str]]:
+    """Yield batches of numbered records as JSON; PostgreSQL refuses the ``bad`` ones."""
+    for first in range(1, rows + 1, BATCH_ROWS):
         yield [
             '{"n": "\\u0000"}' if number in bad else f'{{"n":{number}}}'
-            for number in range(first, min(first + BATCH, rows + 1))
+            for number in range(first, min(first + BATCH_ROWS, rows + 1))
         ]
-        if stop and first > rows / 2:
-            raise stop
+        if error and first > rows / 2:
+            raise error
 
 
-def fill(given: Iterator[list[str]], max_connections: int = 2) -> int:
+def fill_table(batches: Iterator[list[str]], max_connections: int = 2) -> int:
     return storage.create_records(
-        connection, TABLE, language="english", batches=given, max_connections=max_connections
+        connection, TABLE, language="english", batches=batches, max_connections=max_connections
     )
 
 
-def rows_of(table_id: int) -> list[tuple[Any, ...]]:
+def read_rows(table_id: int) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT _id, data::text, search::text FROM datastore_search_record_{table_id}"
@@ -81,44 +83,44 @@ def rows_of(table_id: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("streams", [1, 2, 3])
 def test_records_are_numbered_in_their_order_over_any_number_of_connections(streams: int) -> None:
-    assert fill(batches(), streams) == ROWS
+    assert fill_table(render_batches(), streams) == ROW_COUNT
 
-    rows = rows_of(TABLE.id)
+    rows = read_rows(TABLE.id)
 
     assert [(number, data) for number, data, _search in rows] == [
-        (number, f'{{"n": {number}}}') for number in range(1, ROWS + 1)
+        (number, f'{{"n": {number}}}') for number in range(1, ROW_COUNT + 1)
     ]
     assert rows[4_711][2] == "'4712':1"
 
 
 @pytest.mark.parametrize("streams", [1, 2])
-@pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROWS])
+@pytest.mark.parametrize("bad", [1, 500, 501, 7_777, ROW_COUNT])
 def test_a_record_that_postgresql_refuses_is_named_by_its_row(streams: int, bad: int) -> None:
     with fails_with("load.unstorable_record") as refusal:
-        fill(batches(bad), streams)
+        fill_table(render_batches(bad), streams)
 
     assert refusal.value.parameters == {"row": bad}
 
 
 def test_all_streams_may_fail() -> None:
     with fails_with("load.unstorable_record") as refusal:
-        fill(batches(*range(1, ROWS, 2), rows=30_000))
+        fill_table(render_batches(*range(1, ROW_COUNT, 2), rows=30_000))
 
     assert refusal.value.parameters["row"] % 2 == 1
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt(), RuntimeError("the disk")])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("the disk")])
 @pytest.mark.parametrize("streams", [1, 2])
-def test_what_ends_the_reading_ends_the_streams(streams: int, stop: BaseException) -> None:
-    with pytest.raises(type(stop)):
-        fill(batches(stop=stop), streams)
+def test_an_error_of_the_reader_ends_all_streams(streams: int, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        fill_table(render_batches(error=error), streams)
 
-    assert others() == 0
+    assert count_other_connections() == 0
 
 
 # Whole loads --------------------------------------------------------------------------------------
 
-LINES = [f"{number},line {number} of {number % 13}" for number in range(1, ROWS + 1)]
+LINES = [f"{number},line {number} of {number % 13}" for number in range(1, ROW_COUNT + 1)]
 CSV = "n,text\n" + "\n".join(LINES) + "\n"
 
 
@@ -127,15 +129,15 @@ def test_a_load_is_the_same_over_any_number_of_connections(settings: Any, connec
     settings.DATASTORE_SEARCH_LOAD_CONNECTIONS = connections
     resource = make_resource(CSV, language="simple")
     assert resource.table_version_id
-    rows = rows_of(resource.table_version_id)
+    rows = read_rows(resource.table_version_id)
 
     assert [data for _number, data, _search in rows] == [
         f'{{"n": {line.split(",")[0]}, "text": "{line.split(",")[1]}"}}' for line in LINES
     ]
-    assert [number for number, _data, _search in rows] == list(range(1, ROWS + 1))
+    assert [number for number, _data, _search in rows] == list(range(1, ROW_COUNT + 1))
     assert rows[99][2] == "'100':1,3 '9':5 'line':2 'of':4"
     with open_writer(resource) as writer:
-        assert writer.write([{"n": 1}], Method.INSERT) == [ROWS + 1]
+        assert writer.write([{"n": 1}], Method.INSERT) == [ROW_COUNT + 1]
 
 
 @pytest.mark.parametrize(
@@ -149,12 +151,15 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     assert before
     path = tmp_path / "new.csv"
     path.write_text(CSV)
-    given = batches(9_999) if failure is UnstorableRecord else batches(stop=KeyboardInterrupt())
+    if failure is UnstorableRecord:
+        batches = render_batches(9_999)
+    else:
+        batches = render_batches(error=KeyboardInterrupt())
 
-    with monkeypatch.context() as broken:
-        broken.setattr(
+    with monkeypatch.context() as patch:
+        patch.setattr(
             "datastore_search.loading.publishing.replacing.render_rows",
-            lambda _table, _decisions: ([(0, text) for text in batch] for batch in given),
+            lambda _table, _decisions: ([(0, text) for text in batch] for batch in batches),
         )
         with pytest.raises(failure):
             load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -165,6 +170,6 @@ def test_a_load_that_fails_midway_leaves_the_old_records_serving(
     assert ("Line 10000" in load.error) is (failure is UnstorableRecord)
     assert resource.table_version_id == before
     assert storage.list_record_tables(connection) == tables
-    load_csv(resource, CSV)  # and nothing is in the way of the next one
+    load_csv(resource, CSV)  # the next load is not blocked
     assert resource.table_version is not None
-    assert resource.table_version.record_count == ROWS
+    assert resource.table_version.record_count == ROW_COUNT

@@ -1,4 +1,4 @@
-"""Which indexes a load makes, and that ``Field.has_order_index`` says so."""
+"""The indexes that a load creates, and ``Field.has_order_index``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from datastore_search.search import Query, SortKey
 
 from ..builders import ask, fetch_page, get_ids, load_csv, make_resource
 
-#: One more than the tables that are sorted without an index.
-ROWS = 2_001
+#: One more than in the largest table that is sorted without an index.
+ROW_COUNT = 2_001
 
 VALUES = {
     "whole": "{0}",
@@ -30,9 +30,9 @@ VALUES = {
     "long": "{2}",
     'it\'s 100% "so"': "{0}",
 }
-NUMBERS = {"whole", "exact", 'it\'s 100% "so"'}
-DATES = {"day", "time"}
-LONG = "x" * 501
+NUMBER_FIELDS = {"whole", "exact", 'it\'s 100% "so"'}
+DATE_FIELDS = {"day", "time"}
+LONG_VALUE = "x" * 501
 
 
 @pytest.fixture
@@ -40,36 +40,38 @@ def empty(db: None) -> Resource:
     return Resource.objects.create(name="indexed")
 
 
-def csv(rows: int = ROWS) -> str:
+def build_csv(rows: int = ROW_COUNT) -> str:
     header = ",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in VALUES)
     lines = (
-        ",".join(value.format(n, n % 60, LONG if n == rows else "") for value in VALUES.values())
+        ",".join(
+            value.format(n, n % 60, LONG_VALUE if n == rows else "") for value in VALUES.values()
+        )
         for n in range(1, rows + 1)
     )
     return f"{header}\n" + "\n".join(lines) + "\n"
 
 
-def indexes_of(resource: Resource) -> list[str]:
-    """List what the table is indexed by: the key, values, words, orders of fields."""
+def list_index_kinds(resource: Resource) -> list[str]:
+    """Name the kind of each index of the table: key, filters, words or order."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexdef FROM pg_indexes WHERE tablename = %s",
             [f"datastore_search_record_{resource.table_version_id}"],
         )
-        found = [re.sub("^.* USING ", "", text) for (text,) in cursor.fetchall()]
+        definitions = [re.sub("^.* USING ", "", text) for (text,) in cursor.fetchall()]
     kinds = {
         "btree (_id)": "key",
         "gin (data jsonb_path_ops)": "filters",
         "gin (search)": "words",
     }
-    return sorted(kinds.get(text, "order") for text in found)
+    return sorted(kinds.get(text, "order") for text in definitions)
 
 
-def ordered(resource: Resource) -> set[str]:
+def list_ordered_fields(resource: Resource) -> set[str]:
     return set(resource.fields.filter(has_order_index=True).values_list("name", flat=True))
 
 
-ALL = ["filters", "words", "numbers", "dates", "texts"]
+ALL_KINDS = ["filters", "words", "numbers", "dates", "texts"]
 
 
 @pytest.mark.parametrize(
@@ -78,100 +80,100 @@ ALL = ["filters", "words", "numbers", "dates", "texts"]
         ([], set()),
         (["filters"], set()),
         (["words"], set()),
-        (["numbers"], NUMBERS),
-        (["dates"], DATES),
+        (["numbers"], NUMBER_FIELDS),
+        (["dates"], DATE_FIELDS),
         (["texts"], {"short"}),
-        (ALL, NUMBERS | DATES | {"short"}),
+        (ALL_KINDS, NUMBER_FIELDS | DATE_FIELDS | {"short"}),
     ],
 )
 @pytest.mark.parametrize("by", ["setting", "resource"])
 def test_a_table_has_the_indexes_that_were_chosen(
     empty: Resource, settings: Any, kinds: list[str], names: set[str], by: str
 ) -> None:
-    settings.DATASTORE_SEARCH_INDEXES = kinds if by == "setting" else ALL[:1]
+    settings.DATASTORE_SEARCH_INDEXES = kinds if by == "setting" else ALL_KINDS[:1]
     empty.indexes = kinds if by == "resource" else None
     empty.save()
 
-    load_csv(empty, csv())
+    load_csv(empty, build_csv())
 
     general = [kind for kind in ("filters", "words") if kind in kinds]
-    assert ordered(empty) == names
-    assert indexes_of(empty) == sorted(["key", *general, *["order"] * len(names)])
+    assert list_ordered_fields(empty) == names
+    assert list_index_kinds(empty) == sorted(["key", *general, *["order"] * len(names)])
     assert empty.table_version is not None
     assert empty.table_version.indexes == kinds
 
 
-@pytest.mark.parametrize("kinds", [[], ALL])
-def test_a_search_finds_the_same_with_any_indexes(
+@pytest.mark.parametrize("kinds", [[], ALL_KINDS])
+def test_a_search_has_the_same_result_with_any_indexes(
     client: Client, empty: Resource, kinds: list[str]
 ) -> None:
     empty.indexes = kinds
     empty.save()
-    load_csv(empty, csv())
+    load_csv(empty, build_csv())
 
-    def found(**sent: Any) -> list[int]:
-        return get_ids(ask(client, {"resource_id": str(empty.pk), "limit": 3, **sent}))
+    def search(**parameters: Any) -> list[int]:
+        return get_ids(ask(client, {"resource_id": str(empty.pk), "limit": 3, **parameters}))
 
-    last = list(range(ROWS, ROWS - 3, -1))
-    for name in NUMBERS:
+    last_ids = list(range(ROW_COUNT, ROW_COUNT - 3, -1))
+    for name in NUMBER_FIELDS:
         quoted = name.replace('"', '""')
-        assert found(sort=f'"{quoted}" desc') == last
-    assert found(sort="short desc, whole") == [9, 69, 129]
-    assert found(sort="day") == [60, 120, 180]
-    assert found(filters={"short": "word 7"}, sort="whole desc") == [1987, 1927, 1867]
-    assert sorted(found(q="1999")) == [1999]
-    assert found(filters={"long": LONG}) == [ROWS]
+        assert search(sort=f'"{quoted}" desc') == last_ids
+    assert search(sort="short desc, whole") == [9, 69, 129]
+    assert search(sort="day") == [60, 120, 180]
+    assert search(filters={"short": "word 7"}, sort="whole desc") == [1987, 1927, 1867]
+    assert sorted(search(q="1999")) == [1999]
+    assert search(filters={"long": LONG_VALUE}) == [ROW_COUNT]
 
 
 def test_small_tables_are_sorted_without_an_index(empty: Resource) -> None:
-    load_csv(empty, csv())
-    assert len(indexes_of(empty)) == 9
+    load_csv(empty, build_csv())
+    assert len(list_index_kinds(empty)) == 9
 
-    load_csv(empty, csv(ROWS - 1))
+    load_csv(empty, build_csv(ROW_COUNT - 1))
 
-    assert indexes_of(empty) == ["filters", "key", "words"]
-    assert ordered(empty) == set()
+    assert list_index_kinds(empty) == ["filters", "key", "words"]
+    assert list_ordered_fields(empty) == set()
 
 
-@pytest.mark.parametrize(("letters", "names"), [(500, {"a"}), (501, set())])
+@pytest.mark.parametrize(("length", "names"), [(500, {"a"}), (501, set())])
 def test_a_field_with_a_long_value_has_no_order(
-    empty: Resource, letters: int, names: set[str]
+    empty: Resource, length: int, names: set[str]
 ) -> None:
-    load_csv(empty, "a\n" + "x\n" * ROWS + "y" * letters + "\n")
+    load_csv(empty, "a\n" + "x\n" * ROW_COUNT + "y" * length + "\n")
 
-    assert ordered(empty) == names
+    assert list_ordered_fields(empty) == names
 
 
-def test_the_longest_values_that_are_indexed_fit_even_where_nothing_can_be_compressed(
+def test_the_longest_indexed_values_fit_even_if_they_cannot_be_compressed(
     empty: Resource,
 ) -> None:
-    letters = random.Random(1)
-    value = "".join(chr(letters.randrange(0x1F300, 0x1F5FF)) for _letter in range(125))
+    random_letters = random.Random(1)
+    value = "".join(chr(random_letters.randrange(0x1F300, 0x1F5FF)) for _letter in range(125))
 
-    load_csv(empty, "a\n" + f"{value}\n" * ROWS)
+    load_csv(empty, "a\n" + f"{value}\n" * ROW_COUNT)
 
-    assert ordered(empty) == {"a"}
+    assert list_ordered_fields(empty) == {"a"}
 
 
 def test_the_first_thirty_two_fields_have_an_order(empty: Resource) -> None:
-    names = [f"f{place}" for place in range(40)]
+    names = [f"f{position}" for position in range(40)]
 
-    load_csv(empty, ",".join(names) + "\n" + (",".join("1" * 40) + "\n") * ROWS)
+    load_csv(empty, ",".join(names) + "\n" + (",".join("1" * 40) + "\n") * ROW_COUNT)
 
-    assert ordered(empty) == set(names[:32])
-    assert indexes_of(empty).count("order") == 32
+    assert list_ordered_fields(empty) == set(names[:32])
+    assert list_index_kinds(empty).count("order") == 32
 
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
-    resource = make_resource(csv())
+    resource = make_resource(build_csv())
     yield resource
     Resource.objects.all().delete()
 
 
-def test_indexes_that_are_made_over_several_connections_are_all_there(committed: Resource) -> None:
+def test_all_indexes_are_created_over_several_connections(committed: Resource) -> None:
     page = fetch_page(committed, Query(limit=1, sort=(SortKey("whole", descending=True),)))
 
-    assert json.loads(page.text)[0]["_id"] == ROWS
-    assert ordered(committed) == NUMBERS | DATES | {"short"}
-    assert indexes_of(committed) == ["filters", "key", *["order"] * 6, "words"]
+    assert json.loads(page.text)[0]["_id"] == ROW_COUNT
+    assert list_ordered_fields(committed) == NUMBER_FIELDS | DATE_FIELDS | {"short"}
+    assert list_index_kinds(committed) == ["filters", "key", *["order"] * 6, "words"]

@@ -1,4 +1,4 @@
-"""Locks that others hold: how long readers, writers, staff and loads wait for them."""
+"""How long readers, writers, staff and loads wait for the locks of other transactions."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ API = "/en/api/action/datastore_search"
 BEING_CHANGED = "The resource is being changed, and cannot be read now. Try again in a moment."
 NOT_ENDED = "Another change of the resource has not ended yet. Try again in a moment."
 
-ROW = "SELECT FROM datastore_search_resource FOR UPDATE"
+LOCK_RESOURCE = "SELECT FROM datastore_search_resource FOR UPDATE"
 
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
-    """A resource that every connection sees; no table of its records is left behind."""
+    """A committed resource; its record tables are dropped after the test."""
     resource = make_resource()
     yield resource
     Resource.objects.all().delete()
@@ -51,10 +51,10 @@ def committed(transactional_db: None) -> Iterator[Resource]:
 
 
 @contextmanager
-def held(statement: str) -> Iterator[None]:
-    """Hold the locks of a statement, in a transaction of another connection, during the block."""
+def hold_locks(statement: str) -> Iterator[None]:
+    """Hold the locks of a statement in a transaction of another connection."""
     other = connection.copy("other")
-    other.inc_thread_sharing()  # a thread may end it
+    other.inc_thread_sharing()  # a thread may close it
     try:
         with other.cursor() as cursor:
             cursor.execute("BEGIN")
@@ -65,15 +65,15 @@ def held(statement: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def impatient(settings: Any) -> None:
+def short_lock_timeout(settings: Any) -> None:
     settings.DATASTORE_SEARCH_LOCK_TIMEOUT = timedelta(milliseconds=200)
 
 
-def lock_timeout() -> str:
+def read_lock_timeout() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout')")
-        (found,) = cursor.fetchone()
-    return str(found)
+        (timeout,) = cursor.fetchone()
+    return str(timeout)
 
 
 # Readers ------------------------------------------------------------------------------------------
@@ -99,13 +99,13 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "/en/datastore/{id}/",
     ],
 )
-def test_a_reader_of_a_locked_table_is_told_to_come_again(
+def test_a_reader_of_a_locked_table_gets_503(
     client: Client, committed: Resource, address: str
 ) -> None:
     address = address.format(id=committed.pk)
     assert client.get(address).status_code == 200
 
-    with held(f"LOCK TABLE datastore_search_record_{committed.table_version_id}"):
+    with hold_locks(f"LOCK TABLE datastore_search_record_{committed.table_version_id}"):
         response = client.get(address)
 
     assert (response.status_code, response["Retry-After"]) == (503, "5")
@@ -123,45 +123,43 @@ def test_a_reader_waits_longer_than_a_writer_that_waits_for_readers() -> None:
 # Writers ------------------------------------------------------------------------------------------
 
 
-def writes(resource: Resource) -> list[tuple[str, dict[str, Any]]]:
-    named = {"resource_id": str(resource.pk), "force": True}
+def build_writes(resource: Resource) -> list[tuple[str, dict[str, Any]]]:
+    target = {"resource_id": str(resource.pk), "force": True}
     return [
-        ("datastore_upsert", {**named, "method": "insert", "records": [{"code": "9"}]}),
-        ("datastore_create", {**named, "records": [{"code": "9"}]}),
-        ("datastore_create", {**named, "private": True}),
-        ("datastore_records_delete", {**named, "filters": {}}),
-        ("datastore_delete", named),
+        ("datastore_upsert", {**target, "method": "insert", "records": [{"code": "9"}]}),
+        ("datastore_create", {**target, "records": [{"code": "9"}]}),
+        ("datastore_create", {**target, "private": True}),
+        ("datastore_records_delete", {**target, "filters": {}}),
+        ("datastore_delete", target),
     ]
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_write_is_refused_while_another_one_does_not_end(
-    client: Client, committed: Resource
-) -> None:
+@pytest.mark.usefixtures("short_lock_timeout")
+def test_a_write_is_refused_while_another_one_is_open(client: Client, committed: Resource) -> None:
     token = make_token(make_user(permissions=("change_resource", "delete_resource")))
 
-    with held(ROW):
-        for action, sent in writes(committed):
-            response = act(client, action, sent, token)
+    with hold_locks(LOCK_RESOURCE):
+        for action, parameters in build_writes(committed):
+            response = act(client, action, parameters, token)
 
             error = check_error(response, 503, "Service Unavailable")
             assert error == {"message": NOT_ENDED}
             assert response["Retry-After"] == "5"
 
     assert get_ids(ask(client, {"resource_id": str(committed.pk)})) == [1, 2, 3, 4, 5, 6]
-    for action, sent in writes(committed):
-        assert act(client, action, sent, token).status_code == 200, action
+    for action, parameters in build_writes(committed):
+        assert act(client, action, parameters, token).status_code == 200, action
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_call_that_changes_aliases_does_not_wait_for_ever_for_another(
+@pytest.mark.usefixtures("short_lock_timeout")
+def test_a_call_that_changes_aliases_waits_for_another_for_a_limited_time(
     client: Client, committed: Resource
 ) -> None:
     token = make_token(make_user(permissions=("change_resource",)))
-    sent = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
+    parameters = {"resource_id": str(committed.pk), "force": True, "aliases": ["rivers"]}
 
-    with held(f"SELECT pg_advisory_xact_lock({locks._ALIAS_LOCK})"):
-        response = act(client, "datastore_create", sent, token)
+    with hold_locks(f"SELECT pg_advisory_xact_lock({locks._ALIAS_LOCK})"):
+        response = act(client, "datastore_create", parameters, token)
 
     error = check_error(response, 503, "Service Unavailable")
     assert error == {"message": NOT_ENDED}
@@ -170,17 +168,17 @@ def test_a_call_that_changes_aliases_does_not_wait_for_ever_for_another(
 
 def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Resource) -> None:
     token = make_token(make_user(permissions=("change_resource",)))
-    action, sent = writes(committed)[0]
+    action, parameters = build_writes(committed)[0]
     statuses: list[int] = []
 
     def write() -> None:
         try:
-            statuses.append(act(Client(), action, sent, token).status_code)
+            statuses.append(act(Client(), action, parameters, token).status_code)
         finally:
             connections.close_all()
 
     thread = threading.Thread(target=write)
-    with held(ROW):
+    with hold_locks(LOCK_RESOURCE):
         thread.start()
         time.sleep(1)
         assert statuses == []
@@ -192,12 +190,12 @@ def test_a_write_waits_for_one_that_ends_in_time(client: Client, committed: Reso
 def test_the_limit_ends_with_the_write(committed: Resource) -> None:
     for is_permanent in (True, False):
         with open_writer(committed) as writer:
-            assert lock_timeout() == "10s"
+            assert read_lock_timeout() == "10s"
             writer.write([{"code": "9"}], Method.INSERT)
             if not is_permanent:
                 writer.roll_back()
 
-        assert lock_timeout() == "0"
+        assert read_lock_timeout() == "0"
 
 
 def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Resource) -> None:
@@ -207,14 +205,14 @@ def test_the_limit_does_not_stay_in_the_transaction_of_the_caller(committed: Res
 
         for is_permanent in (True, False):
             with open_writer(committed) as writer:
-                assert lock_timeout() == "10s"
+                assert read_lock_timeout() == "10s"
                 if not is_permanent:
                     writer.roll_back()
 
-            assert lock_timeout() == "7s"
+            assert read_lock_timeout() == "7s"
 
 
-def test_to_lock_the_resource_takes_one_statement(committed: Resource) -> None:
+def test_locking_the_resource_takes_one_statement(committed: Resource) -> None:
     with CaptureQueriesContext(connection) as captured, open_writer(committed):
         pass
 
@@ -226,46 +224,50 @@ def test_to_lock_the_resource_takes_one_statement(committed: Resource) -> None:
 # Staff --------------------------------------------------------------------------------------------
 
 
-def change(client: Client, resource: Resource) -> Any:
+def post_change(client: Client, resource: Resource) -> Any:
     path = f"/en/admin/datastore_search/resource/{resource.pk}/change/"
-    sent = {**build_form(title="Changed"), **build_inlines(resource)}
-    return client.post(path, sent, follow=True)
+    parameters = {**build_form(title="Changed"), **build_inlines(resource)}
+    return client.post(path, parameters, follow=True)
 
 
-def delete(client: Client, resource: Resource) -> Any:
+def post_delete(client: Client, resource: Resource) -> Any:
     path = f"/en/admin/datastore_search/resource/{resource.pk}/delete/"
     return client.post(path, {"post": "yes"}, follow=True)
 
 
-def delete_selected(client: Client, resource: Resource) -> Any:
-    sent = {"action": "delete_selected", "_selected_action": [str(resource.pk)], "post": "yes"}
-    return client.post("/en/admin/datastore_search/resource/", sent, follow=True)
+def post_delete_selected(client: Client, resource: Resource) -> Any:
+    parameters = {
+        "action": "delete_selected",
+        "_selected_action": [str(resource.pk)],
+        "post": "yes",
+    }
+    return client.post("/en/admin/datastore_search/resource/", parameters, follow=True)
 
 
-@pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("act_of_staff", [change, delete, delete_selected])
-def test_staff_are_told_that_another_change_has_not_ended(
-    client: Client, committed: Resource, act_of_staff: Callable[[Client, Resource], Any]
+@pytest.mark.usefixtures("short_lock_timeout")
+@pytest.mark.parametrize("post", [post_change, post_delete, post_delete_selected])
+def test_the_admin_says_that_another_change_has_not_ended(
+    client: Client, committed: Resource, post: Callable[[Client, Resource], Any]
 ) -> None:
     client.force_login(get_user_model().objects.create_superuser("staff"))
 
-    with held(ROW):
-        response = act_of_staff(client, committed)
+    with hold_locks(LOCK_RESOURCE):
+        response = post(client, committed)
 
     assert response.status_code == 200
     assert NOT_ENDED in response.content.decode()
     assert list(Resource.objects.values_list("title", flat=True)) == [""]
 
-    act_of_staff(client, committed)
+    post(client, committed)
     assert list(Resource.objects.values_list("title", flat=True)) in ([], ["Changed"])
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_deletion_is_refused_while_a_change_does_not_end(committed: Resource) -> None:
-    with held(ROW):
-        for erase in (committed.delete, Resource.objects.all().delete):
+@pytest.mark.usefixtures("short_lock_timeout")
+def test_a_deletion_is_refused_while_a_change_is_open(committed: Resource) -> None:
+    with hold_locks(LOCK_RESOURCE):
+        for delete in (committed.delete, Resource.objects.all().delete):
             with pytest.raises(WriteBlocked):
-                erase()
+                delete()
 
     assert Resource.objects.filter(pk=committed.pk).exists()
 
@@ -273,18 +275,18 @@ def test_a_deletion_is_refused_while_a_change_does_not_end(committed: Resource) 
 # Loads --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_lock_timeout")
 def test_a_load_that_is_done_waits_for_a_writer_and_is_not_lost(committed: Resource) -> None:
     with ExitStack() as stack:
-        stack.enter_context(held(ROW))
+        stack.enter_context(hold_locks(LOCK_RESOURCE))
         timer = threading.Timer(2, stack.close)
         timer.start()
-        began = time.monotonic()
+        started_at = time.monotonic()
 
         load_csv(committed, "code\nnew\n")
 
         timer.join()
-    assert time.monotonic() - began > 1.5
+    assert time.monotonic() - started_at > 1.5
     assert committed.table_version is not None
     assert committed.table_version.load is not None
     assert committed.table_version.load.state == LoadState.READY

@@ -1,4 +1,4 @@
-"""Sessions: what a search sets for itself, and that nobody else ever meets it."""
+"""Sessions: the settings of a search, and that they end with it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from ..builders import ask, check_error, make_resource, make_slow
 
 SETTINGS = ("statement_timeout", "work_mem", "random_page_cost", "jit", "client_min_messages")
 
-READING = pytest.mark.parametrize("way", [storage.open_session, storage.open_snapshot])
-Way = Callable[..., AbstractContextManager[storage.Session]]
+each_kind_of_session = pytest.mark.parametrize(
+    "open_session", [storage.open_session, storage.open_snapshot]
+)
+OpenSession = Callable[..., AbstractContextManager[storage.Session]]
 
 
-def settings_of_session() -> list[Any]:
+def read_settings() -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT setting FROM pg_settings WHERE name = ANY (%s) ORDER BY name",
@@ -33,68 +35,68 @@ def settings_of_session() -> list[Any]:
         return [value for (value,) in cursor.fetchall()]
 
 
-def current(session: storage.Session, name: str) -> Any:
+def read_setting(session: storage.Session, name: str) -> Any:
     ((value,),) = session.fetch_rows(sql.SQL("SELECT current_setting(%s)"), [name])
     return value
 
 
-def read(way: Way, failing: BaseException | None = None) -> None:
-    with way(connection, timedelta(milliseconds=1234), 5 * 2**20) as session:
-        assert current(session, "statement_timeout") == "1234ms"
-        assert current(session, "work_mem") == "5MB"
-        assert current(session, "jit") == "off"
+def read_in_session(open_session: OpenSession, error: BaseException | None = None) -> None:
+    with open_session(connection, timedelta(milliseconds=1234), 5 * 2**20) as session:
+        assert read_setting(session, "statement_timeout") == "1234ms"
+        assert read_setting(session, "work_mem") == "5MB"
+        assert read_setting(session, "jit") == "off"
         cost = sql.SQL("SELECT current_setting('random_page_cost')")
         assert session.fetch_texts(cost, [], list, is_scan=True) == [storage.TextBatch((), [b"4"])]
         assert session.fetch_texts(cost, [], list) == [storage.TextBatch((), [b"1.1"])]
-        if failing:
-            raise failing
+        if error:
+            raise error
 
 
-FAILURES = pytest.mark.parametrize("failure", [None, KeyError("ours"), DatabaseError("theirs")])
+each_failure = pytest.mark.parametrize("failure", [None, KeyError("ours"), DatabaseError("theirs")])
 
 
-@READING
-@FAILURES
-def test_settings_end_with_the_reading(
-    transactional_db: None, way: Way, failure: Exception | None
+@each_kind_of_session
+@each_failure
+def test_settings_end_with_the_session(
+    transactional_db: None, open_session: OpenSession, failure: Exception | None
 ) -> None:
-    before = settings_of_session()
+    before = read_settings()
 
     with suppress(KeyError, DatabaseError):
-        read(way, failure)
+        read_in_session(open_session, failure)
 
-    assert settings_of_session() == before
+    assert read_settings() == before
 
 
-@READING
-@FAILURES
+@each_kind_of_session
+@each_failure
 def test_settings_do_not_stay_in_the_transaction_of_the_caller(
-    db: None, way: Way, failure: Exception | None
+    db: None, open_session: OpenSession, failure: Exception | None
 ) -> None:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL work_mem = '77MB'; SET LOCAL statement_timeout = '99s'")
-        before = settings_of_session()
+        before = read_settings()
 
         with suppress(KeyError, DatabaseError):
-            read(way, failure)
+            read_in_session(open_session, failure)
 
-        assert settings_of_session() == before
+        assert read_settings() == before
 
 
-@READING
+@each_kind_of_session
 def test_a_statement_that_takes_too_long_leaves_the_transaction_of_the_caller_usable(
-    db: None, way: Way
+    db: None, open_session: OpenSession
 ) -> None:
-    before = settings_of_session()
+    before = read_settings()
 
     with (
         pytest.raises(DatabaseError),
-        way(connection, timedelta(milliseconds=50), 2**20) as session,
+        open_session(connection, timedelta(milliseconds=50), 2**20) as session,
     ):
         session.fetch_rows(sql.SQL("SELECT pg_sleep(30)"))
 
-    assert settings_of_session() == before
+    assert read_settings() == before
 
 
 @pytest.fixture
@@ -108,23 +110,24 @@ def slow(transactional_db: None) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
-@pytest.mark.parametrize("sent", [{}, {"q": "river"}, {"records_format": "csv"}, {"limit": 2_000}])
-def test_a_search_that_takes_too_long_leaves_nothing_in_the_session(
-    client: Client, slow: Resource, settings: Any, sent: dict[str, Any]
+@pytest.mark.parametrize(
+    "parameters", [{}, {"q": "river"}, {"records_format": "csv"}, {"limit": 2_000}]
+)
+def test_a_search_that_takes_too_long_leaves_no_setting_in_the_session(
+    client: Client, slow: Resource, settings: Any, parameters: dict[str, Any]
 ) -> None:
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
-    before = settings_of_session()
+    before = read_settings()
 
-    response = ask(client, {"resource_id": str(slow.pk), **sent})
-
+    response = ask(client, {"resource_id": str(slow.pk), **parameters})
     error = check_error(response, 409, "Validation Error")
 
     assert error == {"query": ["Search took too long"]}
-    assert settings_of_session() == before
+    assert read_settings() == before
     assert not connection.in_atomic_block
 
 
-def test_a_parameter_is_a_value_even_where_two_statements_travel_together(
+def test_a_parameter_is_a_value_even_if_two_statements_are_sent_together(
     transactional_db: None,
 ) -> None:
     values = ["'; DROP TABLE x; --", "%s", "\\'", "a\nb", "100%", "ờ"]
@@ -133,17 +136,20 @@ def test_a_parameter_is_a_value_even_where_two_statements_travel_together(
             assert session.fetch_rows(sql.SQL("SELECT %s, '%%'"), [value]) == [(value, "%")]
 
 
-def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_their_own(
+def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_latest(
     transactional_db: None,
 ) -> None:
     other = connection.copy("other")
     try:
-        for way, numbers in ((storage.open_snapshot, [0, 0]), (storage.open_session, [0, 1])):
-            seen = []
-            with way(connection, timedelta(seconds=9), 2**20) as session:
-                for _look in range(2):
+        for open_session, numbers in (
+            (storage.open_snapshot, [0, 0]),
+            (storage.open_session, [0, 1]),
+        ):
+            counts = []
+            with open_session(connection, timedelta(seconds=9), 2**20) as session:
+                for _time in range(2):
                     count = sql.SQL("SELECT count(*) FROM datastore_search_resource")
-                    seen.append(session.fetch_rows(count)[0][0])
+                    counts.append(session.fetch_rows(count)[0][0])
                     with other.cursor() as cursor:
                         cursor.execute(
                             "INSERT INTO datastore_search_resource (id, name, title, description,"
@@ -151,7 +157,7 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_the
                             " modified_at) VALUES (gen_random_uuid(), gen_random_uuid(), '', '',"
                             " false, 'english', '[]', '{}', now(), now())"
                         )
-            assert seen == numbers
+            assert counts == numbers
             Resource.objects.all().delete()
     finally:
         other.close()
@@ -162,7 +168,7 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_reading_each_the
 NUMBERS = sql.SQL("SELECT 'head', generate_series(1, %s)")
 
 
-@READING
+@each_kind_of_session
 @pytest.mark.parametrize(
     ("rows", "batch_rows", "sizes"),
     [
@@ -176,9 +182,13 @@ NUMBERS = sql.SQL("SELECT 'head', generate_series(1, %s)")
     ],
 )
 def test_texts_come_in_batches(
-    transactional_db: None, way: Way, rows: int, batch_rows: int | None, sizes: list[int]
+    transactional_db: None,
+    open_session: OpenSession,
+    rows: int,
+    batch_rows: int | None,
+    sizes: list[int],
 ) -> None:
-    with way(connection, timedelta(seconds=9), 2**20) as session:
+    with open_session(connection, timedelta(seconds=9), 2**20) as session:
         batches = session.fetch_texts(NUMBERS, [rows], list, batch_rows=batch_rows)
 
     assert [len(batch.last) for batch in batches] == sizes
@@ -196,15 +206,17 @@ def test_texts_come_one_by_one_from_a_libpq_without_batches(
     assert batches == [storage.TextBatch((b"head",), [text]) for text in (b"1", b"2", b"3")]
 
 
-@READING
-def test_a_statement_whose_rows_nobody_wants_ends(transactional_db: None, way: Way) -> None:
+@each_kind_of_session
+def test_a_statement_whose_rows_are_not_read_is_ended(
+    transactional_db: None, open_session: OpenSession
+) -> None:
     def gather(batches: Iterator[storage.TextBatch]) -> None:
         next(batches)
         raise KeyError
 
     with (
         pytest.raises(KeyError),
-        way(connection, timedelta(hours=1), 2**20) as session,
+        open_session(connection, timedelta(hours=1), 2**20) as session,
     ):
         session.fetch_texts(NUMBERS, [10**12], gather, batch_rows=32)  # would take days
 

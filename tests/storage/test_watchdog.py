@@ -1,4 +1,4 @@
-"""Slow statements: which are cancelled, what the client is told, and that nothing else is hit."""
+"""Slow statements: which are cancelled, the answers to the client, and that no other is hit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BUSY = (
     " or ask for something rarer."
 )
 
-#: Every way to the records, as an address of a resource.
+#: Every address that reads records.
 ADDRESSES = [
     f"{API}?resource_id={{id}}",
     f"{API}?resource_id={{id}}&q=river",
@@ -49,13 +49,13 @@ ADDRESSES = [
 each_address = pytest.mark.parametrize("address", ADDRESSES)
 
 
-def anonymous(**environ: Any) -> Client:
+def make_client(**environ: Any) -> Client:
     return Client(environ, lambda: False)
 
 
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Resource]:
-    """A resource that every connection sees; no table of its records is left behind."""
+    """A committed resource; its record tables are dropped after the test."""
     resource = make_resource()
     yield resource
     with connection.cursor() as cursor:
@@ -66,8 +66,8 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     clean_up_loads()
 
 
-def watched(client: Client | None = None, **options: Any) -> Watched:
-    return Watched(connections["default"], client or anonymous(), **options)
+def watch(client: Client | None = None, **options: Any) -> Watched:
+    return Watched(connections["default"], client or make_client(), **options)
 
 
 def sleep(seconds: float) -> None:
@@ -96,7 +96,7 @@ def test_a_slow_search_without_a_slot_is_refused_for_now(
 
 
 @each_address
-def test_a_slow_search_with_a_slot_runs_until_its_time_is_over_and_gives_the_slot_back(
+def test_a_slow_search_with_a_slot_runs_until_its_limit_and_releases_the_slot(
     client: Browser, resource: Resource, settings: Any, address: str
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
@@ -170,18 +170,23 @@ def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, setting
             " FOR EACH STATEMENT EXECUTE FUNCTION sleep_first()"
         )
     token = make_token(make_user(permissions=("change_resource",)))
-    sent = {"resource_id": str(resource.pk), "method": "insert", "records": [{}], "force": True}
+    parameters = {
+        "resource_id": str(resource.pk),
+        "method": "insert",
+        "records": [{}],
+        "force": True,
+    }
 
-    response = act(client, "datastore_upsert", sent, token)
+    response = act(client, "datastore_upsert", parameters, token)
 
     assert response.status_code == 200, response.content
 
 
-# Whose time ---------------------------------------------------------------------------------------
+# Time limits --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address", [ADDRESSES[0], ADDRESSES[4], "/en/datastore/dump/{id}"])
-def test_only_a_valid_token_has_more_time_than_nobody(
+def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
     client: Browser, committed: Resource, settings: Any, address: str
 ) -> None:
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
@@ -194,7 +199,7 @@ def test_only_a_valid_token_has_more_time_than_nobody(
         assert response.status_code == status
 
 
-def test_a_reader_who_is_signed_in_has_more_time(
+def test_a_signed_in_reader_has_more_time(
     client: Browser, committed: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
@@ -207,23 +212,23 @@ def test_a_reader_who_is_signed_in_has_more_time(
     assert client.get(address).status_code == 200
 
 
-def test_the_reader_of_a_private_resource_has_the_longer_time_at_once(
+def test_the_reader_of_a_private_resource_has_the_longer_limit_from_the_start(
     client: Browser, committed: Resource, settings: Any
 ) -> None:
     Resource.objects.update(private=True)
-    asked, headers = {"resource_id": str(committed.pk)}, {"Authorization": make_token()}
-    assert ask(client, asked, **headers).status_code == 200
+    parameters, headers = {"resource_id": str(committed.pk)}, {"Authorization": make_token()}
+    assert ask(client, parameters, **headers).status_code == 200
     settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.7)
     make_slow(committed, 1.2)
 
     with CaptureQueriesContext(connection) as captured:
-        assert ask(client, asked, **headers).status_code == 200
+        assert ask(client, parameters, **headers).status_code == 200
 
     reads = [query for query in captured if "datastore_search_record_" in query["sql"]]
     assert len(reads) == 1
 
 
-def test_the_shorter_of_both_times_holds_for_nobody(
+def test_the_shorter_limit_holds_for_an_anonymous_client(
     client: Browser, resource: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
@@ -240,21 +245,21 @@ def test_a_statement_ends_when_its_client_is_gone(transactional_db: None) -> Non
     timer = threading.Timer(0.2, gone.set)
     timer.start()
 
-    with pytest.raises(ClientDisconnected), watched(anonymous(**{DISCONNECTED: gone})):
+    with pytest.raises(ClientDisconnected), watch(make_client(**{DISCONNECTED: gone})):
         sleep(30)
 
     assert connection.is_usable()
 
 
 def test_a_statement_whose_client_waits_goes_on(transactional_db: None) -> None:
-    with watched(anonymous(**{DISCONNECTED: threading.Event()})):
+    with watch(make_client(**{DISCONNECTED: threading.Event()})):
         sleep(1)
 
 
-def test_a_block_can_have_a_time_of_its_own(transactional_db: None) -> None:
+def test_a_block_can_have_its_own_limit(transactional_db: None) -> None:
     limit = timedelta(seconds=0.7)
 
-    with pytest.raises(QueryTooSlow), watched(limit=limit):
+    with pytest.raises(QueryTooSlow), watch(limit=limit):
         sleep(30)
 
 
@@ -264,8 +269,8 @@ def test_a_cancellation_that_comes_between_two_statements_is_sent_again(
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 0
 
     def begin_late() -> None:
-        with watched():
-            time.sleep(watchdog.SLOW_SECONDS * 2)  # nothing runs yet that could be cancelled
+        with watch():
+            time.sleep(watchdog.SLOW_SECONDS * 2)  # there is no statement to cancel yet
             sleep(30)
 
     with pytest.raises(TooManySlowSearches):
@@ -281,15 +286,15 @@ def test_a_cancellation_never_reaches_the_next_statement(
 
     def cancel() -> None:
         while not is_over.is_set():
-            for watched in running[-1:]:
-                watched.check(time.monotonic() + 1_000)
+            for watch in running[-1:]:
+                watch.check(time.monotonic() + 1_000)
 
     thread = threading.Thread(target=cancel)
     thread.start()
     ends = {"cancelled": 0, "finished": 0}
     try:
         for turn in range(400):
-            statement = watched()
+            statement = watch()
             with suppress(TooManySlowSearches), statement:
                 running.append(statement)
                 sleep(turn % 20 / 2_000)
@@ -315,14 +320,14 @@ def test_a_connection_that_a_cancellation_may_still_reach_is_not_used_again(
 
     sleep(0)
 
-    with watched():
+    with watch():
         used = connection.connection
         monkeypatch.setattr(type(used), "cancel_safe", fail)
         sleep(1)
 
     assert used.closed
     connection.close()
-    sleep(0)  # over another one
+    sleep(0)  # on a new connection
 
 
 def test_the_transaction_of_the_caller_stays_usable(
@@ -340,14 +345,12 @@ def test_the_transaction_of_the_caller_stays_usable(
 # The thread ---------------------------------------------------------------------------------------
 
 
-def test_a_search_that_is_fast_asks_the_watchdog_for_nothing(
-    client: Browser, committed: Resource
-) -> None:
-    asked = {"resource_id": str(committed.pk)}
-    ask(client, asked)
+def test_a_fast_search_takes_one_statement(client: Browser, committed: Resource) -> None:
+    parameters = {"resource_id": str(committed.pk)}
+    ask(client, parameters)
 
     with CaptureQueriesContext(connection) as captured:
-        ask(client, asked, Authorization="nonsense")
+        ask(client, parameters, Authorization="nonsense")
 
     assert len(captured) == 1
 
@@ -356,13 +359,13 @@ def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
     transactional_db: None, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_SLOW_STATEMENTS = 1
-    with watched():  # which has a slot, and a thread that looks at it
+    with watch():  # has a slot, and a thread that checks it
         sleep(1)
         before = watchdog._watchdog
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
             child = os.fork()
-        if child == 0:  # without a connection, for this one is the parent's
+        if child == 0:  # the connection belongs to the parent
             inherited = watchdog._watchdog is before or bool(watchdog._watchdog._watched)
             os._exit(inherited or not watchdog._watchdog.slots.acquire())
         _pid, status = os.waitpid(child, 0)
@@ -371,7 +374,7 @@ def test_a_process_that_is_forked_has_a_watchdog_of_its_own(
 
 
 def test_no_thread_wakes_while_nothing_runs(transactional_db: None) -> None:
-    with watched():
+    with watch():
         sleep(0)
     deadline = time.monotonic() + 30
 
