@@ -56,7 +56,7 @@ def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> li
 def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Require a tasks backend with a queue that takes loads."""
     try:
-        # The import asks the backend that the settings name, and raises what it refuses.
+        # The import runs the checks of the backend in the settings.
         from .loading.jobs.tasks import run_load  # noqa: PLC0415
 
         backend = run_load.using(

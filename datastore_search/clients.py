@@ -51,7 +51,7 @@ class Client:
         return replace(self, is_authenticated=lambda: False)
 
     def is_gone(self) -> bool:
-        """Return whether the client has closed the connection; False if the server cannot tell."""
+        """Return whether the client has closed the connection, as far as the server reports it."""
         for name, is_gone in _SERVERS.items():
             if name in self.environ:
                 return is_gone(self.environ[name])
@@ -72,7 +72,7 @@ def _call(is_disconnected: Callable[[], bool]) -> bool:
     return is_disconnected()
 
 
-#: The key in ``environ`` of each server, and how its value tells that the client is gone.
+#: The key in ``environ`` of each server, and the test of its value for a client that is gone.
 _SERVERS: Mapping[str, Callable[[Any], bool]] = {
     "gunicorn.socket": _is_hung_up,
     "waitress.client_disconnected": _call,

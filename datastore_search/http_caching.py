@@ -48,7 +48,7 @@ class NotModified(Exception):
 @dataclass(frozen=True, slots=True)
 class Validators:
     """
-    The validators of an answer, and the caches that may keep it.
+    The validators of an answer, and the caches that may store it.
 
     ``last_modified`` is None while the resource may change within the same second.  ``vary`` names
     the headers of the request on which the answer depends.
@@ -103,7 +103,7 @@ class Validators:
 
 
 def set_cache_headers(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:
-    """Let the client, or all caches, keep an answer, and ask whether it has changed."""
+    """Allow the client, or all caches, to store an answer that they revalidate."""
     patch_cache_control(
         response, max_age=0, must_revalidate=True, **{"private" if private else "public": True}
     )

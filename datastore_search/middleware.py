@@ -67,7 +67,7 @@ class LocaleMiddleware(django_locale.LocaleMiddleware):
 
 
 def _is_page(request: HttpRequest, response: HttpResponseBase) -> bool:
-    """Tell a page from an answer of the API."""
+    """Distinguish a page from an answer of the API."""
     return request.method in _SAFE and response.get("Content-Type", "").startswith("text/html")
 
 
@@ -96,14 +96,14 @@ def find_language(tag: str, codes: tuple[str, ...]) -> str | None:
         variant = get_supported_language_variant(plain)
     except LookupError:
         return None
-    # Django maps pt-pt to pt-br; names that it knows, such as zh-cn, it maps correctly.
+    # Django maps pt-pt to pt-br; its own names, such as zh-cn, it maps correctly.
     return variant if plain.startswith(variant) or plain in LANG_INFO else None
 
 
 @sync_and_async_middleware
 def disconnect_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[..., Any]:
     """
-    Let a search under ASGI stop when its client is gone; it must be the last middleware.
+    Stop a search under ASGI when its client is gone; this must be the last middleware.
 
     Django cancels the task of such a request, but not the thread that runs the view.  A middleware
     without ASGI support hides the task from those before it.  Under WSGI this does nothing.

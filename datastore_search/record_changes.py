@@ -29,7 +29,7 @@ def set_primary_key(
     connection: BaseDatabaseWrapper, resource: Resource, names: Sequence[str]
 ) -> None:
     """
-    Let no two records have the same values in some fields.
+    Make the values of some fields unique together.
 
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when a value is too
     long, or when a key cannot be replaced because the table is read.
@@ -43,7 +43,7 @@ def set_primary_key(
 def add_fields(
     connection: BaseDatabaseWrapper, resource: Resource, fields: Sequence[Field]
 ) -> None:
-    """Add fields after those that the resource has; the records that are there lack them."""
+    """Add fields after those that the resource has; existing records lack them."""
     alias = connection.alias
     known = Field.objects.using(alias).filter(resource=resource)
     last = known.aggregate(last=Max("position"))["last"]

@@ -20,7 +20,7 @@ class Slots:
         self._taken = 0
 
     def acquire(self) -> bool:
-        """Take a slot; False if none is free."""
+        """Acquire a slot; False if none is free."""
         with self._lock:
             if self._taken >= self._read_limit():
                 return False
@@ -32,6 +32,6 @@ class Slots:
         return self._taken < self._read_limit()
 
     def release(self) -> None:
-        """Free a slot that ``acquire`` has taken."""
+        """Free a slot that was acquired."""
         with self._lock:
             self._taken -= 1

@@ -21,7 +21,7 @@ from .stream_slots import StreamSlot
 
 logger = logging.getLogger(__name__)
 
-#: Larger answers are kept in a file.
+#: Larger answers are written to a file.
 MAX_MEMORY_BYTES = 4 * 2**20
 
 #: The size of the blocks that are read, and sent.

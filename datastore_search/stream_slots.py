@@ -16,7 +16,7 @@ _slots = Slots(lambda: conf.MAX_STREAMS)
 
 
 class StreamSlot:
-    """One slot, which is given back once: by ``release``, or with the last reference to it."""
+    """One slot, which is released once: by ``release``, or with the last reference to it."""
 
     def __init__(self) -> None:
         """

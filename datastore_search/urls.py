@@ -3,7 +3,7 @@ The app's URLs, without a locale: the portal includes them in its own ``i18n_pat
 
     i18n_patterns(path("", include("datastore_search.urls")))
 
-A portal that does not want all of them includes ``api_urlpatterns``, ``dump_urlpatterns`` or
+A portal that needs only some of them includes ``api_urlpatterns``, ``dump_urlpatterns`` or
 ``page_urlpatterns``.
 """
 

@@ -30,7 +30,7 @@ _DATABASE = "datastore_search"
 TEMPLATE = "datastore_search_template"
 #: A pid that no process has: to remove it from a list is to read the list.
 _UNUSED_PID = 0
-#: The first of these that the machine has tells letters from signs.
+#: Locales that classify letters; the first one that the machine has is used.
 _LETTERS = ("C.UTF-8", "en_US.UTF-8", "C")
 
 
@@ -92,7 +92,7 @@ def _forget_dead_holders(server: PostgresServer) -> None:
     """
     Remove killed processes from the users of the server.
 
-    The package would keep the server running for them.
+    With them, the package would not stop the server.
     """
     with server._lock:  # noqa: SLF001 - the lock of ``_start_server``
         holders = server.global_process_id_list

@@ -117,7 +117,9 @@ MEDIA_ROOT = os.environ.get("MEDIA_ROOT") or BASE_DIR / ".media"
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True  # no collectstatic in a demo
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000  # a resource of 1,600 fields has so many inputs
+DATA_UPLOAD_MAX_NUMBER_FIELDS = (
+    20_000  # the form of a resource with 1,600 fields has that many inputs
+)
 
 # Pages of any origin may call the API and fetch dumps, with a token and never with a cookie.
 CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump)/"
@@ -135,7 +137,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "PREPROCESSING_HOOKS": ["datastore_search.openapi.describe_actions"],
     "SERVE_INCLUDE_SCHEMA": False,
-    # The viewer comes from this server, and asks no other for anything.
+    # This server delivers the viewer, which loads nothing from other servers.
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "tagsSorter": "alpha", "validatorUrl": None},

@@ -85,7 +85,7 @@ def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> Ht
 
 
 def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
-    """Tell the user why a load could not be queued, or failed at once."""
+    """Show the user why a load could not be queued, or failed at once."""
     messages.error(
         request,
         gettext("The file was not loaded; the records are as they were. %(reason)s")

@@ -57,7 +57,7 @@ class DraftPreview:
 
     @property
     def digest(self) -> str:
-        """A digest that tells this preview from others of the draft."""
+        """A digest of this preview, different for each preview of the draft."""
         return hashlib.sha256(json.dumps(self.stored, sort_keys=True).encode()).hexdigest()
 
     @property

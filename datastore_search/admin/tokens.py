@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import knox.admin  # noqa: F401 - registers knox's own page for tokens, which ours replaces
+import knox.admin  # noqa: F401 - registers knox's page for tokens, which this one replaces
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model

@@ -67,5 +67,5 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
 
 
 def _has_sent_token(request: Request) -> bool:
-    """Return whether an anonymous client sent a token that no authentication class knows."""
+    """Return whether an anonymous client sent a token that no authentication class accepts."""
     return bool(request.META.get("HTTP_AUTHORIZATION"))

@@ -2,7 +2,7 @@
 The grammar of the parameter ``filters``.
 
 Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included; the
-operators ``ne``, ``contains``, ``icontains``, ``startswith`` and ``isnull`` are ours.
+operators ``ne``, ``contains``, ``icontains``, ``startswith`` and ``isnull`` are not in CKAN.
 """
 
 from __future__ import annotations

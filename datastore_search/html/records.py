@@ -1,7 +1,7 @@
 """
 The records of a page as the rows of an HTML table.
 
-Numbers keep all digits that PostgreSQL wrote, in any locale, so that a filter takes them unchanged.
+Numbers keep all digits that PostgreSQL wrote, in any locale, so that they are valid as filters.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ TEMPLATES: Mapping[str, str | Promise] = {
     ),
     # The address is stored and shown, and so would be a password in it.
     "url.has_credentials": _("The address must not hold a user name or password."),
-    # The same for no such name, no public address and no connection, so that it tells nothing
+    # The same for no such name, no public address and no connection, so that it reveals nothing
     # about the network of the portal.
     "url.unknown_server": _(
         "There is no server “%(server)s” on the public internet that can be reached."

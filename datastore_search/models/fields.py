@@ -33,7 +33,7 @@ class Field(GuardedModel):
     has_order_index = models.BooleanField(default=False, editable=False)
     #: The type that staff have chosen for this and the next loads, as ``--type`` takes it.
     chosen_type = models.CharField(_("type for the next load"), max_length=100, blank=True)
-    #: What else a client has said about the field.
+    #: Other members of the entry in the data dictionary, as a client sent them.
     extra_info = models.JSONField(default=dict, blank=True, editable=False)
 
     objects = PrimaryManager()
@@ -55,14 +55,14 @@ class Field(GuardedModel):
     @property
     def info(self) -> dict[str, Any]:
         """Return the entry of the data dictionary, with CKAN's names."""
-        said = {"label": self.label, "notes": self.notes}
-        return {**self.extra_info, **{name: text for name, text in said.items() if text}}
+        texts = {"label": self.label, "notes": self.notes}
+        return {**self.extra_info, **{name: text for name, text in texts.items() if text}}
 
     @info.setter
     def info(self, info: Mapping[str, Any]) -> None:
         label, notes = info.get("label"), info.get("notes")
         self.label = label if isinstance(label, str) and len(label) <= _MAX_LABEL_LENGTH else ""
         self.notes = notes if isinstance(notes, str) else ""
-        said = {"label": self.label, "notes": self.notes}
-        # What staff cannot edit is kept as it is.
-        self.extra_info = {name: value for name, value in info.items() if not said.get(name)}
+        texts = {"label": self.label, "notes": self.notes}
+        # Members that staff cannot edit stay as they are.
+        self.extra_info = {name: value for name, value in info.items() if not texts.get(name)}

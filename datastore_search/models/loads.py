@@ -40,7 +40,7 @@ class LoadState(models.TextChoices):
 FINISHED = frozenset({LoadState.READY, LoadState.UNCHANGED, LoadState.FAILED, LoadState.CANCELLED})
 
 
-#: A process is at work on a load in one of these states, or was when it was killed.
+#: A process runs a load in one of these states, or was killed while it did.
 RUNNING = frozenset({LoadState.READING, LoadState.COPYING, LoadState.INDEXING})
 
 #: From this progress on, the remaining time can be estimated.
@@ -74,8 +74,8 @@ class Load(GuardedModel):
     """
     A job: one run of loading a file into a resource.
 
-    What is loaded is ``file`` (an upload, kept until the load is ready), or ``url``, or a path that
-    only the process that began the load knows.
+    The source is ``file`` (an upload, deleted when the load is ready), or ``url``, or a path, which
+    is not stored.
     """
 
     guarded_fields = frozenset({
@@ -115,14 +115,14 @@ class Load(GuardedModel):
     #: When the process that runs the load last reported.
     heartbeat_at = models.DateTimeField(null=True, editable=False)
     cancel_requested_at = models.DateTimeField(null=True, editable=False)
-    #: What a person should know of how the file was read: kept ``Notice``s.
+    #: What users should know about how the file was read: ``Notice``s as JSON.
     notices = models.JSONField(default=list, editable=False)
     #: How many rows could not be loaded; the first of them are the load's ``row_errors``.
     row_error_count = models.BigIntegerField(_("bad rows"), default=0, editable=False)
-    #: What was found in the file of a draft: a kept ``loading.Preview``; null until then.
+    #: The preview of a draft's file: ``loading.Preview`` as JSON; null until there is one.
     preview = models.JSONField(null=True, editable=False)
     failure = models.JSONField(null=True, blank=True, editable=False)
-    #: When the load, or the look at a draft, was queued for a worker.
+    #: When the load, or the preview of a draft, was queued for a worker.
     queued_at = models.DateTimeField(null=True, editable=False)
     started_at = models.DateTimeField(_("began"), null=True, editable=False)
     created_at = models.DateTimeField(_("started"), auto_now_add=True)
@@ -141,7 +141,7 @@ class Load(GuardedModel):
 
     @property
     def error(self) -> str:
-        """Say why the load failed, in the reader's language; nothing if it did not."""
+        """Render why the load failed, in the reader's language; empty if it did not."""
         return str(LoadFailed.from_json(self.failure)) if self.failure else ""
 
     @property
@@ -158,7 +158,7 @@ class Load(GuardedModel):
 
     @property
     def untaken_for(self) -> timedelta | None:
-        """Say for how long no worker has taken what is queued; None when nothing waits for one."""
+        """Compute for how long no worker has begun; None when nothing waits for a worker."""
         if self.state == LoadState.DRAFT and self.preview is None:
             is_taken = (
                 self.heartbeat_at is not None
@@ -171,12 +171,12 @@ class Load(GuardedModel):
 
     @property
     def can_be_retried(self) -> bool:
-        """Return whether the load is over and what it loaded can be had again."""
+        """Return whether the load is over and its upload or URL still exists."""
         return self.is_finished and bool(self.file or self.url)
 
     @property
     def percentage(self) -> int | None:
-        """Say how much of the work is done; None while nothing of it is known."""
+        """Compute how much of the work is done; None while it is unknown."""
         if self.state in {LoadState.READY, LoadState.UNCHANGED}:
             return 100
         is_running = self.state in RUNNING
@@ -192,7 +192,7 @@ class Load(GuardedModel):
 
     @property
     def rendered_notices(self) -> list[str]:
-        """Render in the reader's language what a person should know of how the file was read."""
+        """Render in the reader's language what users should know about how the file was read."""
         notices = (Notice.from_json(stored) for stored in self.notices)
         return [str(notice) for notice in notices if notice]
 
@@ -204,7 +204,7 @@ class RowError(models.Model):
     line = models.BigIntegerField(_("line"))
     field = models.TextField(_("field"), blank=True)
     value = models.TextField(_("value"), blank=True)
-    #: Why, as JSON: a kept ``BadRow``.
+    #: Why, as JSON: a ``BadRow``.
     message = models.JSONField()
 
     objects = PrimaryManager()
@@ -220,5 +220,5 @@ class RowError(models.Model):
 
     @property
     def reason(self) -> str:
-        """Say why the row could not be loaded, in the reader's language."""
+        """Render why the row could not be loaded, in the reader's language."""
         return str(BadRow.from_json(self.message) or "")

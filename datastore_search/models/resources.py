@@ -103,7 +103,7 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
         Get a resource with its table version and fields, all of one moment.
 
         ``name`` is its id or an alias.  One statement reads them, so that a load that is being
-        published is seen wholly or not at all.
+        published is visible wholly or not at all.
 
         Raises: ``UnknownResource`` when there is none, or none that has been loaded.
         """
@@ -203,7 +203,7 @@ class Resource(GuardedModel):
             "the portal’s settings decide. A change takes effect with the next load."
         ),
     )
-    #: How the next file is to be read, unless it is said anew: ``loading.LoadOptions`` as JSON.
+    #: The options of the next load, unless it has its own: ``loading.LoadOptions`` as JSON.
     options = models.JSONField(default=dict, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     modified_at = models.DateTimeField(_("modified"), auto_now=True)
@@ -256,7 +256,7 @@ class Resource(GuardedModel):
 
     def permits(self, user: Reader, verb: str) -> bool:
         """
-        Ask for a permission (view, add, change, delete) in general, then for this resource.
+        Check a permission (view, add, change, delete) in general, then for this resource.
 
         Not every model of users has permissions, and those that have need not use Django's mixin.
         """
@@ -271,7 +271,7 @@ class Resource(GuardedModel):
 
     def choose_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
         """
-        Say how the table is to be indexed.
+        Choose the indexes of the next table.
 
         ``names`` maps the names of the fields whose values are short to those of their types.
         """

@@ -27,8 +27,8 @@ class Example:
     """
     One request and its answer.
 
-    ``answer`` is the whole envelope, or the text of a dump; ``with_token`` tells whether a token is
-    sent.
+    ``answer`` is the whole envelope, or the text of a dump; a token is sent
+    if ``with_token``.
     """
 
     action: str

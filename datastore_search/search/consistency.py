@@ -189,7 +189,7 @@ def _read_version(session: storage.Session, version: Clause) -> int | None:
 
 
 def _add_version(version: Clause, statement: Clause) -> Clause:
-    """Let a statement return the version that it has seen, before each row."""
+    """Extend a statement: each row begins with the version that the statement has read."""
     text = sql.SQL("SELECT ({}), answer.* FROM ({}) AS answer").format(version.text, statement.text)
     return Clause(text, [*version.parameters, *statement.parameters])
 
@@ -244,7 +244,7 @@ class DescriptionCache:
             return found
 
     def add(self, key: Key, description: Description) -> None:
-        """Add a description; the one that was used longest ago goes if there are too many."""
+        """Add a description; if there are too many, the one used longest ago is removed."""
         with self._lock:
             self._entries[key] = description
             self._entries.move_to_end(key)

@@ -230,7 +230,7 @@ class RankSort(_Plan):
         )
 
     def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each record, after the number of matches if it is wanted."""
+        """Read the text of each record, after the number of matches if the plan counts them."""
         query = self.query
         if not self.counts_matches:
             return self._compose_select(query.render_texts(begin), self.select())
@@ -263,7 +263,7 @@ class Grouping(_Plan):
         return query.take_page(compose("{} ORDER BY {}", groups, query.compile_group_order()))
 
     def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each group, after the number of groups if it is wanted."""
+        """Read the text of each group, after the number of groups if the plan counts them."""
         query = self.query
         if not self.counts_matches:
             return self._compose_select(query.render_texts(begin), self.select())

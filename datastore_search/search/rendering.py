@@ -129,7 +129,7 @@ def _render_format(
 
 
 def _escape_placeholders(text: str) -> str:
-    """Keep psycopg from reading a placeholder in a name."""
+    """Prevent psycopg from reading a placeholder in a name."""
     return text.replace("%", "%%")
 
 

@@ -252,7 +252,7 @@ class _Source:
 
     @contextmanager
     def _use_own_connection(self) -> Iterator[None]:
-        """Let this thread read by the stream's connection."""
+        """Make the stream's connection the default one of this thread during the block."""
         if not self._own:
             yield
             return

@@ -1,6 +1,6 @@
--- How PostgreSQL itself reads a text as a field's type, for the forms that are not read in Python.
+-- PostgreSQL's casts of texts to the types of fields, for notations that Python does not parse.
 
--- A timestamp as CKAN writes it: three decimals, or six where three would lose something.
+-- A timestamp as CKAN writes it: three decimals, or six where three would lose digits.
 CREATE OR REPLACE FUNCTION datastore_search_iso(moment timestamp) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE STRICT
 AS $function$
@@ -13,7 +13,7 @@ AS $function$
 $function$;
 
 -- A text as a type, in the canonical form that is stored; null when PostgreSQL refuses it.
--- Dates in figures that do not begin with a year of four are refused: 02/03/04 has three readings.
+-- Dates in digits must begin with a year of four digits: 02/03/04 has three meanings.
 CREATE OR REPLACE FUNCTION datastore_search_cast(value text, type text) RETURNS jsonb
 LANGUAGE plpgsql STABLE STRICT
 SET datestyle = 'ISO, YMD'
@@ -50,14 +50,14 @@ BEGIN
         WHEN '_float8' THEN to_jsonb(value::float8[])
         WHEN '_bool' THEN to_jsonb(value::bool[])
     END;
-    -- Lists within lists are not kept: they would not sort as lists do.
+    -- Nested lists are refused: they would not sort as lists do.
     RETURN CASE WHEN jsonb_typeof(list -> 0) = 'array' THEN NULL ELSE list END;
 EXCEPTION
     WHEN data_exception OR feature_not_supported OR program_limit_exceeded THEN RETURN NULL;
 END
 $function$;
 
--- The elements of a list, by which lists sort and compare; null when it is none.
+-- The elements of a list, by which lists sort and compare; null when the value is no list.
 CREATE OR REPLACE FUNCTION datastore_search_elements(list jsonb) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$

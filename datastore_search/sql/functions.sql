@@ -1,17 +1,17 @@
--- What full-text search means: the words of a record, and the query for them.
--- Both sides are cut into words by the same function, so that no punctuation, address, sign or
--- mark-up that PostgreSQL's parser would treat specially can make them differ.
+-- Full-text search: the search vector of a record, and the tsquery of a full-text query.
+-- One function splits both into words.  It replaces punctuation and mark-up, which PostgreSQL's
+-- parser would treat specially, so that records and queries have the same words.
 --
--- A restore computes the search vectors of all records with an empty search path.  So whatever
--- datastore_search_vector() calls is either built in, or called from an SQL-standard body, which
--- keeps its references as pg_dump and a renamed schema need them (docs/decisions/0003).
+-- A restore computes the search vectors of all records with an empty search path.  So
+-- datastore_search_vector() calls only built-in functions, or others from an SQL-standard body, which
+-- stores its references by OID, as pg_dump and a renamed schema need them (docs/decisions/0003).
 
 -- The words of a text, separated by blanks, in composed form.
 CREATE OR REPLACE FUNCTION datastore_search_words(text text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
 DECLARE
-    -- The T of a timestamp is no letter of a word; few texts have one, and LIKE is a quick test.
+    -- The T of a timestamp is no letter of a word; few texts have one, and LIKE is fast.
     parted text := CASE WHEN text LIKE '%-__T__:%'
         THEN regexp_replace(text, '(-\d\d)T(\d\d:)', '\1 \2', 'g') ELSE text END;
     -- A chain of replace() takes 4 µs for 600 bytes, translate() 76, regexp_replace() 17.
@@ -27,7 +27,7 @@ BEGIN
 END
 $function$;
 
--- All scalar values of a record, as one text; in json fields the keys too.  Empty when there is none.
+-- All scalar values of a record, as one text; of json fields the keys too.  Empty without values.
 CREATE OR REPLACE FUNCTION datastore_search_values(data jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
 AS $function$
@@ -50,12 +50,11 @@ BEGIN
 END
 $function$;
 
--- The search vector of words: as they are written, folded, and stemmed.
--- Folded are those without the marks on their letters: đường → duong.  Marks are U+0300 to U+036F
--- and those of Hebrew and Arabic.  Hangul and kana, which NFD takes apart too, are put together
--- again.
--- Only the words as written keep their positions: they are what a rank counts.  The others are made
--- from the distinct words, which takes half the time of going over the text again.
+-- The search vector of words: as written, without diacritics, and stemmed.
+-- Diacritics are U+0300 to U+036F and those of Hebrew and Arabic: đường → duong.  NFC composes Hangul
+-- and kana again, which NFD decomposes too.
+-- Only the words as written have positions, which a rank counts.  The others are computed from the
+-- distinct words, which takes half the time of parsing the text again.
 CREATE OR REPLACE FUNCTION datastore_search_lexemes(words text, language regconfig)
 RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE STRICT
@@ -94,7 +93,7 @@ BEGIN
 END
 $function$;
 
--- The search vector of a record.  It holds at most 1 MB, so the first 100,000 letters are searched.
+-- The search vector of a record.  Its limit is 1 MB, so only the first 100,000 letters are indexed.
 -- PostgreSQL inlines this body, so the call costs nothing.
 CREATE OR REPLACE FUNCTION datastore_search_vector(data jsonb, language regconfig)
 RETURNS tsvector
@@ -104,9 +103,9 @@ RETURN datastore_search_lexemes(
 
 -- The tsquery of a full-text query: every word must occur.  A word occurs when a word of the
 -- record begins with it (from three letters on; a shorter one must be equal), or has the same
--- stem.  Built from lexemes, so that nothing in the text can be an operator; as one text, since
+-- stem.  It is built from lexemes, so that no text can be an operator; and as one text, because
 -- joining thousands of tsqueries one by one takes seconds.  A stem that begins with the word itself
--- finds nothing more, and is left out.  Null when there is no word.
+-- would match nothing more and is omitted.  Null when there is no word.
 -- In PL/pgSQL a session plans it once, not with each call: 16 µs instead of 76.
 CREATE OR REPLACE FUNCTION datastore_search_tsquery(q text, language regconfig)
 RETURNS tsquery

@@ -1,13 +1,13 @@
--- The version of a resource: every change on which an answer depends increases it.
+-- The version of a resource, which every change that an answer depends on increases.
 --
 -- A version is the time of the change in microseconds, or one more than the version before where
--- the clock is behind it.  So it increases with each change of the row, and what a rollback, a
--- restore of an older dump or a deletion takes back does not come again with another meaning, as it
--- would with a counter (docs/decisions/0014).  A dump and logical replication keep the column as it
+-- the clock is behind it.  So it increases with each change of the row, and a version that a
+-- rollback, a restore of an older dump or a deletion removes is never used again, unlike the values of
+-- a counter (docs/decisions/0014).  A dump and logical replication keep the column as it
 -- is: pg_restore creates triggers after the data, and a subscriber does not fire them.
 --
 -- The resources are found in the schema of the changed table, whatever the search path is: a restore
--- of data alone has none.
+-- of data alone sets none.
 
 CREATE OR REPLACE FUNCTION datastore_search_set_version() RETURNS trigger
 LANGUAGE plpgsql

@@ -59,7 +59,7 @@ os.register_at_fork(after_in_child=_searches.begin_anew)
 
 
 def note_no_slot() -> None:
-    """Take note that a statement found no slot."""
+    """Record that a statement found no slot."""
     _searches.note_no_slot()
 
 

@@ -116,7 +116,7 @@ def _fetch_all_results(connection: psycopg.Connection[Any]) -> Iterable[pq.abc.P
 
 
 def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGresult]:
-    """Read the results of a message to its end; what is there already needs no waiting."""
+    """Read the results of a message to its end; those that have arrived need no waiting."""
     driver = connection.pgconn
     failure: psycopg.Error | None = None
     while True:
@@ -133,7 +133,7 @@ def _fetch_results(connection: psycopg.Connection[Any]) -> Iterator[pq.abc.PGres
 
 
 def _cancel_unread_statement(connection: psycopg.Connection[Any]) -> None:
-    """Leave the connection ready for another statement, whatever became of this one."""
+    """Cancel the statement if it still runs, so that the connection is ready for another one."""
     driver = connection.pgconn
     if driver.transaction_status != pq.TransactionStatus.ACTIVE:
         return

@@ -79,7 +79,7 @@ def _fill_by_one(
                     lines.write(_render_lines(count + 1, batch))
                     count += len(batch)
             _set_next_id(connection, table.id, count + 1)
-    # COPY goes past Django, which would wrap its errors.
+    # Django does not wrap the errors of COPY.
     except (psycopg.DataError, errors.StatementTooComplex) as error:
         raise UnstorableRecord(parse_copy_line(error) or "?") from error
     return count
@@ -113,7 +113,7 @@ def _fill_by_several(
 def _put_batch(
     piece: NumberedBatch, work: Queue[NumberedBatch], running: list[Future[None]]
 ) -> bool:
-    """Give a thread a batch, or its end; return whether no thread has failed."""
+    """Queue a batch, or the end of a stream; return whether no thread has failed."""
     while not all(future.done() for future in running):
         try:
             work.put(piece, timeout=_CHECK_INTERVAL_SECONDS)

@@ -128,7 +128,7 @@ def analyze_records(connection: BaseDatabaseWrapper, table_id: int) -> None:
     """
     Take the statistics by which PostgreSQL plans filters, with a target of ``_STATISTICS_TARGET``.
 
-    Source: PostgreSQL, which keeps as many records as the target in a histogram, and unpacks and
+    Source: PostgreSQL, which stores as many records as the target in a histogram, and unpacks and
     compares all of them each time it plans a filter.
     """
     statement = sql.SQL("ALTER TABLE {table} ALTER COLUMN data SET STATISTICS {target}")
@@ -182,7 +182,7 @@ def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> Non
         with lift_time_limits(connection), connection.cursor() as cursor:
             cursor.execute(vacuum)
     except OperationalError as error:
-        # A limit of the portal has ended it, or the cancellation of the load, which the load sees.
+        # A limit of the portal has ended it, or the cancellation of the load; the load checks that.
         if not isinstance(error.__cause__, errors.QueryCanceled):
             raise
 
@@ -218,7 +218,7 @@ def drop_order_indexes(
 
 def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
     """
-    Let no two records have the same values in some fields; nulls differ from each other.
+    Make the values of some fields unique together; nulls differ from each other.
 
     Raises: Django's ``IntegrityError`` when some have, ``OperationalError`` when one is too long,
     or when a key cannot be replaced because the table is read.
@@ -240,7 +240,7 @@ def set_key(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]
 
 
 def build_key_expression(data: str, name: str) -> sql.Composable:
-    """Give a field's value within a key: jsonb, or SQL null."""
+    """Build the expression of a field's value within a key: jsonb, or SQL null."""
     return sql.SQL("(nullif({data} -> {name}, 'null'))").format(
         data=sql.SQL(data), name=sql.Literal(name.replace("%", "%%"))
     )

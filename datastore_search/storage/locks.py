@@ -30,7 +30,7 @@ _RESOURCE_LOCK = 0x64735F72
 #: The advisory lock of a transaction that changes aliases.
 _ALIAS_LOCK = 0x64735F616C696173
 
-#: What a portal may limit for its requests, and no load should meet; those that a PostgreSQL has.
+#: Time limits that a portal may set for requests; a load lifts those that its PostgreSQL has.
 _LIMITS = (
     "statement_timeout",
     "lock_timeout",
@@ -53,7 +53,7 @@ class JobLock:
     """
     The locks of a running load, held by a transaction that stays open meanwhile.
 
-    Nothing is read or written in it, so it keeps no vacuum from its work.
+    Nothing is read or written in it, so it does not delay vacuum.
     """
 
     def __init__(self, connection: BaseDatabaseWrapper) -> None:
@@ -63,9 +63,9 @@ class JobLock:
 
     def wait_for_turn(self, resource_id: uuid.UUID | str, timeout: timedelta) -> None:
         """
-        Let only one load of a resource run at a time: wait until it is this one's turn.
+        Wait until no other load of the resource runs, and then hold its lock.
 
-        PostgreSQL lets those who wait in by the order in which they came.
+        PostgreSQL grants the lock in the order of the requests.
 
         Raises: ``LoadFailed`` with ``load.lock_timeout`` after ``timeout``.
         """
@@ -108,7 +108,7 @@ def hold_job_lock(connection: BaseDatabaseWrapper, load_id: int) -> Iterator[Job
     Mark a load as running for the time of the block; None when another process is running it.
 
     The mark ends with the process, too.  Within a transaction of the caller only this process needs
-    to know it, because no other process sees what the load does.
+    to know it, because no other process can see the load.
     """
     if connection.in_atomic_block:
         mark = (connection.alias, load_id)
@@ -198,10 +198,10 @@ def _build_application_name(load_id: int) -> str:
 
 def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
     """
-    Name the transaction after its load, and let nothing but the load itself end it.
+    Name the transaction after its load, and lift the limits that could end it.
 
-    The server looks whether the load's process is still there: else an index would be made to its
-    end, and its locks held, for one that was killed.  Not every operating system can tell it.
+    The server checks whether the load's process still runs: otherwise it would complete an index,
+    and hold its locks, after the process was killed.  Only Linux supports this check.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -218,6 +218,6 @@ def _prepare_transaction(connection: BaseDatabaseWrapper, load_id: int) -> None:
 
 
 def lock_aliases(connection: BaseDatabaseWrapper) -> None:
-    """Let only one transaction at a time change aliases."""
+    """Lock the aliases, which one transaction changes at a time."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ALIAS_LOCK])

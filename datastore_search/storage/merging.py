@@ -1,8 +1,8 @@
 """
-Bringing the rows of a file into a table that is being served.
+Merge the rows of a file into a table that is being served.
 
-They are in a staging table before, numbered by their lines, so that merging is a few statements
-over whole tables.  A staging table has no search vectors: those are made in the record table.
+The rows are staged first, numbered by their lines, so that merging takes a few statements over
+whole tables.  A staging table has no search vectors; the record table computes them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def stage_rows(
     connection: BaseDatabaseWrapper, load_id: int, batches: Iterable[Sequence[tuple[int, str]]]
 ) -> None:
     """
-    Make the staging table of a load's rows.
+    Create the staging table of a load, and copy the rows into it.
 
     ``batches`` are lists of lines, each with a JSON object as text.
 
@@ -39,9 +39,9 @@ def stage_rows(
     table = quote_staging_table(load_id)
     try:
         with begin_load_transaction(connection, load_id), connection.cursor() as cursor:
-            # One of the same number is left of a load before a flush.
+            # A load before a flush of the database may have left one of the same number.
             cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
-            # What a crash of the server takes away is the file of a load that has failed.
+            # A crash of the server empties it, and the load fails with it.
             cursor.execute(
                 sql.SQL("CREATE UNLOGGED TABLE {} (_id bigint, data jsonb NOT NULL)").format(table)
             )
@@ -77,7 +77,7 @@ def read_taken_lines(
 def delete_taken_rows(
     connection: BaseDatabaseWrapper, load_id: int, table_id: int, key: Sequence[str]
 ) -> None:
-    """Take the rows out of a staging table whose key a record has already."""
+    """Delete the rows of a staging table whose key a record has already."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("DELETE FROM {staged} AS staged USING {table} AS record WHERE {same}").format(
@@ -100,7 +100,7 @@ def add_rows(
     """
     Add the rows of a load to a record table, in their order, and return how many.
 
-    With a ``key`` only those that no record has the key of; ``empty`` are fields that they lack.
+    With a ``key``, rows whose key exists are skipped; ``empty`` are fields that the rows lack.
     """
     new = (
         sql.SQL("WHERE NOT EXISTS (SELECT FROM {table} AS record WHERE {same})").format(
@@ -128,7 +128,7 @@ def update_records(
     """
     Update the records of a table from the rows with their keys, and return how many change.
 
-    Records that have them already are not written again: each would be new to every index.
+    Records that already have these values are not written, because each write updates every index.
     """
     with connection.cursor() as cursor:
         cursor.execute(

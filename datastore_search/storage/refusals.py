@@ -10,7 +10,7 @@ from ..exceptions.availability import DatabaseReadOnly, PrivilegeMissing, Tempor
 
 def explain_refusal(error: BaseException) -> TemporarilyUnavailable | None:
     """
-    Say that the database is read-only, or that the portal's role may not do this.
+    Explain an error of a database that is read-only, or of a role without the privilege.
 
     None when something else is wrong.  A standby, ``default_transaction_read_only`` and a role
     without privileges are not errors of the request.

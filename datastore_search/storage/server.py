@@ -1,4 +1,4 @@
-"""PostgreSQL itself: what it is, what it knows, how it reads a text."""
+"""The PostgreSQL server: its version, its search languages, and its casts of texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_sql_file(name: str) -> str:
 def cast_texts(
     connection: BaseDatabaseWrapper, kind: str, texts: Sequence[str]
 ) -> Sequence[str | None]:
-    """Let PostgreSQL read texts as a type: canonical JSON, or None where it refuses."""
+    """Cast texts to a type by PostgreSQL: canonical JSON, or None where it refuses."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT datastore_search_cast(value, %s)::text"

@@ -1,4 +1,4 @@
-"""What a session of the database is set to while statements run."""
+"""Sessions that read records under limits, and settings of PostgreSQL for a while."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .admission import admit_search
 from .batches import BatchCursor, BatchReader, Result
 from .watchdog import Watched
 
-#: For reading: a page fetched out of order costs hardly more than the next one, since both lie in
-#: memory; compiling a statement takes longer than it saves; notices are not read.
+#: Settings of statements that read: random access costs hardly more than sequential access, because
+#: the pages are in memory; JIT compilation takes longer than it saves; notices are not read.
 _READ_SETTINGS = {"random_page_cost": "1.1", "jit": "off", "client_min_messages": "warning"}
 
-#: For what may look at half a table: there a page fetched out of order costs three times as much as
-#: the next one, for the next ones pass through a few buffers and the others push out what is kept.
+#: Settings of statements that may scan half a table: random access then costs about three times as
+#: much, because it evicts the buffers of other tables, and a sequential scan reuses a few buffers.
 _SCAN_SETTINGS = {"random_page_cost": "4"}
 
 #: How long a reader waits for a lock: longer than ``tables.LOCK_TIMEOUT``, the time for which new
@@ -33,7 +33,7 @@ _SCAN_SETTINGS = {"random_page_cost": "4"}
 #: reader holds a thread.
 _READ_LOCK_TIMEOUT = timedelta(seconds=5)
 
-#: Settings, and statements that set them, which are kept: the limits hardly ever change.
+#: The limits hardly ever change, so the settings and the statements that set them are cached.
 _MAX_CACHED_SETTINGS = 100
 
 #: Changes a setting until the end of the transaction.
@@ -45,7 +45,7 @@ class Session:
     A connection that reads records, each statement within its time and its memory.
 
     Outside a transaction the settings travel in one message with the statement, which PostgreSQL
-    runs as one transaction: one way there and back.  Such a statement is sent once more when the
+    runs as one transaction: one round trip.  Such a statement is sent once more when the
     connection is dead, so no health check is needed.
     """
 
@@ -84,7 +84,7 @@ class Session:
 
         ``read_batches`` gets the rows in batches of ``batch_rows``, or all of them in one, and so
         decides how many of them are in memory at once; there is at least one batch.  ``is_scan`` is
-        for a statement that may look at half a table.
+        for a statement that may scan half a table.
         """
         settings = _SCAN_SETTINGS if is_scan else {}
         return self._run(
@@ -100,7 +100,7 @@ class Session:
         return nullcontext() if self._client is None else admit_search()
 
     def watch_statements(self, limit: timedelta | None = None) -> AbstractContextManager[None]:
-        """Watch what others run over the connection during a block, as the session's statements."""
+        """Watch the connection during a block, as if the session ran its statements."""
         if self._client is None:
             return nullcontext()
         return Watched(self.connection, self._client, limit=limit)
@@ -146,7 +146,7 @@ class Session:
             return result
 
     def _build_message(self, text: sql.Composable, settings: Mapping[str, str]) -> tuple[int, Any]:
-        """Write a message: how many statements come before that of the text, and all of them."""
+        """Build a message; return the number of statements before that of the text, and it."""
         self.connection.ensure_connection()
         statement = text.as_bytes(self.connection.connection)
         if not self._settings:
@@ -155,13 +155,13 @@ class Session:
 
 
 def _open_client_cursor(connection: BaseDatabaseWrapper) -> CursorWrapper:
-    """Open a cursor that merges parameters here: only so can a message hold two statements."""
+    """Open a cursor that merges parameters here, so that a message can hold two statements."""
     connection.ensure_connection()
     return _wrap_cursor(connection, psycopg.ClientCursor(connection.connection))
 
 
 def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
-    """Wrap a cursor as Django does its own; its stubs know no driver."""
+    """Wrap a cursor as Django wraps its own."""
     if connection.queries_logged:
         return connection.make_debug_cursor(cursor)
     return connection.make_cursor(cursor)
@@ -172,7 +172,7 @@ def _is_dead(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _render_settings(settings: Mapping[str, str]) -> str:
-    """Set what holds no quote: names and values are ours, or PostgreSQL's own."""
+    """Render the statement that sets them; names and values hold no quotes."""
     return _render_setting_list(tuple(settings.items()))
 
 
@@ -284,9 +284,9 @@ def override_setting(cursor: CursorWrapper, name: str, value: str) -> Iterator[N
 @contextmanager
 def lift_time_limits(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """
-    Let a statement take its time that cannot be in a transaction, if the session is ours alone.
+    Lift the time limits during the block, for a statement that cannot be in a transaction.
 
-    With a pooler in transaction mode it is not: the settings would stay for the next client.
+    With a pooler in transaction mode nothing is changed, as the next client would get the settings.
     """
     if not _has_own_session(connection):
         yield

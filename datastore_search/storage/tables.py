@@ -60,7 +60,7 @@ def create_table(connection: BaseDatabaseWrapper, table_id: int, *, language: st
     """
     Make a record table, empty and without any index.
 
-    Rows are kept whole up to a page: a search vector that lies elsewhere, or is compressed, makes
+    Rows of up to a page are stored whole: a search vector in TOAST, or a compressed one, makes
     ranking twice as slow and saves no room (``docs/decisions/0013``).
     """
     with connection.cursor() as cursor:
@@ -80,7 +80,7 @@ def create_table(connection: BaseDatabaseWrapper, table_id: int, *, language: st
 
 
 def remove_fields(connection: BaseDatabaseWrapper, table_id: int, names: Sequence[str]) -> None:
-    """Take some fields, and their words, out of every record of a table."""
+    """Remove some fields, and their words, from every record of a table."""
     with connection.cursor() as cursor:
         cursor.execute(
             sql.SQL("UPDATE {table} SET data = data - %s::text[]").format(
@@ -149,7 +149,7 @@ def reserve_table_id(connection: BaseDatabaseWrapper, table_versions: str) -> in
     """
     Take the next number that no record table has, from the sequence of the table of table versions.
 
-    The sequence begins anew when that table is flushed, and record tables stay.
+    The sequence restarts when that table is flushed, and record tables stay.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval(pg_get_serial_sequence(%s, 'id'))", [table_versions])

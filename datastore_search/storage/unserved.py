@@ -1,8 +1,8 @@
 """
 Since when a table is served by no resource.
 
-It is noted in the comment of the table, which is there even when nothing else about the table is,
-and which a dump keeps.
+It is stored in the comment of the table, which exists even when its table version does not, and
+which a dump includes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SINCE = "datastore_search: served by no resource since "
 def read_unserved_since(
     connection: BaseDatabaseWrapper, table_ids: Iterable[int]
 ) -> dict[int, datetime]:
-    """Read since when some tables are served by no resource, those of which it was noted."""
+    """Read since when tables are served by no resource, for those that are marked."""
     names = {name_record_table(table_id): table_id for table_id in table_ids}
     with connection.cursor() as cursor:
         cursor.execute(
@@ -44,7 +44,7 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
     """
     Note since when a table is served by no resource; None when one serves it again.
 
-    A table that is being changed or dropped keeps what was noted before.
+    A table that is being changed or dropped is not marked anew.
     """
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
     statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(quote_record_table(table_id), comment)

@@ -5,7 +5,7 @@ A statement that has run for ``SLOW_SECONDS`` needs a slot, of which a process h
 free slot it is cancelled, so a flood of slow searches leaves threads for the fast ones.  A slow
 statement is also cancelled when its client is gone, or when a time limit of its own is over.
 
-One thread looks at all statements of the process.  It begins with the first statement, and it waits
+One thread checks all statements of the process.  It begins with the first statement, and it waits
 without waking while there is none.
 """
 
@@ -69,7 +69,7 @@ class Watched:
         needs_slot: bool = True,
         limit: timedelta | None = None,
     ) -> None:
-        """Say what is watched; ``limit`` is for what has no time limit in PostgreSQL."""
+        """Prepare to watch; ``limit`` is for statements without a time limit in PostgreSQL."""
         self._connection = connection
         self._client = client
         self._needs_slot = needs_slot
@@ -144,14 +144,14 @@ class Watched:
 
 
 def _is_cancellation(error: BaseException | None) -> bool:
-    """Return whether PostgreSQL has cancelled a statement, whatever that was translated into."""
+    """Return whether PostgreSQL has cancelled a statement, in any translation of its error."""
     while error is not None and not isinstance(error, errors.QueryCanceled):
         error = error.__cause__
     return error is not None
 
 
 class _Watchdog:
-    """The statements that run in this process, and the thread that looks at them."""
+    """The statements that run in this process, and the thread that checks them."""
 
     def __init__(self) -> None:
         self.slots = Slots(lambda: conf.MAX_SLOW_STATEMENTS)
@@ -161,7 +161,7 @@ class _Watchdog:
         self._thread: Thread | None = None
 
     def add(self, watched: Watched) -> None:
-        """Begin to look at a statement; without a lock, for every search does this."""
+        """Add a statement; without a lock, because every search does this."""
         self._watched.add(watched)
         if self._is_idle:
             self._wake()

@@ -35,9 +35,9 @@ def begin_write_transaction(
     """
     Run a transaction that waits for each lock no longer than ``lock_timeout``.
 
-    If there is a ``row`` it is locked first, by the same message, against all others who write to
-    it; the block learns whether it was found.  Within a transaction of the caller the former limit
-    is set again in the end.
+    If there is a ``row`` it is locked first, by the same message, against all other writers;
+    the block receives whether it was found.  Within a transaction of the caller the former limit is
+    restored at the end.
 
     Raises: ``WriteBlocked``.
     """
@@ -45,7 +45,7 @@ def begin_write_transaction(
     with refuse_if_blocked(), transaction.atomic(using=connection.alias):
         before, now, is_found = _begin(connection, lock_timeout, row)
         yield is_found
-        # A rollback sets it again by itself.
+        # A rollback restores it.
         if before != now and not is_ours and not connection.needs_rollback:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
@@ -54,7 +54,7 @@ def begin_write_transaction(
 @contextmanager
 def refuse_if_blocked() -> Iterator[None]:
     """
-    Run statements whose wait for a lock is limited.
+    Translate the error of statements that have waited too long for a lock.
 
     Raises: ``WriteBlocked``.
     """
@@ -69,7 +69,7 @@ def refuse_if_blocked() -> Iterator[None]:
 def _begin(
     connection: BaseDatabaseWrapper, lock_timeout: timedelta, row: RowToLock | None
 ) -> tuple[str, str, bool]:
-    """Limit the waits and lock the row; give the limits before and now, and if it was found."""
+    """Limit the waits and lock the row; return the limits before and now, and if it was found."""
     statement: sql.Composable = _LIMIT.format(limit=sql.Literal(to_milliseconds(lock_timeout)))
     if row is not None:
         lock = sql.SQL("SELECT FROM {table} WHERE id = {id} FOR NO KEY UPDATE").format(

@@ -17,6 +17,6 @@ register = template.Library()
 def downloads(
     context: RequestContext, resource: Resource, filters: RecordFilterSet
 ) -> list[Download]:
-    """List the downloads of the records that a valid form asks for."""
+    """List the downloads of the records that a valid form selects."""
     query = Query(limit=None, q=filters.q, filters=filters.conditions)
     return list_downloads(context.request, resource, query)

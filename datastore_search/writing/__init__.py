@@ -56,11 +56,10 @@ MAX_KEY_FIELDS = 32
 @contextmanager
 def open_writer(resource: Resource) -> Iterator[Writer]:
     """
-    Change the records of a resource, wholly or not at all; one writer at a time.
+    Begin a transaction that changes a resource, lock it, and yield its ``Writer``.
 
     Raises: ``UnknownResource`` when it is gone, ``RecordsMissing`` when its table is;
-    ``WriteBlocked`` when the writer before takes too long; whatever PostgreSQL's constraints
-    refuse, as ``InvalidParameter``.
+    ``WriteBlocked`` when the writer before takes too long; ``KeyTooLong``, ``ResourceBusy``.
     """
     using = router.db_for_write(TableVersion)
     row = storage.RowToLock(Resource._meta.db_table, resource.pk)  # noqa: SLF001 - Django's public name for it
@@ -75,7 +74,7 @@ def open_writer(resource: Resource) -> Iterator[Writer]:
 
 @contextmanager
 def _translate_database_errors(resource: Resource) -> Iterator[None]:
-    """Turn what PostgreSQL may refuse into our own failures."""
+    """Translate the errors of PostgreSQL into exceptions of this package."""
     try:
         yield
     except OperationalError as error:
@@ -102,7 +101,7 @@ class Writer:
 
     def check_writable(self, *, force: bool) -> None:
         """
-        Refuse to change what the next file replaces.
+        Refuse to change records that the next file replaces.
 
         Raises: ``ReadOnlyResource`` unless ``force``.
         """
@@ -118,7 +117,7 @@ class Writer:
         delete_others: bool = False,
     ) -> None:
         """
-        Make the table if there is none, and bring its fields up to those given.
+        Create the table if there is none, and add the given fields.
 
         Types that are not given are guessed from the ``given`` records, which are not stored yet.
 
@@ -135,10 +134,10 @@ class Writer:
 
     def set_key(self, names: Sequence[str]) -> None:
         """
-        Let no two records have the same values in some fields.
+        Make the values of some fields unique together.
 
-        To replace a key that is there already, readers must be done, and new ones wait for the end
-        of the call.
+        Replacing an existing key waits for the readers, and new readers wait for the end of the
+        call.
 
         Raises: ``UnknownKeyField``; ``KeyTooWide``; ``KeyNotUnique``;
         ``ResourceBusy``.
@@ -226,7 +225,7 @@ class Writer:
         return deleted
 
     def drop_table(self) -> None:
-        """Take the table away, with its fields and aliases; the resource stays."""
+        """Drop the table, and delete its fields and aliases; the resource stays."""
         table_id = self._table_version.pk
         self.resource.fields.using(self.using).all().delete()
         self.resource.aliases.using(self.using).all().delete()
@@ -237,14 +236,14 @@ class Writer:
         drop_tables_on_commit([table_id], using=self.using)
 
     def roll_back(self) -> None:
-        """Take all changes back when the block ends."""
+        """Roll all changes back when the block ends."""
         transaction.set_rollback(True, using=self.using)
 
     # ----------------------------------------------------------------------------------------------
 
     @property
     def session(self) -> storage.Session:
-        """The connection of the changes, which sees them before anybody else does."""
+        """A session over the connection of the changes, which sees them before the commit."""
         return storage.Session(self._connection, {})
 
     @property
@@ -286,7 +285,7 @@ class Writer:
         fields = self.resource.fields.using(self.using)
         if self.resource.table_version is None:
             fields.all().delete()
-        else:  # the table is lost, but not what is known of it
+        else:  # the table is lost, but not its fields
             fields.update(has_order_index=False, is_sparse=False)
             storage.set_key(self._connection, version.pk, self.resource.primary_key)
         self.resource.schema = tuple(fields.all())

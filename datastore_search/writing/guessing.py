@@ -1,7 +1,7 @@
 """
-The type of a field that a call does not give: the narrowest that holds all its values.
+Guess the type of a field: the narrowest that holds all its values.
 
-As with files, nothing may be lost: ``007`` is text.  CKAN looks at the first record alone.
+As with files, no value may change: ``007`` is text.  CKAN guesses by the first record alone.
 """
 
 from __future__ import annotations

@@ -31,10 +31,10 @@ from ..field_types import (
 )
 from ..models import Resource
 
-#: Letters of a value that a message repeats.
+#: Letters of a value that a message shows.
 _MAX_SHOWN_LENGTH = 100
 
-#: A JavaScript client knows no whole number beyond this one.
+#: The largest whole number that JavaScript holds exactly, with all below it.
 MAX_ID = 2**53 - 1
 
 _ID = "_id"
@@ -161,7 +161,7 @@ def _read_members(
 
 
 def _empty_to_none(value: Json, kind: FieldType) -> Json:
-    """Take an empty text for null, except where it is a value; so does CKAN."""
+    """Replace an empty text by null, except where it is a value, as CKAN does."""
     return None if value == "" and not kind.is_text and kind.name != "json" else value
 
 

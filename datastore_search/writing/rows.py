@@ -37,10 +37,10 @@ class _NewRecord:
 @dataclass(slots=True)
 class Changes:
     """
-    What is to be done.
+    The changes of a call.
 
-    ``added`` are new records, ``changed`` maps the ``_id`` of known ones to the members that get
-    another value; ``ids`` are those of all of them, in order, once it is done.
+    ``added`` are new records, ``changed`` maps the ``_id`` of existing ones to the members that get
+    another value; ``ids`` are those of all of them, in order, once the changes are applied.
     """
 
     added: list[_NewRecord] = field(default_factory=list)
@@ -56,7 +56,7 @@ def plan_changes(
     method: Method,
 ) -> Changes:
     """
-    Find out which records are new.
+    Find which records are new, and plan one change for each.
 
     Raises: ``DuplicateKey`` (insert), ``UnknownKey`` (update).
     """
@@ -91,9 +91,9 @@ def apply_changes(
     is_permanent: bool,
 ) -> None:
     """
-    Make the changes, and note the ``_id`` of every record concerned.
+    Apply the changes, and set their ``ids``.
 
-    What no transaction takes back is left out unless they are ``is_permanent``.
+    The sequence, which no rollback restores, is not used unless they are ``is_permanent``.
     """
     names = [found.name for found in resource.schema]
     _update_records(connection, table_id, changes.changed)
@@ -111,7 +111,7 @@ def apply_changes(
 
 
 def _assign_ids(added: Sequence[_NewRecord], last_id: int) -> None:
-    """Give each new record the ``_id`` that the table would give it, without asking the table."""
+    """Assign to each new record the ``_id`` that it would get, without using the sequence."""
     following = count(max([last_id, *(new.id for new in added if new.id is not None)]) + 1)
     for new in added:
         if new.id is None:
@@ -132,7 +132,7 @@ def delete_records(connection: BaseDatabaseWrapper, table_id: int, where: Clause
 
 
 def _find_identity(record: Record, key: Sequence[str]) -> Hashable | None:
-    """Tell which of the sent records are the same; None for one that is like no other."""
+    """Return a value that is equal for records of the same key or ``_id``; None without a key."""
     if record.id is not None:
         return record.id
     texts = [record.members.get(name, "null") for name in key]
@@ -143,7 +143,7 @@ def _find_identity(record: Record, key: Sequence[str]) -> Hashable | None:
 
 
 def _parse_comparable(text: str) -> Hashable:
-    """Make what equals another where PostgreSQL's JSON does: 1.5 and 1.50, but not 1 and true."""
+    """Parse JSON into what is equal where it is in PostgreSQL: 1.5 and 1.50, not 1 and true."""
     return _make_hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
 
 
@@ -158,7 +158,7 @@ def _make_hashable(value: Any) -> Hashable:
 def _find_known_ids(
     connection: BaseDatabaseWrapper, resource: Resource, table_id: int, records: Sequence[Record]
 ) -> dict[int, int]:
-    """Map the numbers of records that are there already to their ``_id``."""
+    """Map the numbers of records that exist already to their ``_id``."""
     by_id = {record.number: record.id for record in records if record.id is not None}
     keyed = [record for record in records if record.id is None] if resource.primary_key else []
     known = _find_known_by_id(connection, table_id, by_id)
@@ -213,7 +213,7 @@ def _render_document(members: Mapping[str, str], names: Sequence[str]) -> str:
 def _insert_documents(
     connection: BaseDatabaseWrapper, table_id: int, documents: Sequence[str]
 ) -> list[int]:
-    """Add records in their order and return the ``_id`` of each."""
+    """Insert records in their order and return the ``_id`` of each."""
     if not documents:
         return []
     statement = sql.SQL(
@@ -231,7 +231,7 @@ def _insert_numbered(
     records: Sequence[_NewRecord],
     names: Sequence[str],
 ) -> None:
-    """Add records with the ``_id`` that was sent."""
+    """Insert records with the ``_id`` that was sent."""
     if not records:
         return
     statement = sql.SQL(
@@ -244,7 +244,7 @@ def _insert_numbered(
 
 def _read_last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
     """
-    Read the last ``_id`` that the table has given, or that the next one follows.
+    Read the ``_id`` that the next record follows.
 
     A load sets the next one to follow the file's last row, and PostgreSQL's functions return
     nothing for a sequence that was set in this way and not used yet.
@@ -265,7 +265,7 @@ def _read_last_id(connection: BaseDatabaseWrapper, table_id: int) -> int:
 
 
 def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: int) -> None:
-    """Let the next records be numbered after an ``_id`` that was sent."""
+    """Advance the sequence beyond an ``_id`` that was sent."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT setval(sequence, greatest(%s, nextval(sequence) - 1))"
@@ -277,7 +277,7 @@ def _advance_sequence(connection: BaseDatabaseWrapper, table_id: int, last_id: i
 def _update_records(
     connection: BaseDatabaseWrapper, table_id: int, changed: Mapping[int, Mapping[str, str]]
 ) -> None:
-    """Give known records other values in the members that were sent."""
+    """Update the sent members of existing records."""
     if not changed:
         return
     statement = sql.SQL(

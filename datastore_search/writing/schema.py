@@ -1,4 +1,4 @@
-"""The fields of a call: which are new, of which type, which go."""
+"""Change the fields of a table: add new ones, describe known ones, delete others."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 #: Decimal digits before the point that every double has room for.
 _MAX_DOUBLE_DIGITS = 308
 
-#: Names of what is no field but lies beside the fields.
+#: Columns of record tables, which no field may be named like.
 _RESERVED_NAMES = frozenset({"_id", "_full_text"})
 
 
 @dataclass(frozen=True, slots=True)
 class GivenField:
-    """A field as a call gives it; without a type it is guessed, without ``info`` that stays."""
+    """A field of a call; without ``type`` it is guessed, without ``info`` the stored one stays."""
 
     name: str
     type: str | None = None
@@ -48,7 +48,7 @@ def change_fields(
     Add the fields that a table does not have, and describe those that it has.
 
     ``resource`` has ``table_version`` and ``schema``.  Fields that only the records name are added
-    too.  A known field keeps its type.
+    too.  The type of a known field does not change.
 
     Raises: ``InvalidParameters``.
     """
@@ -132,7 +132,7 @@ def _build_field(
 
 
 def _to_storable_json(value: Any) -> Any:
-    """Return a JSON value with its numbers as Django's JSON can keep them."""
+    """Return a JSON value with its numbers as Django's JSON field can store them."""
     if isinstance(value, Mapping):
         return {name: _to_storable_json(member) for name, member in value.items()}
     if isinstance(value, list):

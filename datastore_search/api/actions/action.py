@@ -21,7 +21,7 @@ class Answer:
     """
     The result of an action.
 
-    With ``validators`` a client may cache it.  Without them, ``public`` tells whether it is the
+    With ``validators`` a client may cache it.  Without them, ``public`` is true where it is the
     same for every user; None forbids caches to store it.
     """
 

@@ -90,7 +90,7 @@ def _write_table(
 
 def _read_fields(fields: Sequence[Mapping[str, Any]]) -> list[GivenField]:
     """
-    Read the parameter ``fields``: objects with ``id``, and ``type`` and ``info`` if wanted.
+    Read the parameter ``fields``: objects with ``id``, and perhaps ``type`` and ``info``.
 
     Raises: ``InvalidParameters``.
     """

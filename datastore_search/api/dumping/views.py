@@ -38,7 +38,7 @@ _VARY = ("Authorization", "Cookie")
 
 class SessionAuthentication(BaseAuthentication):
     """
-    Take the user who is signed in to the portal, as the pages do.
+    Authenticate the user of the portal's session, as the pages do.
 
     A dump changes nothing, so it needs no protection against requests from other sites.
     """

@@ -68,7 +68,7 @@ def _name_element(name: str) -> str:
 @lru_cache(maxsize=10_000)
 def _is_element_name(name: str) -> bool:
     """
-    Return whether expat takes a name; it is the strictest parser, with the letters of Unicode 2.
+    Return whether expat accepts a name; it is the strictest parser, with the letters of Unicode 2.
 
     Source: XML 1.0, whose fifth edition takes every name that the earlier ones took.
     """

@@ -119,11 +119,11 @@ def _enqueue_task(load: Load) -> None:
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
     try:
-        # The import asks the backend of the settings; a check reports what that refuses.
+        # The import validates the tasks with the backend; a check reports its errors.
         from .tasks import preview_draft as task  # noqa: PLC0415
 
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # of the backend, which may raise anything: the user must not wait for ever
+    except Exception:  # the backend may raise anything, and the user must see a failure
         logger.exception("Draft %s could not be queued.", load.pk)
         save_preview(load, {"failure": UnexpectedFailure().to_json()})
     load.refresh_from_db()

@@ -1,5 +1,5 @@
 """
-Monitor a job: report its progress, and end it when it is no longer wanted.
+Monitor a job: report its progress, and end it when it is cancelled or has lost its lock.
 
 A thread of its own writes the progress to the database once a second, over a connection of its own,
 and reads whether the job is to end.  If so, it interrupts what the job is doing.
@@ -41,7 +41,7 @@ _PROGRESS_RANGES = {
 
 
 class _Monitor(Interrupter, ABC):
-    """Polls the database from another thread, and ends the work that is no longer wanted."""
+    """Polls the database from another thread, and ends the work when it is cancelled."""
 
     @contextmanager
     def poll_during(self, connection: BaseDatabaseWrapper) -> Iterator[None]:
@@ -74,7 +74,7 @@ class _Monitor(Interrupter, ABC):
 
     @abstractmethod
     def _poll(self, connection: BaseDatabaseWrapper) -> None:
-        """Read the database, and end the work if it is no longer wanted."""
+        """Read the database, and end the work if it is cancelled."""
 
 
 class DraftMonitor(_Monitor):

@@ -101,13 +101,13 @@ def run_on_commit(call: Callable[[], None]) -> None:
 
 
 def _enqueue_task(load: Load) -> None:
-    """Give a load to the backend of the portal's tasks, which may run it at once."""
+    """Enqueue a load with the portal's task backend, which may run it at once."""
     try:
-        # The import asks the backend of the settings; a check reports what that refuses.
+        # The import validates the tasks with the backend; a check reports its errors.
         from .tasks import run_load as task  # noqa: PLC0415
 
         task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # of the backend, which may raise anything: the load must not wait for ever
+    except Exception:  # the backend may raise anything, and the load must not stay queued
         logger.exception("Load %s could not be queued.", load.pk)
         mark_failed(load, LoadFailed("load.not_queued"))
     load.refresh_from_db()

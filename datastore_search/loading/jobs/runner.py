@@ -37,7 +37,7 @@ def run_load(load: Load, path: Path | None = None, *, progress: Progress | None 
     Run a load; ``path`` is its file, unless that is an upload or at a URL.
 
     Loads of one resource run one after the other.  A load that another process has begun, or that
-    is over, is left alone.
+    is over, is not changed.
 
     Raises: ``LoadFailed``, as ``load_file`` does.
     """

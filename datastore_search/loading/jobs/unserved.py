@@ -3,7 +3,7 @@ Decide when tables that no resource serves may be dropped.
 
 A table that a load has replaced, or did not complete, is dropped at once.  A table that lost its
 resource in another way, such as a statement of the portal or a restore that is not complete, is
-kept for ``UNSERVED_TABLE_RETENTION``, so that it can be restored.
+dropped after ``UNSERVED_TABLE_RETENTION``; until then it can be restored.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def clear_unserved_marks(connection: BaseDatabaseWrapper, served: AbstractSet[in
 
 
 def list_kept_tables(connection: BaseDatabaseWrapper) -> dict[int, datetime]:
-    """List the tables that are kept although no resource serves them, each with its last moment."""
+    """Map the tables that no resource serves, and that may not be dropped yet, to that moment."""
     since = storage.read_unserved_since(connection, storage.list_record_tables(connection))
     until = {
         table_id: since_when + conf.UNSERVED_TABLE_RETENTION

@@ -1,1 +1,1 @@
-"""What becomes of a file's rows: the plan, their errors, and the records that are written."""
+"""Publish a file's rows: plan the load, find their errors, and write the records."""

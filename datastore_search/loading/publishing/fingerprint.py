@@ -1,8 +1,8 @@
 """
 Recognise a file that has been loaded already.
 
-A table version keeps a digest of what its records were made of.  Every other change of the records
-removes it, so a digest that is there is right (``docs/decisions/0018``).
+A table version stores a digest of what its records were made of.  Every other change of the records
+removes it, so a stored digest is right (``docs/decisions/0018``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plan a load: decide what becomes of a file that has been read."""
+"""Plan a load: decide how a file that has been read is loaded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_plan(
     explain: bool = False,
 ) -> LoadPlan:
     """
-    Decide what becomes of a file; rows that cannot be loaded get row errors in the table.
+    Decide how a file is loaded; rows that cannot be loaded get row errors in the table.
 
     ``explain`` adds explanations to the decisions, which takes time.
 

@@ -1,4 +1,4 @@
-"""Preview a load: what would become of a file, before anything is written."""
+"""Preview a load: show how a file would be loaded, before anything is written."""
 
 from __future__ import annotations
 

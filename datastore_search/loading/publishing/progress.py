@@ -1,4 +1,4 @@
-"""What publishing reports of its progress, and to whom: the job's monitor, in practice."""
+"""The progress that publishing reports; the monitor of a job receives it."""
 
 from __future__ import annotations
 

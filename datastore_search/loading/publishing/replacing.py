@@ -34,7 +34,7 @@ _MAX_ROWS_OF_ONE_CONNECTION = 10_000
 #: This number of rows is sorted without an index as fast as with one.
 _MAX_ROWS_WITHOUT_ORDER_INDEX = 2_000
 
-#: The number of records with a value is kept from this number on.
+#: The number of records with a value is stored from this number on.
 _MIN_RECORDS_OF_COUNTED_VALUE = 10_000
 
 #: A load indexes the order of a field whose values are not longer than this.

@@ -5,5 +5,5 @@ Read a file into a staged table: detect its format, and find its fields and its 
 (decision 0023).  ``formats`` chooses the reader: ``delimited``, ``json``, ``parquet`` or
 ``workbooks``, with the modules that begin with the same word.  Readers write to the staging area
 (``staging``, ``row_writer``, ``duckdb_sql``) and share ``headers`` and ``numeric_columns``.
-Nothing here knows models or PostgreSQL.
+Nothing here depends on models or PostgreSQL.
 """

@@ -31,9 +31,9 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Read the file that the parent names, and answer what became of it."""
+    """Read the file that the parent names, and answer with the table or the failure."""
     answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries write where they like
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # libraries may write to standard output
     request = json.loads(sys.stdin.buffer.readline())
     _end_with_parent(request["parent"])
     settings.configure(**request["settings"])

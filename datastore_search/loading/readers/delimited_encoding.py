@@ -23,7 +23,7 @@ from .options import ReadOptions
 _BLOCK_BYTES = 2**20
 _SAMPLE_BYTES = 2**18
 _UTF8 = "utf-8"
-#: A file is UTF-8 with damage if fewer than one of so many lines is damaged.
+#: A file is UTF-8 with damage if fewer than one line in this number is damaged.
 _LINES_PER_DAMAGE = 8
 _MARK = "\ufeff"
 _BYTE_ORDER_MARKS = (

@@ -19,7 +19,7 @@ class Interrupter:
     """
 
     def __init__(self) -> None:
-        """Let the work go on."""
+        """Begin without a failure."""
         self.failure: LoadFailed | None = None
         self._connections: list[duckdb.DuckDBPyConnection] = []
         self._lock = Lock()
@@ -41,7 +41,7 @@ class Interrupter:
 
     @contextmanager
     def register_connection(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        """Let ``interrupt_queries`` interrupt a connection during this block."""
+        """Make a connection interruptible by ``interrupt_queries`` during this block."""
         self._connections.append(connection)
         try:
             yield

@@ -190,7 +190,7 @@ def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int
 
 
 def _get_errors(encoding: str) -> str:
-    """Let a byte that is not UTF-8 be an error of its line alone."""
+    """Limit the error of a byte that is not UTF-8 to its line."""
     return "surrogateescape" if encoding.startswith("utf-8") else "strict"
 
 

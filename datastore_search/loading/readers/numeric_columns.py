@@ -1,4 +1,4 @@
-"""Staged columns that hold numbers, whose digits are all kept."""
+"""Staged columns that hold numbers, without loss of digits."""
 
 from __future__ import annotations
 

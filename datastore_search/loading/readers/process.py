@@ -1,8 +1,8 @@
 """
 Read a file in a process of its own, which has limits and can be killed at any moment.
 
-A hostile file may keep a parser busy for ever, make it take all memory, or crash it.  The process
-that loads the file or shows a preview must not suffer from that (decision 0023).
+A hostile file may make a parser run without end, take all memory, or crash.  The process that loads
+the file or shows a preview must not fail with it (``docs/decisions/0023``).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _run_child(
     path: Path, options: ReadOptions, name: str, folder: Path, interrupter: Interrupter
 ) -> dict[str, Any]:
     """
-    Let the child stage a file in a folder, and return what it answers of the table.
+    Stage a file in a folder by a child, and return the child's description of the table.
 
     Raises: ``LoadFailed``, ``UnexpectedReadingError``.
     """
@@ -135,7 +135,7 @@ def _run_child(
 @contextmanager
 def _start_child(log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
     """Start the child, which is killed at the end of the block."""
-    child = subprocess.Popen(  # noqa: S603 - our own program
+    child = subprocess.Popen(  # noqa: S603 - a module of this package
         [_find_python(), "-P", "-m", _CHILD],
         bufsize=0,
         stdin=subprocess.PIPE,

@@ -14,7 +14,7 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _FILE_TOO_LARGE = frozenset({errno.EFBIG})
 
-#: What DuckDB says when the system refuses memory, whatever it was doing.
+#: The message of DuckDB when the system refuses memory, in any operation.
 _OUT_OF_MEMORY = ("Allocation failure", "bad allocation", "bad_alloc")
 
 
@@ -42,5 +42,5 @@ def is_write_refused(error: BaseException) -> bool:
 def _has_errno(error: BaseException, numbers: frozenset[int]) -> bool:
     if isinstance(error, OSError):
         return error.errno in numbers
-    # DuckDB repeats what the system says.
+    # The message of DuckDB includes that of the system.
     return isinstance(error, duckdb.Error) and any(os.strerror(n) in str(error) for n in numbers)

@@ -49,12 +49,12 @@ _MAX_UNPACKED_MB = 1024
 #: The memory that calamine needs for a sheet, as a multiple of the bytes of its file.
 _MEMORY_RATIO = 16
 
-#: What calamine says of a sheet that is too large for it.
+#: The message of calamine for a sheet that is too large for it.
 _TOO_LARGE = "limit exceeded"
 
 
 class _Kind(StrEnum):
-    """The kinds of workbooks, by the suffixes that calamine goes by."""
+    """The kinds of workbooks, by the suffixes that calamine uses."""
 
     XLSX = "xlsx"
     XLS = "xls"
@@ -129,7 +129,7 @@ def _detect_kind(path: Path) -> _Kind:
 
 def _check_unpacked_bytes(path: Path, limits: ReadingLimits) -> None:
     """
-    Check what the zip says that it unpacks to; calamine stops where that is not true.
+    Check the unpacked size that the zip declares; calamine stops where that is wrong.
 
     Raises: ``LoadFailed`` with ``workbook.too_large``, ``archive.too_large``,
     ``archive.suspicious``.

@@ -44,7 +44,7 @@ def send_request(
 
 @contextmanager
 def _connect(address: Address, deadline: float) -> Iterator[socket.socket]:
-    """Connect to a server, with TLS if the address says so, until the deadline at most."""
+    """Connect to a server, with TLS for an ``https`` address, until the deadline at most."""
     with _open_socket(address, deadline) as opened, _shut_down_at(deadline, opened):
         if address.scheme == "http":
             yield opened

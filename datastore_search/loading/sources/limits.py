@@ -30,7 +30,7 @@ class ReadingLimits:
     What may be used for a file.
 
     ``file_bytes`` is its size as it was sent, packed or not; None where only the settings limit it.
-    ``is_enforced`` says that the system enforces the limits for this process.
+    ``is_enforced`` is true where the system enforces the limits for this process.
     """
 
     file_bytes: int | None = None
@@ -43,7 +43,7 @@ class ReadingLimits:
 
     def enforce(self) -> ReadingLimits:
         """
-        Limit this process for the rest of its life, as far as the system knows these limits.
+        Limit this process for the rest of its life, as far as the system has these limits.
 
         Writing fails beyond ``RLIMIT_FSIZE`` bytes of a file; ``RLIMIT_DATA`` counts all memory
         that is written to; the system kills what exceeds ``RLIMIT_CPU``.

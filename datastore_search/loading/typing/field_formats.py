@@ -64,7 +64,7 @@ class FieldFormat:
         return bind_value(self.condition, value)
 
     def build_json_value(self, cell: Composed) -> Composed:
-        """Build a cell as JSON: an empty cell is null, the empty text of a text field is kept."""
+        """Build a cell as JSON: an empty cell is null, an empty text of a text field stays text."""
         return SQL(
             "CASE WHEN {cell} IS NULL THEN 'null' WHEN {cell} = '' THEN {empty} ELSE {value} END"
         ).format(
@@ -131,7 +131,7 @@ class Decision:
     The format in which the values of a field are read, and why.
 
     ``is_chosen`` means that a user chose it, ``is_declared`` that the file declares it.
-    ``explanation`` is None where none was asked for.  ``notice`` is what the user should know in
+    ``explanation`` is None where none is computed.  ``notice`` is what the user should know in
     any case.
     """
 

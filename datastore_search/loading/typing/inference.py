@@ -125,7 +125,7 @@ def _find_column(table: StagedTable, name: str) -> str | None:
 
 
 def _take_chosen_formats(table: StagedTable, options: LoadOptions) -> dict[str, Decision]:
-    """Take the formats that a user or a schema chose; values that do not match are row errors."""
+    """Use the formats that a user or a schema chose; values that do not match are row errors."""
     choices = {
         column: [parse_field_format(each) for each in names.split(FORMAT_SEPARATOR)]
         for name, names in options.requested_types.items()
@@ -161,7 +161,7 @@ def _record_mismatches(table: StagedTable, column: str, field_format: FieldForma
 
 
 def _take_declared_formats(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
-    """Take the types that the file declares, where all values match; text is examined further."""
+    """Use the types that the file declares, where all values match; text is examined further."""
     declared_types = dict(zip(table.columns, table.declared_types, strict=True))
     declared = {
         column: field_formats[name]
@@ -211,7 +211,7 @@ def _decide_ambiguous(
 
 
 def _decide_doubtful(table: StagedTable, column: str, match: FieldFormat) -> Decision:
-    """Take a format, with a notice where its numbers may be codes or have other thousands."""
+    """Choose a format, with a notice where its numbers may be codes or have other thousands."""
     name = _find_name(table, column)
     if match.format == "spaced" and _has_codes(table, column):
         value = _find_example(table, column, "true")
@@ -259,7 +259,7 @@ def _add_explanations(table: StagedTable, decisions: Mapping[str, Decision]) -> 
 
 
 def _explain_decision(decision: Decision) -> Message | None:
-    """Explain a decision that needs no further look at the values; None for an inferred text."""
+    """Explain a decision without reading values; None for an inferred text."""
     if decision.explanation:
         return decision.explanation
     title = decision.field_format.title

@@ -1,4 +1,4 @@
-"""The options of a load: how a file is read, and what becomes of its rows."""
+"""The options of a load: how a file is read, and how its rows are loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DATE_ORDERS = ("dmy", "mdy")
 
 
 class BadRowsChoice(StrEnum):
-    """What becomes of a file with rows that cannot be loaded."""
+    """What a load does with a file that has rows that cannot be loaded."""
 
     REFUSE = "refuse"
     SKIP = "skip"

@@ -327,7 +327,7 @@ _DUMP_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
 def build_table_schema(resource: Resource) -> dict[str, Any]:
     """Build the schema of a resource, as a dump in CSV has it, with ``_id`` first."""
     described: list[dict[str, Any]] = [{"name": _ID, "type": "integer"}]
-    # A resource that has been described knows its fields as of that moment.
+    # A described resource has its fields as they were at that moment.
     for each in getattr(resource, "schema", None) or resource.fields.all():
         texts = {"title": each.label, "description": each.notes}
         described.append(

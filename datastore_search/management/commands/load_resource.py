@@ -250,7 +250,7 @@ def _find_resource(lookup: dict[str, Any]) -> Resource | None:
 
 
 def _get_or_create_resource(source: _Source, options: dict[str, Any]) -> tuple[Resource, bool]:
-    """Get the resource, or create it; the second value tells whether it was created."""
+    """Get the resource, or create it; the second value is true if it was created."""
     resource = _find_resource(_build_lookup(source, options))
     is_new = resource is None
     if resource is None:

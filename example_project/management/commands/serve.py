@@ -21,20 +21,20 @@ _CHECK_INTERVAL_SECONDS = 0.5
 #: its two streams, which take long.
 THREADS = 4
 
-#: Memory of a worker of the web server, in MiB, above which another one takes its place.
+#: Memory of a worker of the web server, in MiB, above which it is replaced.
 MAX_WORKER_RSS_MIB = 256
 
 #: A web server that ends sooner than this after its start would end again: its port is taken, or
 #: the project cannot be imported.
 _MIN_UPTIME_SECONDS = 10.0
 
-#: Seconds that a process gets for its end before it is killed: requests and loads are cut off.
+#: Seconds for a process to end before it is killed, which cuts off requests and loads.
 _TERMINATION_SECONDS = 10
 
 
 class Command(BaseCommand):
     """
-    Both are started again when they die; they end with this process, or with who started it.
+    Both are restarted when they die, and end with this process or with its parent.
 
     A web server that dies as soon as it is started ends both.
     """
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, default=THREADS, help="of each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Bring the database up to date, and serve until a signal ends it."""
+        """Migrate the database, and serve until a signal ends it."""
         parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, _exit_on_signal)
