@@ -7,6 +7,7 @@ own; under the others a client counts as connected.
 
 from __future__ import annotations
 
+import operator
 import select
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -64,17 +65,9 @@ def _is_hung_up(connection: Any) -> bool:
     return bool(poll.poll(0))
 
 
-def _is_set(event: Event) -> bool:
-    return event.is_set()
-
-
-def _call(is_disconnected: Callable[[], bool]) -> bool:
-    return is_disconnected()
-
-
 #: The key in ``environ`` of each server, and the test of its value for a client that is gone.
 _SERVERS: Mapping[str, Callable[[Any], bool]] = {
     "gunicorn.socket": _is_hung_up,
-    "waitress.client_disconnected": _call,
-    DISCONNECTED: _is_set,
+    "waitress.client_disconnected": operator.call,
+    DISCONNECTED: Event.is_set,
 }

@@ -74,7 +74,9 @@ def find_permitted(
         return Permitted(_NOTHING)
     if any(user.has_perm(permission) for permission in permissions):
         return Permitted(_EVERYTHING)
-    if _uses_backends(user):
+    # Django's own user models ask the backends alone.  The user of a session is a lazy object,
+    # whose real class is ``__class__``.
+    if user.__class__.has_perm in {PermissionsMixin.has_perm, AnonymousUser.has_perm}:
         results = [_find_by_query(each, user, permissions, objects) for each in get_backends()]
         conditions = [condition for condition in results if condition is not None]
         if len(conditions) == len(results):
@@ -82,15 +84,6 @@ def find_permitted(
     if max_checked is None:
         max_checked = MAX_CHECKED_OBJECTS
     return _check_each(user, permissions, objects, max_checked)
-
-
-def _uses_backends(user: Any) -> bool:
-    """
-    Return whether only the backends decide, as for Django’s own user models.
-
-    The user of a session is a lazy object, whose real class is ``__class__``.
-    """
-    return user.__class__.has_perm in {PermissionsMixin.has_perm, AnonymousUser.has_perm}
 
 
 def _find_by_query(

@@ -57,7 +57,9 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     options = LoadOptions.from_json(load.options)
     form = PreviewForm(options, preview.field_names if preview else (), request.POST or None)
     if "cancel" in request.POST:
-        return _discard_draft(request, load)
+        drafts.delete_draft(load)
+        messages.info(request, gettext("Nothing was loaded; the upload is deleted."))
+        return redirect("admin:datastore_search_resource_change", load.resource_id)
     if preview is None and "again" in request.POST:  # the worker that made it may be gone
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
@@ -91,12 +93,6 @@ def add_failure_message(request: HttpRequest, error: LoadFailed) -> None:
         gettext("The file was not loaded; the records are as they were. %(reason)s")
         % {"reason": error},
     )
-
-
-def _discard_draft(request: HttpRequest, load: Load) -> HttpResponseRedirect:
-    drafts.delete_draft(load)
-    messages.info(request, gettext("Nothing was loaded; the upload is deleted."))
-    return redirect("admin:datastore_search_resource_change", load.resource_id)
 
 
 def _render_form(

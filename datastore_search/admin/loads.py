@@ -41,7 +41,7 @@ from .display import (
 )
 from .drafts import add_failure_message, handle_options, handle_preview
 from .permissions import (
-    can_view_any,
+    ViewableAdmin,
     check_id_length,
     check_permission,
     get_viewable_resources,
@@ -72,7 +72,7 @@ _STEPS = (
 
 
 @admin.register(Load)
-class LoadAdmin(DatabaseErrorAdmin):
+class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
     """Loads: read-only, but they can be cancelled and retried."""
 
     list_display = (
@@ -91,14 +91,6 @@ class LoadAdmin(DatabaseErrorAdmin):
     date_hierarchy = "created_at"
     actions = None
     change_form_template = "datastore_search/admin/load.html"
-
-    class Media:
-        css = {"all": ("datastore_search/admin.css",)}
-        js = ("datastore_search/load_progress.js",)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show the app to a user who may view some resource."""
-        return super().has_module_permission(request) or can_view_any(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: a load is made from the page of its resource."""

@@ -74,6 +74,18 @@ def check_id_length(object_id: str) -> None:
         raise Http404
 
 
+class ViewableAdmin(admin.ModelAdmin):
+    """A ModelAdmin of resources, or of what belongs to them."""
+
+    class Media:
+        css = {"all": ("datastore_search/admin.css",)}
+        js = ("datastore_search/load_progress.js",)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Show the app to a user who may view some resource."""
+        return super().has_module_permission(request) or can_view_any(request)
+
+
 class ResourceInline(admin.TabularInline):
     """An inline with the permissions of its resource."""
 

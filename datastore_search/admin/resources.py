@@ -37,7 +37,7 @@ from .forms import FieldForm, ResourceForm
 from .lock_timeout import LockTimeoutAdmin
 from .permissions import (
     ResourceInline,
-    can_view_any,
+    ViewableAdmin,
     check_id_length,
     check_permission,
     get_viewable_resources,
@@ -82,7 +82,7 @@ class AliasInline(ResourceInline):
 
 
 @admin.register(Resource)
-class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
+class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     """Resources."""
 
     form = ResourceForm
@@ -101,14 +101,6 @@ class ResourceAdmin(LockTimeoutAdmin, DatabaseErrorAdmin):
     prepopulated_fields = {"name": ("title",)}
     readonly_fields = ("id", "api_address", "primary_key_display", "created_at", "modified_at")
     save_on_top = True
-
-    class Media:
-        css = {"all": ("datastore_search/admin.css",)}
-        js = ("datastore_search/load_progress.js",)
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Show the app to a user who may view some resource."""
-        return super().has_module_permission(request) or can_view_any(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission in general or for this resource."""

@@ -223,12 +223,10 @@ def _compile_contains(name: str, kind: FieldType, value: Json) -> Clause:
     operand = value if kind.name == "json" or isinstance(value, list) else [value]
     if value is None and kind.name != "json":
         raise InvalidFilterOperand(field=name, operator="contains")
-    (text,) = _read_values(name, kind, kind.parse_operand, [operand], _refuse_all)
+    (text,) = _read_values(
+        name, kind, kind.parse_operand, [operand], lambda _kind, texts: [None] * len(texts)
+    )
     return Clause(sql.SQL("data @> %s::jsonb"), [f"{{{dump_json(name)}:{text}}}"])
-
-
-def _refuse_all(kind: str, texts: Sequence[str]) -> Sequence[str | None]:
-    return [None] * len(texts)
 
 
 # The key ------------------------------------------------------------------------------------------

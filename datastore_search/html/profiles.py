@@ -87,7 +87,7 @@ def describe_fields(resource: Resource, *, using: str) -> FieldNotes:
     )
     if profiles.is_current:
         return FieldNotes(notes)
-    return FieldNotes(notes, format_count(profiles.records), profiles.made)
+    return FieldNotes(notes, format_count(profiles.record_count), profiles.created_at)
 
 
 def _describe_field(

@@ -89,7 +89,11 @@ def _format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Itera
     lines = [[*(_shorten(cell) for cell in row[:last]), row[last]] for row in lines]
     widths = [max(map(_measure_width, cells)) for cells in zip(*lines, strict=True)]
     for number, row in enumerate(lines):
-        yield _fit_to_terminal(_GAP.join(map(_pad, row, widths)))
+        padded = (
+            text + " " * (width - _measure_width(text))
+            for text, width in zip(row, widths, strict=False)
+        )
+        yield _fit_to_terminal(_GAP.join(padded))
         if not number:
             yield _fit_to_terminal(_GAP.join("-" * width for width in widths))
 
@@ -107,10 +111,6 @@ def _fit_to_terminal(line: str) -> str:
     max_length = shutil.get_terminal_size((120, 24)).columns - len(_GAP)
     line = line.rstrip()
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
-
-
-def _pad(text: str, width: int) -> str:
-    return text + " " * (width - _measure_width(text))
 
 
 def _measure_width(text: str) -> int:

@@ -49,7 +49,7 @@ class TableVersion(models.Model):
     record_count = models.BigIntegerField(_("records"), default=0)
     #: How many records have the common values of some fields, by field and value as JSON text.
     value_counts = models.JSONField(default=dict, editable=False)
-    #: What the values of each field are like, by its name (``loading.publishing.profiles``).
+    #: The statistics of each field's values, by its name (``loading.publishing.profiles``).
     profiles = models.JSONField(default=dict, editable=False)
     #: A digest of what the records were made of; empty once anything else has changed them.
     fingerprint = models.CharField(max_length=64, blank=True, editable=False)
@@ -95,15 +95,15 @@ class TableVersion(models.Model):
 @dataclass(frozen=True, slots=True)
 class Profiles:
     """
-    What the values of each field are like, by its name (``loading.publishing.profiles``).
+    The statistics of each field's values, by its name (``loading.publishing.profiles``).
 
-    ``records`` were profiled, at the moment ``made``; not ``is_current`` when any have changed
-    since.
+    They are ``is_current`` unless any of the ``record_count`` records has changed since
+    ``created_at``.
     """
 
     fields: Mapping[str, Mapping[str, Any]]
-    records: int
-    made: datetime
+    record_count: int
+    created_at: datetime
     is_current: bool
 
 
@@ -113,12 +113,12 @@ def read_profiles(table_version_id: int | None, *, using: str) -> Profiles | Non
         return None
     wanted = TableVersion.objects.using(using).filter(pk=table_version_id)
     found = wanted.values_list("profiles", "fingerprint", "record_count").first()
-    profiles, fingerprint, rows = found or ({}, "", 0)
+    profiles, fingerprint, record_count = found or ({}, "", 0)
     if not profiles:
         return None
     return Profiles(
         profiles["fields"],
         profiles["records"],
-        datetime.fromisoformat(profiles["made"]),
-        is_current=(profiles["of"], profiles["records"]) == (fingerprint, rows),
+        datetime.fromisoformat(profiles["created_at"]),
+        is_current=(profiles["fingerprint"], profiles["records"]) == (fingerprint, record_count),
     )

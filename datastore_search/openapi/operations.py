@@ -44,7 +44,11 @@ class ActionSchema(AutoSchema):
         prefix = path.rpartition("api/")[0]
         examples = select_examples(name, prefix)
         register(registry, self._build_schemas(), errors.build_responses(prefix))
-        request = self._build_query(examples) if method == "GET" else self._build_body(examples)
+        request = (
+            {"parameters": parameters.build_query(self._action.parameters, examples[0])}
+            if method == "GET"
+            else self._build_body(examples)
+        )
         return {
             "operationId": name if method == "POST" else f"{name}_by_get",
             "summary": str(self._action.help),
@@ -82,9 +86,6 @@ class ActionSchema(AutoSchema):
         return [*optional, *self.get_auth()]
 
     # Requests -------------------------------------------------------------------------------------
-
-    def _build_query(self, examples: Sequence[Example]) -> Schema:
-        return {"parameters": parameters.build_query(self._action.parameters, examples[0])}
 
     def _build_body(self, examples: Sequence[Example]) -> Schema:
         words, needed = build_name(self._action.name), bool(self._action.parameters.needed)

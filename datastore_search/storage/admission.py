@@ -43,15 +43,13 @@ class _Searches:
 
     def must_refuse(self) -> bool:
         now = time.monotonic()
-        if not self._is_flood(now) or len(self.begun) < max(1, conf.MAX_SLOW_STATEMENTS):
+        times = tuple(self._without_slot)
+        is_flood = len(times) == _FLOOD_STATEMENTS and now - times[0] < _FLOOD_SECONDS
+        if not is_flood or len(self.begun) < max(1, conf.MAX_SLOW_STATEMENTS):
             return False
         if now - min(self.begun.copy().values(), default=now) >= SLOW_SECONDS_WHEN_FULL:
             self.note_no_slot()
         return True
-
-    def _is_flood(self, now: float) -> bool:
-        times = tuple(self._without_slot)
-        return len(times) == _FLOOD_STATEMENTS and now - times[0] < _FLOOD_SECONDS
 
 
 _searches = _Searches()

@@ -20,7 +20,7 @@ def cast_texts(
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT datastore_search_cast(value, %s)::text"
-            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, place) ORDER BY place",
+            " FROM unnest(%s::text[]) WITH ORDINALITY AS given (value, position) ORDER BY position",
             [kind, list(texts)],
         )
         return [answer for (answer,) in cursor.fetchall()]

@@ -110,7 +110,9 @@ class Session:
         try:
             return send()
         except (InterfaceError, OperationalError):
-            if self.connection.in_atomic_block or not _is_dead(self.connection):
+            opened = self.connection.connection
+            is_dead = opened is None or opened.closed
+            if self.connection.in_atomic_block or not is_dead:
                 raise
             self.connection.close()
             return send()
@@ -165,10 +167,6 @@ def _wrap_cursor(connection: BaseDatabaseWrapper, cursor: Any) -> CursorWrapper:
     if connection.queries_logged:
         return connection.make_debug_cursor(cursor)
     return connection.make_cursor(cursor)
-
-
-def _is_dead(connection: BaseDatabaseWrapper) -> bool:
-    return connection.connection is None or connection.connection.closed
 
 
 def _render_settings(settings: Mapping[str, str]) -> str:

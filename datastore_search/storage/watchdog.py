@@ -99,7 +99,8 @@ class Watched:
     def check(self, now: float) -> None:
         """Cancel what must not go on; the watchdog calls this again and again."""
         seconds = now - self._began
-        if seconds < (SLOW_SECONDS if self._may_get_slot() else SLOW_SECONDS_WHEN_FULL):
+        may_get_slot = self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
+        if seconds < (SLOW_SECONDS if may_get_slot else SLOW_SECONDS_WHEN_FULL):
             return
         with self._lock:
             if self._is_over:
@@ -108,9 +109,6 @@ class Watched:
             if self._reason and now - self._cancelled_at >= _CANCEL_AGAIN_SECONDS:
                 self._cancelled_at = now
                 self._cancel()
-
-    def _may_get_slot(self) -> bool:
-        return self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
 
     def _find_reason_to_cancel(self, seconds: float) -> DatastoreError | None:
         if self._client.is_gone():
@@ -200,10 +198,10 @@ class _Watchdog:
 _watchdog = _Watchdog()
 
 
-def _begin_anew() -> None:
+def _reset_watchdog() -> None:
     """Forget the statements, slots and thread of the process that this one was forked from."""
     global _watchdog  # noqa: PLW0603 - one for each process
     _watchdog = _Watchdog()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_reset_watchdog)

@@ -76,10 +76,6 @@ def _build_moment_test(name: str) -> Callable[[Json], bool]:
     return is_of_type
 
 
-def _is_scalar_text(value: Json) -> bool:
-    return not _is_nested(value)
-
-
 _CANDIDATES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("bool", lambda value: isinstance(value, bool)),
     ("int4", _build_integer_test("int4")),
@@ -87,6 +83,6 @@ _CANDIDATES: tuple[tuple[str, Callable[[Json], bool]], ...] = (
     ("float8", _is_double),
     ("numeric", _is_number),
     *((name, _build_moment_test(name)) for name in _MOMENTS),
-    ("text", _is_scalar_text),
+    ("text", lambda value: not _is_nested(value)),
     ("json", lambda _value: True),
 )

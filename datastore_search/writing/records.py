@@ -90,7 +90,7 @@ def read_records(
     key = resource.primary_key
     if method is not Method.INSERT and not key and any(_ID not in record for record in records):
         raise NoKey
-    faults: dict[int, InvalidRecord] = {}
+    errors: dict[int, InvalidRecord] = {}
     ids: list[int | None] = []
     for number, record in enumerate(records, start=1):
         ids.append(None)
@@ -99,14 +99,16 @@ def read_records(
             ids[-1] = _read_id(number, record, method)
             if method is not Method.INSERT and ids[-1] is None:
                 _check_key(number, record, key)
-        except InvalidRecord as fault:
-            faults[number] = fault
-    members = _read_members(records, types, cast, faults)
-    if faults:
-        raise faults[min(faults)]
+        except InvalidRecord as error:
+            errors[number] = error
+    members = _read_members(records, types, cast, errors)
+    if errors:
+        raise errors[min(errors)]
     return [
-        Record(number, found, record_id)
-        for number, (found, record_id) in enumerate(zip(members, ids, strict=True), start=1)
+        Record(number, record_members, record_id)
+        for number, (record_members, record_id) in enumerate(
+            zip(members, ids, strict=True), start=1
+        )
     ]
 
 
@@ -142,38 +144,39 @@ def _read_members(
     records: Sequence[Mapping[str, Any]],
     types: Mapping[str, FieldType],
     cast: Cast,
-    faults: dict[int, InvalidRecord],
+    errors: dict[int, InvalidRecord],
 ) -> list[dict[str, str]]:
     """Read the records field by field, with at most one statement for each field."""
     members: list[dict[str, str]] = [{} for _record in records]
     for name, kind in types.items():
-        places = [place for place, record in enumerate(records) if name in record]
-        values = [_empty_to_none(records[place][name], kind) for place in places]
+        positions = [position for position, record in enumerate(records) if name in record]
+        values = [_replace_empty_text(records[position][name], kind) for position in positions]
         try:
             texts = parse_values(kind, kind.parse_value, values, cast)
         except ValueNotOfType as error:
-            place = places[error.position]
-            faults.setdefault(place + 1, _describe_misfit(place, name, kind, error))
+            number = positions[error.position] + 1
+            errors.setdefault(number, _describe_error(number, name, kind, error))
             continue
-        for place, text in zip(places, texts, strict=True):
-            members[place][name] = text or "null"
+        for position, text in zip(positions, texts, strict=True):
+            members[position][name] = text or "null"
     return members
 
 
-def _empty_to_none(value: Json, kind: FieldType) -> Json:
+def _replace_empty_text(value: Json, kind: FieldType) -> Json:
     """Replace an empty text by null, except where it is a value, as CKAN does."""
     return None if value == "" and not kind.is_text and kind.name != "json" else value
 
 
-def _describe_misfit(
-    place: int, name: str, kind: FieldType, error: ValueNotOfType
+def _describe_error(
+    number: int, name: str, kind: FieldType, error: ValueNotOfType
 ) -> InvalidRecord:
     if error.has_many_digits:
-        return NumberTooLong(record=place + 1, field=name, most=MAX_NUMBER_DIGITS)
-    return InvalidRecord(record=place + 1, field=name, type=kind.name, value=_shorten(error.value))
+        return NumberTooLong(record=number, field=name, most=MAX_NUMBER_DIGITS)
+    value = _shorten_value(error.value)
+    return InvalidRecord(record=number, field=name, type=kind.name, value=value)
 
 
-def _shorten(value: Json) -> str:
+def _shorten_value(value: Json) -> str:
     try:
         text = dump_json(value)
     except NotOfType:

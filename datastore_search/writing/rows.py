@@ -65,11 +65,12 @@ def plan_changes(
     pending: dict[Hashable, _NewRecord] = {}
     for record in records:
         key = _find_identity(record, resource.primary_key)
-        found = known.get(record.number)
-        if method is Method.INSERT and (found is not None or (key is not None and key in pending)):
+        known_id = known.get(record.number)
+        is_known = known_id is not None or (key is not None and key in pending)
+        if method is Method.INSERT and is_known:
             raise DuplicateKey(record=record.number)
-        if found is not None:
-            changes.changed.setdefault(found, {}).update(record.members)
+        if known_id is not None:
+            changes.changed.setdefault(known_id, {}).update(record.members)
         elif key is not None and key in pending:
             pending[key].members.update(record.members)
         elif method is Method.UPDATE:
@@ -95,7 +96,7 @@ def apply_changes(
 
     The sequence, which no rollback restores, is not used unless they are ``is_permanent``.
     """
-    names = [found.name for found in resource.schema]
+    names = [each.name for each in resource.schema]
     _update_records(connection, table_id, changes.changed)
     if not is_permanent:
         _assign_ids(changes.added, _read_last_id(connection, table_id))
@@ -177,8 +178,8 @@ def _find_known_by_id(
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(ids.values())])
-        there = {found for (found,) in cursor.fetchall()}
-    return {number: record_id for number, record_id in ids.items() if record_id in there}
+        known_ids = {record_id for (record_id,) in cursor.fetchall()}
+    return {number: record_id for number, record_id in ids.items() if record_id in known_ids}
 
 
 def _find_known_by_key(
@@ -218,7 +219,7 @@ def _insert_documents(
         return []
     statement = sql.SQL(
         "INSERT INTO {table} (data) SELECT document FROM unnest(%s::jsonb[]) WITH ORDINALITY"
-        " AS given (document, place) ORDER BY place RETURNING _id"
+        " AS given (document, position) ORDER BY position RETURNING _id"
     ).format(table=quote_record_table(table_id))
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(documents)])
@@ -285,6 +286,6 @@ def _update_records(
         " FROM unnest(%s::bigint[], %s::jsonb[]) AS given (id, members)"
         " WHERE record._id = given.id"
     ).format(table=quote_record_table(table_id))
-    members = [_render_document(found, list(found)) for found in changed.values()]
+    members = [_render_document(each, list(each)) for each in changed.values()]
     with connection.cursor() as cursor:
         cursor.execute(statement, [list(changed), members])

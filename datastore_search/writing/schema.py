@@ -83,15 +83,15 @@ def _find_unlisted_fields(
 
 
 def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> None:
-    faults: list[InvalidParameter] = []
+    errors: list[InvalidParameter] = []
     seen: set[str] = set()
     for each in wanted:
         if each.name in seen:
-            faults.append(RepeatedField(field=each.name))
+            errors.append(RepeatedField(field=each.name))
         elif each.name not in known and not _is_valid_name(each.name):
-            faults.append(InvalidFieldName(field=each.name[:100]))
-        elif each.type is not None and each.name not in known and not _has_type(each.type):
-            faults.append(
+            errors.append(InvalidFieldName(field=each.name[:100]))
+        elif each.type is not None and each.name not in known and not _is_type_name(each.type):
+            errors.append(
                 UnknownFieldType(
                     field=each.name, type=each.type[:100], types=", ".join(field_types)
                 )
@@ -99,9 +99,9 @@ def _check_fields(wanted: Sequence[GivenField], known: Mapping[str, Field]) -> N
         seen.add(each.name)
     count = len(seen | known.keys())
     if count > storage.MAX_FIELDS:
-        faults.append(FieldsTooMany(count=count, most=storage.MAX_FIELDS))
-    if faults:
-        raise InvalidParameters(faults)
+        errors.append(FieldsTooMany(count=count, most=storage.MAX_FIELDS))
+    if errors:
+        raise InvalidParameters(errors)
 
 
 def _is_valid_name(name: str) -> bool:
@@ -110,7 +110,7 @@ def _is_valid_name(name: str) -> bool:
     return is_storable(name) and name not in _RESERVED_NAMES and not _CONTROL.search(name)
 
 
-def _has_type(name: str) -> bool:
+def _is_type_name(name: str) -> bool:
     try:
         get_field_type(name)
     except KeyError:

@@ -98,7 +98,7 @@ def _describe_table(read: ConsistentRead, profiles: Profiles | None) -> dict[str
 def _describe_profiles(profiles: Profiles) -> dict[str, Any]:
     """Describe the records that the profiles count."""
     return {
-        "records": profiles.records,
-        "made": profiles.made.isoformat(timespec="seconds"),
+        "records": profiles.record_count,
+        "made": profiles.created_at.isoformat(timespec="seconds"),
         "current": profiles.is_current,
     }

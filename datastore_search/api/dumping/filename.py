@@ -30,7 +30,8 @@ def build_content_disposition(resource: Resource, extension: str) -> str:
     title = _remove_unsafe_characters(str(resource)) or resource.name
     if title.isascii():
         return str(content_disposition_header(True, f"{title}.{extension}"))
-    plain = _transliterate(title) or resource.name
+    # In ASCII; ``slugify`` alone would drop the letter đ.
+    plain = slugify(title.translate({ord("đ"): "d", ord("Đ"): "D"})) or resource.name
     encoded = quote(f"{title}.{extension}")
     return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{encoded}"
 
@@ -38,8 +39,3 @@ def build_content_disposition(resource: Resource, extension: str) -> str:
 def _remove_unsafe_characters(title: str) -> str:
     fit = unicodedata.normalize("NFC", _UNSAFE.sub(" ", title)).strip(" .")
     return fit.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
-
-
-def _transliterate(title: str) -> str:
-    """Write a title in ASCII; ``slugify`` would drop the letter đ."""
-    return slugify(title.translate({ord("đ"): "d", ord("Đ"): "D"}))

@@ -104,10 +104,6 @@ def _open_json_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
 # XML ----------------------------------------------------------------------------------------------
 
 
-def _write_xml_start(copy: RecordCopy, info: Info) -> str:
-    return f'<data xmlns:xsi="{NAMESPACE}">\n'
-
-
 @contextmanager
 def _open_xml_rows(copy: RecordCopy) -> Iterator[Iterator[bytes]]:
     write = RowWriter(copy.fields)
@@ -128,7 +124,7 @@ formats: Mapping[str, DumpFormat] = {
     ),
     "xml": DumpFormat(
         content_type="text/xml; charset=utf-8",
-        write_start=_write_xml_start,
+        write_start=lambda _copy, _info: f'<data xmlns:xsi="{NAMESPACE}">\n',
         open_rows=_open_xml_rows,
         end=b"</data>\n",
     ),

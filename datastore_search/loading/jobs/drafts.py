@@ -7,22 +7,18 @@ seconds, otherwise by a worker, so that no request waits for it.
 
 from __future__ import annotations
 
-import logging
 from functools import partial
 
 from django.core.files import File
 from django.db import router, transaction
 from django.utils import timezone
 
-from ...conf import conf
 from ...exceptions.loads import LoadFailed, UnexpectedFailure
 from ...models import Load, LoadState, Resource
 from ..typing.options import LoadOptions
 from . import queue
 from .draft_previews import preview_draft, save_preview
 from .uploads import MAX_SOURCE_LENGTH, delete_upload
-
-logger = logging.getLogger(__name__)
 
 #: Files up to this size are read within seconds; a compressed one may be a hundred times larger.
 _MAX_BYTES_AT_ONCE = 8 * 2**20
@@ -102,7 +98,7 @@ def _start_preview(load: Load) -> None:
     if load.file and _is_read_soon(load.file):
         preview_draft(load)
     else:
-        queue.run_on_commit(partial(_enqueue_task, load))
+        queue.run_on_commit(partial(_enqueue_preview, load))
 
 
 def _is_read_soon(file: File) -> bool:
@@ -115,15 +111,11 @@ def _is_read_soon(file: File) -> bool:
         return True  # the preview reports what is wrong
 
 
-def _enqueue_task(load: Load) -> None:
+def _enqueue_preview(load: Load) -> None:
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
-    try:
-        # The import validates the tasks with the backend; a check reports its errors.
-        from .tasks import preview_draft as task  # noqa: PLC0415
+    queue.enqueue_task("preview_draft", load, _report_not_queued)
 
-        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # the backend may raise anything, and the user must see a failure
-        logger.exception("Draft %s could not be queued.", load.pk)
-        save_preview(load, {"failure": UnexpectedFailure().to_json()})
-    load.refresh_from_db()
+
+def _report_not_queued(load: Load) -> None:
+    save_preview(load, {"failure": UnexpectedFailure().to_json()})

@@ -92,7 +92,26 @@ def enqueue_load(load: Load) -> None:
     """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(_enqueue_task, load))
+    run_on_commit(partial(enqueue_task, "run_load", load, _report_not_queued))
+
+
+def enqueue_task(name: str, load: Load, report_failure: Callable[[Load], None]) -> None:
+    """
+    Enqueue one of ``tasks`` with the portal's backend, which may run it at once.
+
+    The backend may raise anything: ``report_failure`` is called then, so that the load does not
+    wait without end.
+    """
+    try:
+        # The import validates the tasks with the backend; a check reports its errors.
+        from . import tasks  # noqa: PLC0415
+
+        task = getattr(tasks, name)
+        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
+    except Exception:
+        logger.exception("Task %s of load %s could not be queued.", name, load.pk)
+        report_failure(load)
+    load.refresh_from_db()
 
 
 def run_on_commit(call: Callable[[], None]) -> None:
@@ -100,17 +119,8 @@ def run_on_commit(call: Callable[[], None]) -> None:
     transaction.on_commit(call, using=router.db_for_write(Load))
 
 
-def _enqueue_task(load: Load) -> None:
-    """Enqueue a load with the portal's task backend, which may run it at once."""
-    try:
-        # The import validates the tasks with the backend; a check reports its errors.
-        from .tasks import run_load as task  # noqa: PLC0415
-
-        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
-    except Exception:  # the backend may raise anything, and the load must not stay queued
-        logger.exception("Load %s could not be queued.", load.pk)
-        mark_failed(load, LoadFailed("load.not_queued"))
-    load.refresh_from_db()
+def _report_not_queued(load: Load) -> None:
+    mark_failed(load, LoadFailed("load.not_queued"))
 
 
 def retry(load: Load) -> Load:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...exceptions.loads import LoadFailed
 from ...messages import Notice
-from ...models import Resource
+from ...models import Field, Resource
 from ..readers.staging import StagedTable
 from ..typing.field_formats import Decision
 
@@ -78,3 +78,8 @@ def compare_fields(
 
 def _quote_names(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names)
+
+
+def build_field(resource: Resource, name: str, label: str) -> Field:
+    """Build a new field of a file, without a label that equals the name."""
+    return Field(resource=resource, name=name, label=label if label != name else "")

@@ -21,11 +21,11 @@ from ...models import Field, LoadState, Mode, Resource
 from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, quote_message
 from ..typing.options import save_options
+from .changes import build_field
 from .fingerprint import compute_fingerprint
 from .keys import build_key_text, format_field_names
 from .plan import LoadPlan
 from .progress import ProgressReporter
-from .replacing import build_field
 from .row_errors import raise_row_errors, save_row_errors
 from .rows import find_line, measure_longest_values, render_rows
 

@@ -62,7 +62,7 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
     counts = _count_cells(table)
     return {
         "records": rows,
-        "made": timezone.now().isoformat(),
+        "created_at": timezone.now().isoformat(),
         "fields": {
             name: _build_profile(table, column, decision, rows, counts[column])
             for column, name, decision in zip(table.columns, table.names, decisions, strict=True)
@@ -103,17 +103,13 @@ def _build_profile(
     if not count:
         return profile | {"distinct": 0}
     profile |= _find_top_values(table, column, decision, count, counts.distinct)
-    if _is_number(decision.field_type) or _is_temporal(decision.field_type):
+    if decision.field_type.ordered in {Ordered.NUMBERS, Ordered.DATES}:
         profile |= _build_range(table, column, decision)
     return profile
 
 
 def _is_number(field_type: FieldType) -> bool:
     return field_type.ordered is Ordered.NUMBERS
-
-
-def _is_temporal(field_type: FieldType) -> bool:
-    return field_type.ordered is Ordered.DATES
 
 
 # Values and their counts --------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ...exceptions.loads import LoadFailed, UnstorableRecord
 from ...field_types import dump_json
 from ...models import Field, LoadState, Resource, TableVersion
 from ..typing.options import save_options
+from .changes import build_field
 from .fingerprint import compute_fingerprint
 from .keys import format_field_names
 from .plan import LoadPlan
@@ -177,7 +178,7 @@ def _publish_version(
         version.fingerprint = compute_fingerprint(
             load, plan.options, plan.key, version.language, version.indexes
         )
-        version.profiles["of"] = version.fingerprint
+        version.profiles["fingerprint"] = version.fingerprint
         version.save()
         resource.table_version = version
         resource.primary_key = list(plan.key)
@@ -204,8 +205,3 @@ def _save_fields(resource: Resource, plan: LoadPlan, indexes: storage.Indexes) -
         update_fields=["position", "type", "is_sparse", "has_order_index"],
         batch_size=_FIELDS_PER_STATEMENT,
     )
-
-
-def build_field(resource: Resource, name: str, label: str) -> Field:
-    """Build a new field of a file; a label that equals the name is left out."""
-    return Field(resource=resource, name=name, label=label if label != name else "")

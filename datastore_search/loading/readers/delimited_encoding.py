@@ -83,7 +83,8 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
         return Text(path)
     guess = _guess_encoding(_read_sample(path), line)
     copy = _decode_file(path, guess, folder, LoadFailed("file.unknown_encoding"))
-    return Text(copy, (Notice("notice.encoding_guessed", encoding=_get_shown_name(guess)),))
+    name = f"Windows-{guess[2:]}" if re.fullmatch(r"cp12\d\d", guess) else guess
+    return Text(copy, (Notice("notice.encoding_guessed", encoding=name),))
 
 
 def _find_codec(name: str) -> str:
@@ -216,10 +217,6 @@ def _is_vietnamese(sample: bytes) -> bool:
         and all(letter and letter.lower() in _VOWELS for letter in before)
         and bool(_SURELY_VIETNAMESE.search(text))
     )
-
-
-def _get_shown_name(encoding: str) -> str:
-    return f"Windows-{encoding[2:]}" if re.fullmatch(r"cp12\d\d", encoding) else encoding
 
 
 # Conversion ---------------------------------------------------------------------------------------

@@ -215,7 +215,11 @@ class _Candidate:
     def compute_score(self) -> tuple[object, ...]:
         """Compute how good a table this is, to be compared with those of other dialects."""
         fit = _compute_share(self._has_header_cells(line) for line in self.body)
-        values = _compute_share(_is_value(cell) for line in self.body for cell in line.cells)
+        values = _compute_share(
+            bool(_VALUE.match(cell)) or _is_number(cell)
+            for line in self.body
+            for cell in line.cells
+        )
         return (
             self._has_fields(fit),
             fit,
@@ -299,7 +303,3 @@ def _find_usual_width(lines: Sequence[_Line]) -> int:
 
 def _is_number(cell: str) -> bool:
     return bool(_NUMBER.match(cell.strip()))
-
-
-def _is_value(cell: str) -> bool:
-    return bool(_VALUE.match(cell)) or _is_number(cell)

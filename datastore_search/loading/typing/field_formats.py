@@ -235,14 +235,10 @@ def _match_start(pattern: str) -> str:
     return f"regexp_matches({{v}}, {quote_literal('^' + pattern)})"
 
 
-def _build_date_pattern(order: str) -> str:
-    """Build the pattern of a date in an order, each part in a group."""
-    return f"[{_SEPARATORS}]".join(f"({_DIGITS[part]})" for part in order)
-
-
 def _rewrite_as_iso(order: str) -> str:
     """Rewrite the date at the start of a text as year, month and day."""
-    pattern = quote_literal("^" + _build_date_pattern(order))
+    parts = f"[{_SEPARATORS}]".join(f"({_DIGITS[part]})" for part in order)
+    pattern = quote_literal(f"^{parts}")
     groups = quote_literal("-".join(rf"\{order.index(part) + 1}" for part in "ymd"))
     return f"regexp_replace({{v}}, {pattern}, {groups})"
 

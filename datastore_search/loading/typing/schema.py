@@ -209,10 +209,6 @@ def _choose_integer(given: Mapping[str, Any]) -> str | None:
     return _choose_number_format({**given, "decimalChar": point}, "int4", "int8")
 
 
-def _choose_number(given: Mapping[str, Any]) -> str | None:
-    return _choose_number_format(given, "numeric", "float8")
-
-
 _GROUPS = {"", ",", ".", " ", "\u00a0", "\u202f", "'", "\u2019"}
 
 
@@ -308,7 +304,7 @@ _FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | No
     "geopoint": None,
     "integer": _choose_integer,
     "list": None,
-    "number": _choose_number,
+    "number": lambda given: _choose_number_format(given, "numeric", "float8"),
     "object": "json",
     "string": "text",
     "time": _choose_time,

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from io import StringIO
-from typing import Any, NoReturn
+from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -51,13 +51,15 @@ class Command(BaseCommand):
         """Migrate the database, and serve until a signal ends it."""
         parent = os.getppid()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, _exit_on_signal)
+            signal.signal(number, lambda *_: sys.exit())
         call_command("migrate", verbosity=0)
         call_command("datastore_cleanup", stdout=StringIO())  # marks loads that were cut off
         web = _Program(
             build_web_server_command(options["port"], options["workers"], options["threads"])
         )
-        worker = _Program(_build_worker_command())
+        worker = _Program(
+            [sys.executable, "manage.py", "db_worker", "--no-reload", "--verbosity", "0"]
+        )
         try:
             with suppress(KeyboardInterrupt):
                 web.start()
@@ -124,14 +126,6 @@ def build_web_server_command(port: int, workers: int, threads: int) -> list[str]
         "--workers-kill-timeout", "5",  # or it does not end while a connection is open
         "--no-ws", "--log-level", "error",
     ]  # fmt: skip
-
-
-def _build_worker_command() -> list[str]:
-    return [sys.executable, "manage.py", "db_worker", "--no-reload", "--verbosity", "0"]
-
-
-def _exit_on_signal(_number: int, _frame: object) -> NoReturn:
-    sys.exit()
 
 
 def _end_programs(programs: Sequence[_Program]) -> None:

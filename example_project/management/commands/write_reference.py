@@ -72,19 +72,15 @@ def _find_default(read_setting: Callable[[Settings], Any]) -> str:
 
 
 def _write_parameters(name: str, page: str) -> str:
-    anchors = _anchors(page)
+    anchors = {head.strip("`").lower().replace(" ", "-") for head in _HEADING.findall(page)}
     rows = "".join(
-        f"| {_linked(parameter, anchors)} | {field.help_text} |\n"
+        f"| {_link_parameter(parameter, anchors)} | {field.help_text} |\n"
         for parameter, field in _PARAMETERS[name]().get_fields().items()
     )
     return f"<!-- parameters of {name} -->\n| Name | Meaning |\n|---|---|\n{rows}"
 
 
-def _linked(parameter: str, anchors: set[str]) -> str:
+def _link_parameter(parameter: str, anchors: set[str]) -> str:
     """Link a parameter to the section of the page that has its name."""
     anchor = next((each for each in anchors if each.replace("-", "_") == parameter), None)
     return f"[`{parameter}`](#{anchor})" if anchor else f"`{parameter}`"
-
-
-def _anchors(page: str) -> set[str]:
-    return {heading.strip("`").lower().replace(" ", "-") for heading in _HEADING.findall(page)}

@@ -255,7 +255,7 @@ def table(db: None) -> Table:
 def current(table: Table) -> tuple[int, bool]:
     found = read_profiles(table.resource.table_version_id, using="default")
     assert found is not None
-    return found.records, found.is_current
+    return found.record_count, found.is_current
 
 
 def test_profiles_are_current_until_records_change(table: Table) -> None:
