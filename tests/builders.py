@@ -126,6 +126,23 @@ def make_token(user: Any = None) -> str:
     return issue_token(user or make_user(permissions=("view_resource",)))
 
 
+def make_user_token(name: str, *verbs: str) -> str:
+    """Make a user with these permissions for resources and no password, and return a token."""
+    user = get_user_model().objects.create(username=name)
+    user.user_permissions.set(
+        Permission.objects.filter(
+            content_type__app_label="datastore_search",
+            codename__in=[f"{verb}_resource" for verb in verbs],
+        )
+    )
+    return issue_token(user)
+
+
+def make_writer_token(name: str = "writer") -> str:
+    """Make a user with all permissions for resources, and return a token."""
+    return make_user_token(name, "view", "add", "change", "delete")
+
+
 def ask(
     client: Any, parameters: Any, *, path: str = "/en/api/action/datastore_search", **headers: str
 ) -> Any:

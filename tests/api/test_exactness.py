@@ -17,13 +17,12 @@ from django.test import Client
 from datastore_search.field_types import field_types
 from datastore_search.models import Resource
 
-from ..builders import ask, get_result, load_csv, make_resource
-from .writers import make_writer
+from ..builders import ask, get_result, load_csv, make_resource, make_writer_token
 
 
 @pytest.fixture
 def token(db: None) -> str:
-    return make_writer()
+    return make_writer_token()
 
 
 def find(client: Client, resource: Resource, **sent: Any) -> Any:
@@ -391,7 +390,7 @@ def table() -> str:
 def named_resources(django_db_setup: None, django_db_blocker: Any) -> Iterator[dict[str, Resource]]:
     """The same records with the fields ``NAMES``, by the API and from a file."""
     with django_db_blocker.unblock():
-        token = make_writer("names")
+        token = make_writer_token("names")
         fields = [{"id": name, "type": "text"} for name in NAMES]
         records = [{name: value(number, name) for name in NAMES} for number in range(3)]
         from_api = create(

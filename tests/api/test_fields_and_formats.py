@@ -24,10 +24,11 @@ from ..builders import (
     get_result,
     load_csv,
     make_resource,
+    make_user_token,
+    make_writer_token,
 )
 from ..shared import ModuleTransaction
 from .typed import CELLS, IDS, column, year_first
-from .writers import make_writer
 
 ACTION = "/en/api/action/"
 
@@ -311,7 +312,7 @@ AWKWARD = [
 def awkward(db: None) -> Resource:
     """A resource whose records hold ``AWKWARD``, once among others, once alone."""
     resource = Resource.objects.create(name="awkward")
-    token = make_writer()
+    token = make_writer_token()
     created = call(
         Client(),
         "datastore_create",
@@ -490,7 +491,7 @@ def test_next_page_leads_through_all_records(
 
 def test_next_page_leads_through_a_table_with_gaps(client: Client, db: None) -> None:
     resource = make_resource("n\n" + "\n".join(map(str, range(1, 1001))))
-    token = make_writer()
+    token = make_writer_token()
     for filters in ({"n": {"gt": 100, "lte": 400}}, {"n": {"lt": 11}}, {"n": 999}):
         sent = {"resource_id": str(resource.pk), "filters": filters, "force": True}
         assert (
@@ -979,11 +980,7 @@ def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None
     for action in ("datastore_search", "datastore_info"):
         check_error(call(client, action, {"id": "hidden"}), 403, "Authorization Error")
     assert (
-        len(
-            get_ids(
-                ask(client, {"id": "hidden"}, Authorization=make_writer("reader", verbs=["view"]))
-            )
-        )
+        len(get_ids(ask(client, {"id": "hidden"}, Authorization=make_user_token("reader", "view"))))
         == 6
     )
 
@@ -1010,7 +1007,7 @@ def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, 
     }
 
     for_all = get_result(ask(client, asked))
-    for_staff = get_result(ask(client, asked, Authorization=make_writer("reader", verbs=["view"])))
+    for_staff = get_result(ask(client, asked, Authorization=make_user_token("reader", "view")))
 
     assert for_all["resource_id"] == "_table_metadata"
     assert [(each["name"], each["alias_of"]) for each in for_all["records"]] == [
@@ -1039,7 +1036,7 @@ def test_the_answer_about_names_is_private_for_who_may_read_more(
 ) -> None:
     for_all = find(client, "_table_metadata")
     for_staff = ask(
-        client, {"id": "_table_metadata"}, Authorization=make_writer("reader", verbs=["view"])
+        client, {"id": "_table_metadata"}, Authorization=make_user_token("reader", "view")
     )
 
     assert for_all["Cache-Control"] == "max-age=0, must-revalidate, public"
@@ -1081,7 +1078,7 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
 
 
 def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource]) -> None:
-    token = make_writer()
+    token = make_writer_token()
     sent = {"id": "_table_metadata", "filters": {}}
 
     for action in ("datastore_delete", "datastore_records_delete", "datastore_info"):
@@ -1172,7 +1169,7 @@ def test_info_is_refused_like_a_search(client: Client, resource: Resource) -> No
 
 def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) -> None:
     resource = Resource.objects.create(name="stock")
-    token = make_writer()
+    token = make_writer_token()
     given = {"resource_id": str(resource.pk)}
 
     def count() -> int:

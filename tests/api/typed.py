@@ -13,8 +13,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import ask
-from .writers import make_writer
+from ..builders import ask, make_writer_token
 
 #: For each type what is stored in a field of it: what is sent, and the same in PostgreSQL's syntax.
 CELLS: Mapping[str, list[tuple[Any, str]]] = {
@@ -114,7 +113,7 @@ def make_resource_of_every_type() -> Resource:
         for row in range(ROWS)
     ]
     resource = Resource.objects.create(name="typed")
-    token = make_writer("typist")
+    token = make_writer_token("typist")
     created = ask(
         Client(),
         {

@@ -13,8 +13,9 @@ from datastore_search.html import profiles
 from datastore_search.html.records import Column
 from datastore_search.models import Resource
 
+from ..builders import make_writer_token
 from ..loading.files import load, loaded
-from ..writing.tables import Table, token_of_writer
+from ..writing.tables import Table
 from .parsing import extract_text
 
 
@@ -86,8 +87,8 @@ def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
 
 
 def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
-    table = Table(token_of_writer())
-    table.result("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
+    table = Table(make_writer_token())
+    table.run("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
 
     assert get_fields_text(table.resource) == "Fields a int4 of it"
 

@@ -1,4 +1,4 @@
-"""A table that a test writes to through the API, and all there is to it."""
+"""A table that a test writes to through the API, and reads from the database."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
 
 from datastore_search import storage
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
-from datastore_search.tokens import issue_token
 
 from ..builders import act, check_error
 
@@ -33,7 +30,7 @@ STOCK_RECORDS = [
 
 
 class _Clients(threading.local):
-    """One client for each thread, since a new one loads the middleware anew."""
+    """One client per thread, as a new client loads the middleware again."""
 
     def __init__(self) -> None:
         self.client = Client()
@@ -43,7 +40,7 @@ _CLIENTS = _Clients()
 
 
 class Table:
-    """A resource, there or not, and who writes to it."""
+    """A resource, which may not exist yet, and the token that writes to it."""
 
     def __init__(self, token: str, resource_id: str = "") -> None:
         self.token = token
@@ -51,46 +48,46 @@ class Table:
 
     def call(self, action: str, /, **parameters: Any) -> Any:
         """Call one of the ``datastore_`` actions on the resource."""
-        sent = {"resource_id": self.id, **parameters}
-        return act(_CLIENTS.client, f"datastore_{action}", sent, self.token)
+        parameters = {"resource_id": self.id, **parameters}
+        return act(_CLIENTS.client, f"datastore_{action}", parameters, self.token)
 
-    def result(self, action: str, /, **parameters: Any) -> dict[str, Any]:
-        """Call an action, which must succeed."""
+    def run(self, action: str, /, **parameters: Any) -> dict[str, Any]:
+        """Call an action, which must succeed, and return its result."""
         response = self.call(action, **parameters)
         assert response.status_code == 200, response.getvalue()
         result: dict[str, Any] = json.loads(response.getvalue())["result"]  # large ones stream
         return result
 
-    def refusal(self, action: str, /, **parameters: Any) -> dict[str, Any]:
-        """Call an action, which must be refused, and give the error."""
+    def get_refusal(self, action: str, /, **parameters: Any) -> dict[str, Any]:
+        """Call an action, which must be refused, and return the error."""
         return check_error(self.call(action, **parameters), 409, "Validation Error")
 
     def insert(self, *records: object, **parameters: Any) -> dict[str, Any]:
-        return self.result("upsert", method="insert", records=list(records), **parameters)
+        return self.run("upsert", method="insert", records=list(records), **parameters)
 
     def upsert(self, *records: object, **parameters: Any) -> dict[str, Any]:
-        return self.result("upsert", records=list(records), **parameters)
+        return self.run("upsert", records=list(records), **parameters)
 
-    def records(self, **parameters: Any) -> list[dict[str, Any]]:
-        """Give the records, by ``_id``; their total must be their number."""
-        result = self.result("search", **{"sort": "_id", "limit": 32_000, **parameters})
+    def read_records(self, **parameters: Any) -> list[dict[str, Any]]:
+        """Return the records by ``_id``; their total must be their number."""
+        result = self.run("search", **{"sort": "_id", "limit": 32_000, **parameters})
         records: list[dict[str, Any]] = result["records"]
         assert result["total"] == len(records)
         return records
 
-    def ids(self, **parameters: Any) -> list[int]:
-        return [record["_id"] for record in self.records(**parameters)]
+    def read_ids(self, **parameters: Any) -> list[int]:
+        return [record["_id"] for record in self.read_records(**parameters)]
 
-    def values(self, name: str, **parameters: Any) -> list[Any]:
-        return [record[name] for record in self.records(**parameters)]
+    def read_values(self, name: str, **parameters: Any) -> list[Any]:
+        return [record[name] for record in self.read_records(**parameters)]
 
-    def fields(self) -> list[dict[str, Any]]:
-        """Give the fields as a search lists them, without ``_id``."""
-        fields: list[dict[str, Any]] = self.result("search", limit=0)["fields"]
+    def read_fields(self) -> list[dict[str, Any]]:
+        """Return the fields as a search lists them, without ``_id``."""
+        fields: list[dict[str, Any]] = self.run("search", limit=0)["fields"]
         return fields[1:]
 
-    def everything(self) -> dict[str, Any]:
-        """Read all that the database holds of the resource: what a failed call may not change."""
+    def read_state(self) -> dict[str, Any]:
+        """Return all data of the resource in the database, which a failed call must not change."""
         mine = {"resource_id": self.id}
         versions = list(TableVersion.objects.filter(**mine).order_by("pk").values())
         return {
@@ -100,8 +97,8 @@ class Table:
             "loads": list(Load.objects.filter(**mine).order_by("pk").values()),
             "table_versions": versions,
             "tables": storage.list_record_tables(connection),
-            "rows": [_rows(version["id"]) for version in versions],
-            "indexes": [_indexes(version["id"]) for version in versions],
+            "rows": [_read_rows(version["id"]) for version in versions],
+            "indexes": [_list_indexes(version["id"]) for version in versions],
         }
 
     @property
@@ -111,36 +108,19 @@ class Table:
     def exists(self) -> bool:
         return Resource.objects.filter(pk=self.id).exists()
 
-    def record_table(self) -> str:
-        return _name(self.resource.table_version_id)
+    def get_record_table(self) -> str:
+        return _get_record_table(self.resource.table_version_id)
 
-    def stored(self) -> tuple[int, int]:
-        """Give the number of records that is kept, and the real one."""
+    def count_records(self) -> tuple[int, int]:
+        """Return the stored number of records, and the real one."""
         version = self.resource.table_version
         assert version is not None
-        return version.record_count, len(_rows(version.pk))
-
-
-def token_of(name: str, *verbs: str) -> str:
-    """Make a user who may do some things to resources, without a password, and a token."""
-    user = get_user_model().objects.create(username=name)
-    codenames = [f"{verb}_resource" for verb in verbs]
-    user.user_permissions.set(
-        Permission.objects.filter(
-            content_type__app_label="datastore_search", codename__in=codenames
-        )
-    )
-    return issue_token(user)
-
-
-def token_of_writer() -> str:
-    """Make a user who may do everything to resources, and a token."""
-    return token_of("writer", "add", "change", "delete", "view")
+        return version.record_count, len(_read_rows(version.pk))
 
 
 def make_stock(table: Table) -> Table:
     """Make a table with three records, a primary key and an alias."""
-    table.result(
+    table.run(
         "create",
         fields=STOCK_FIELDS,
         records=STOCK_RECORDS,
@@ -150,21 +130,24 @@ def make_stock(table: Table) -> Table:
     return table
 
 
-def _rows(table_id: int) -> list[tuple[Any, ...]]:
-    return _asked(f"SELECT _id, data::text, search::text FROM {_name(table_id)} ORDER BY _id")
-
-
-def _indexes(table_id: int) -> list[tuple[Any, ...]]:
-    return _asked(
-        f"SELECT indexdef FROM pg_indexes WHERE tablename = '{_name(table_id)}' ORDER BY indexdef"
+def _read_rows(table_id: int) -> list[tuple[Any, ...]]:
+    return _fetch_all(
+        f"SELECT _id, data::text, search::text FROM {_get_record_table(table_id)} ORDER BY _id"
     )
 
 
-def _name(table_id: int | None) -> str:
+def _list_indexes(table_id: int) -> list[tuple[Any, ...]]:
+    name = _get_record_table(table_id)
+    return _fetch_all(
+        f"SELECT indexdef FROM pg_indexes WHERE tablename = '{name}' ORDER BY indexdef"
+    )
+
+
+def _get_record_table(table_id: int | None) -> str:
     return f"datastore_search_record_{table_id}"
 
 
-def _asked(statement: str) -> list[tuple[Any, ...]]:
+def _fetch_all(statement: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         rows: Sequence[tuple[Any, ...]] = cursor.fetchall()

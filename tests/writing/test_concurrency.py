@@ -1,4 +1,4 @@
-"""Several writers at once, readers meanwhile, and a file that replaces what is being written."""
+"""Concurrent writers and readers, and loads of a file during writes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, load_file
 from datastore_search.models import Alias, Resource, TableVersion
 
-from ..builders import check_error
+from ..builders import check_error, make_user_token, make_writer_token
 from ..reader_threads import ReaderThreads
-from .tables import Table, token_of, token_of_writer
+from .tables import Table
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,13 +31,13 @@ WRITERS = pytest.mark.parametrize("writers", [2, 6])
 
 @pytest.fixture
 def token(db: None) -> str:
-    """Make the user anew, since what a test has committed nobody takes back."""
-    return token_of_writer()
+    """Make the user again, as a committed test cannot be rolled back."""
+    return make_writer_token()
 
 
 @pytest.fixture(autouse=True)
 def _no_table_left(db: None, settings: Any) -> Iterator[None]:
-    """Drop the record tables, of which the flush after a test knows nothing, of other tests too."""
+    """Drop all record tables, which Django's flush does not."""
     yield
     settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
     Resource.objects.all().delete()
@@ -45,8 +45,8 @@ def _no_table_left(db: None, settings: Any) -> Iterator[None]:
     assert storage.list_record_tables(connections["default"]) == set()
 
 
-def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Run jobs at the same time, each in a thread and with a connection of its own."""
+def run_together(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Run jobs at the same time, each in its own thread and connection."""
     start = threading.Barrier(len(jobs), timeout=30)
 
     def run(job: Callable[[], Result]) -> Result:
@@ -60,20 +60,20 @@ def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
         return [done.result(timeout=60) for done in [pool.submit(run, job) for job in jobs]]
 
 
-def each(writers: int, job: Callable[[int], Result]) -> list[Result]:
-    """Run a job once for each writer, all at once."""
-    return at_once([lambda writer=writer: job(writer) for writer in range(writers)])  # type: ignore[misc] # the default binds the number
+def run_writers(writers: int, job: Callable[[int], Result]) -> list[Result]:
+    """Run a job once for each writer, all at the same time."""
+    return run_together([lambda writer=writer: job(writer) for writer in range(writers)])  # type: ignore[misc] # the default binds the number
 
 
 def check_counts(table: Table) -> None:
-    """Assert that the number that is kept, the real one and the one that is told are the same."""
-    told = len(table.records())
-    assert table.stored() == (told, told)
+    """Assert that the stored number of records, the real one and that of a search are the same."""
+    total = len(table.read_records())
+    assert table.count_records() == (total, total)
 
 
-def made(table: Table, writers: int = 0) -> Table:
+def make_table(table: Table, writers: int = 0) -> Table:
     """Make an empty table: a key, a text, and a field for each writer."""
-    table.result(
+    table.run(
         "create",
         fields=[
             {"id": "key", "type": "int4"},
@@ -90,55 +90,55 @@ def made(table: Table, writers: int = 0) -> Table:
 
 @WRITERS
 def test_upserts_of_the_same_keys_lose_nothing(table: Table, writers: int) -> None:
-    made(table, writers)
+    make_table(table, writers)
     rounds, keys = 5, 12
 
     def write(writer: int) -> dict[int, int]:
-        wrote: dict[int, int] = {}
+        written: dict[int, int] = {}
         choice = random.Random(writer)
         for turn in range(rounds):
             chosen = choice.sample(range(keys), 7)
             table.upsert(*({"key": key, f"w{writer}": turn, "by": str(writer)} for key in chosen))
-            wrote.update(dict.fromkeys(chosen, turn))
-        return wrote
+            written.update(dict.fromkeys(chosen, turn))
+        return written
 
-    wrote = each(writers, write)
+    written = run_writers(writers, write)
 
-    records = {record["key"]: record for record in table.records()}
-    assert len(records) == len(table.records()) == len(set().union(*wrote))
-    for writer, turns in enumerate(wrote):
+    records = {record["key"]: record for record in table.read_records()}
+    assert len(records) == len(table.read_records()) == len(set().union(*written))
+    for writer, turns in enumerate(written):
         assert {key: records[key][f"w{writer}"] for key in turns} == turns
     check_counts(table)
 
 
 @WRITERS
-def test_inserts_are_all_there_under_numbers_of_their_own(table: Table, writers: int) -> None:
-    made(table)
+def test_all_inserts_are_stored_under_different_ids(table: Table, writers: int) -> None:
+    make_table(table)
     calls, size = 5, 5
 
     def write(writer: int) -> list[int]:
-        given: list[int] = []
+        ids: list[int] = []
         for call in range(calls):
             first = (writer * calls + call) * size
-            answered = table.insert(
-                *({"key": first + place, "by": str(writer)} for place in range(size)),
+            records = table.insert(
+                *({"key": first + number, "by": str(writer)} for number in range(size)),
                 include_records=True,
             )["records"]
-            assert [record["key"] for record in answered] == list(range(first, first + size))
-            given += [record["_id"] for record in answered]
-        return given
+            assert [record["key"] for record in records] == list(range(first, first + size))
+            ids += [record["_id"] for record in records]
+        return ids
 
-    given = each(writers, write)
+    ids = run_writers(writers, write)
 
-    assert sorted(table.values("key")) == list(range(writers * calls * size))
-    assert table.ids() == sorted(chain.from_iterable(given))
-    assert all(ids == sorted(ids) for ids in given)
+    assert sorted(table.read_values("key")) == list(range(writers * calls * size))
+    assert table.read_ids() == sorted(chain.from_iterable(ids))
+    assert all(numbers == sorted(numbers) for numbers in ids)
     check_counts(table)
 
 
 @WRITERS
-def test_of_inserts_of_one_key_one_wins(table: Table, writers: int) -> None:
-    made(table)
+def test_one_of_the_inserts_of_one_key_wins(table: Table, writers: int) -> None:
+    make_table(table)
 
     def write(writer: int) -> list[int]:
         return [
@@ -148,97 +148,97 @@ def test_of_inserts_of_one_key_one_wins(table: Table, writers: int) -> None:
             for key in range(6)
         ]
 
-    statuses = each(writers, write)
+    statuses = run_writers(writers, write)
 
     for answers in zip(*statuses, strict=True):
         assert sorted(answers) == [200] + [409] * (writers - 1)
-    keys = [key for key in table.values("key") if key is not None]
+    keys = [key for key in table.read_values("key") if key is not None]
     assert sorted(keys) == list(range(6))
-    assert table.stored() == (12, 12)
+    assert table.count_records() == (12, 12)
 
 
 @WRITERS
-def test_writers_of_every_kind_leave_what_each_has_written(table: Table, writers: int) -> None:
-    made(table)
+def test_writers_of_every_kind_keep_what_each_has_written(table: Table, writers: int) -> None:
+    make_table(table)
 
     def write(writer: int) -> set[int]:
         own = range(writer * 100, writer * 100 + 30)
         table.insert(*({"key": key, "by": str(writer)} for key in own))
-        table.result("delete", filters={"key": list(own[:10])})
+        table.run("delete", filters={"key": list(own[:10])})
         table.upsert(*({"key": key, "by": f"{writer}!"} for key in own[5:15]))
-        table.result("records_delete", filters={"by": f"{writer}!", "key": {"lt": own[8]}})
-        table.result("create", records=[{"key": own[0], "by": "again"}])
+        table.run("records_delete", filters={"by": f"{writer}!", "key": {"lt": own[8]}})
+        table.run("create", records=[{"key": own[0], "by": "again"}])
         table.upsert({"key": own[29], "by": None}, method="update")
         return {own[0], *own[8:]}
 
-    left = each(writers, write)
+    remaining = run_writers(writers, write)
 
-    assert set(table.values("key")) == set().union(*left)
+    assert set(table.read_values("key")) == set().union(*remaining)
     check_counts(table)
-    assert len(table.ids(q="again")) == len(table.ids(filters={"by": None})) == writers
+    assert len(table.read_ids(q="again")) == len(table.read_ids(filters={"by": None})) == writers
 
 
 @WRITERS
-def test_deletes_of_the_same_records_count_each_once(table: Table, writers: int) -> None:
-    made(table)
+def test_deletes_of_the_same_records_return_each_once(table: Table, writers: int) -> None:
+    make_table(table)
     table.insert(*({"key": key} for key in range(60)))
 
     def write(writer: int) -> list[int]:
         deleted: list[int] = []
         for start in range(0, 50, 10):
             filters = {"key": {"gte": start, "lt": start + 15}}
-            answer = table.result("delete", filters=filters, include_deleted_records=True)
+            answer = table.run("delete", filters=filters, include_deleted_records=True)
             deleted += [record["key"] for record in answer["deleted_records"]]
         return deleted
 
-    deleted = each(writers, write)
+    deleted = run_writers(writers, write)
 
     assert sorted(chain.from_iterable(deleted)) == list(range(55))
-    assert table.values("key") == list(range(55, 60))
+    assert table.read_values("key") == list(range(55, 60))
     check_counts(table)
 
 
 @WRITERS
-def test_fields_and_keys_changed_at_once_are_all_there(table: Table, writers: int) -> None:
-    made(table)
+def test_fields_and_keys_changed_at_once_are_all_stored(table: Table, writers: int) -> None:
+    make_table(table)
 
     def write(writer: int) -> None:
         for turn in range(3):
-            name = f"f{turn}"  # every writer adds it; one is first
-            table.result(
+            name = f"f{turn}"  # every writer adds it
+            table.run(
                 "create",
                 fields=[{"id": name, "type": "int4"}, {"id": f"own {writer} {turn}"}],
                 records=[{"key": writer * 10 + turn, name: writer}],
                 primary_key=["key"] if turn % 2 else ["key", "by"],
             )
 
-    each(writers, write)
+    run_writers(writers, write)
 
-    names = [field["id"] for field in table.fields()]
+    names = [field["id"] for field in table.read_fields()]
     expected = {"key", "by", *(f"f{turn}" for turn in range(3))}
     expected |= {f"own {writer} {turn}" for writer in range(writers) for turn in range(3)}
     assert (len(names), set(names)) == (len(expected), expected)
-    assert len({*table.values("key")}) == len(table.records()) == writers * 3
+    assert len({*table.read_values("key")}) == len(table.read_records()) == writers * 3
     check_counts(table)
 
 
-def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
+def test_aliases_taken_in_opposite_orders_do_not_deadlock(table: Table) -> None:
     tables = [table, Table(table.token), Table(table.token), Table(table.token)]
     for each_table in tables:
-        each_table.result("create", records=[{"a": 1}])
+        each_table.run("create", records=[{"a": 1}])
 
-    def take(place: int) -> list[int]:
+    def take_aliases(index: int) -> list[int]:
         names = [f"name {number}" for number in range(100)]
-        wanted = names if place % 2 else names[::-1]
+        wanted = names if index % 2 else names[::-1]
         statuses = []
         for turn in range(6):
-            response = tables[place].call("create", aliases=[] if turn % 2 else wanted)
+            response = tables[index].call("create", aliases=[] if turn % 2 else wanted)
             if response.status_code == 409:
                 assert set(response.json()["error"]) == {"__type", "aliases"}
             statuses.append(response.status_code)
         return statuses
 
-    statuses = each(len(tables), take)
+    statuses = run_writers(len(tables), take_aliases)
 
     assert {status for answers in statuses for status in answers} <= {200, 409}
     assert all(answers[1::2] == [200] * 3 for answers in statuses)
@@ -246,32 +246,32 @@ def test_aliases_taken_in_opposite_orders_deadlock_nobody(table: Table) -> None:
     assert not Alias.objects.exists()
 
 
-def test_who_waits_for_an_alias_is_told_that_it_is_taken(table: Table) -> None:
+def test_a_call_that_waits_for_a_taken_alias_is_refused(table: Table) -> None:
     other = Table(table.token)
     for each_table in (table, other):
-        each_table.result("create", records=[{"a": 1}])
+        each_table.run("create", records=[{"a": 1}])
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            table.result("create", aliases=["one"])
-            waiting = pool.submit(at_once, [lambda: other.call("create", aliases=["one"])])
+            table.run("create", aliases=["one"])
+            waiting = pool.submit(run_together, [lambda: other.call("create", aliases=["one"])])
             with pytest.raises(TimeoutError):
                 waiting.result(timeout=0.5)
         (response,) = waiting.result(timeout=30)
 
     error = check_error(response, 409, "Validation Error")
     assert error == {"aliases": ["The alias “one” is taken."]}
-    assert table.ids(resource_id="one") == [1]
+    assert table.read_ids(resource_id="one") == [1]
 
 
 def test_aliases_that_two_resources_exchange_belong_to_one(table: Table) -> None:
     tables = [table, Table(table.token)]
-    table.result("create", aliases=["one"])
-    tables[1].result("create", aliases=["two"])
+    table.run("create", aliases=["one"])
+    tables[1].run("create", aliases=["two"])
 
     for _time in range(5):
-        statuses = each(
-            2, lambda place: tables[place].call("create", aliases=["one", "two"]).status_code
+        statuses = run_writers(
+            2, lambda index: tables[index].call("create", aliases=["one", "two"]).status_code
         )
         assert statuses == [409, 409]
 
@@ -298,31 +298,31 @@ def test_a_new_id_used_at_once_becomes_one_resource_with_all_records(
             )
             return int(response.status_code)
 
-        assert each(writers, create) == [200] * writers
+        assert run_writers(writers, create) == [200] * writers
 
-        assert sorted(new.values("key", resource_id="new")) == list(range(writers * 2))
-        assert len(new.fields()) == 1 + writers
+        assert sorted(new.read_values("key", resource_id="new")) == list(range(writers * 2))
+        assert len(new.read_fields()) == 1 + writers
         assert TableVersion.objects.filter(resource_id=new.id).count() == 1
         check_counts(new)
-        new.result("delete")
+        new.run("delete")
 
 
-def test_who_may_only_add_shares_a_new_id_with_nobody(table: Table) -> None:
-    adder = token_of("adder", "add")
+def test_a_new_id_belongs_to_the_first_of_the_users_who_may_only_add(table: Table) -> None:
+    adder = make_user_token("adder", "add")
     for _time in range(3):
         new = Table(adder)
-        statuses = each(
+        statuses = run_writers(
             3,
             lambda writer, new=new: new.call("create", records=[{"a": writer}]).status_code,  # type: ignore[misc] # the default binds the table
         )
 
         assert sorted(statuses) == [200, 403, 403]
-        (writer,) = [place for place, status in enumerate(statuses) if status == 200]
-        assert new.values("a") == [writer]
+        (writer,) = [index for index, status in enumerate(statuses) if status == 200]
+        assert new.read_values("a") == [writer]
 
 
-def test_writers_to_a_table_that_is_dropped_write_or_find_none(table: Table) -> None:
-    made(table)
+def test_writers_to_a_table_that_is_dropped_succeed_or_get_404(table: Table) -> None:
+    make_table(table)
 
     def write(writer: int) -> list[tuple[int, Any]]:
         if not writer:
@@ -334,38 +334,38 @@ def test_writers_to_a_table_that_is_dropped_write_or_find_none(table: Table) -> 
         return answers
 
     for _time in range(3):
-        (dropped,), *wrote = each(4, write)
+        (dropped,), *written = run_writers(4, write)
         assert dropped[0] == 200
         missing = {
             "__type": "Not Found Error",
             "message": f"Not found: Resource “{table.id}” was not found.",
         }
-        for answers in wrote:
+        for answers in written:
             assert [
                 answer for answer in answers if answer not in ((200, None), (404, missing))
             ] == []
         assert table.call("search").status_code == 404
-        made(table)
-    assert table.records() == []
+        make_table(table)
+    assert table.read_records() == []
 
 
 # Readers ------------------------------------------------------------------------------------------
 
 
 class Readers(ReaderThreads):
-    """Readers that look again and again, and what they found that cannot be."""
+    """Readers that check the sums of the records."""
 
     def __init__(self, table: Table, *, count: int = 2) -> None:
         super().__init__(count=count)
         self.table = table
-        self.looks = 0
+        self.reads = 0
 
     def read_once(self) -> None:
         for more in ({}, {"filters": {"by": "x"}}, {"q": "x"}, {"records_format": "csv"}):
-            self._look(more)
+            self._search(more)
 
-    def _look(self, more: dict[str, Any]) -> None:
-        """Records come and go in threes, and each three adds up to nothing."""
+    def _search(self, more: dict[str, Any]) -> None:
+        """Search, and check that the records come in threes whose sums are 0."""
         response = self.table.call("search", limit=32_000, **more)
         if response.status_code != 200:
             self.errors.append((more, response.content))
@@ -377,34 +377,34 @@ class Readers(ReaderThreads):
             self.errors.append((more, result["total"], count))
         if not isinstance(records, str) and sum(record["sum"] for record in records):
             self.errors.append((more, "half of a call", records))
-        self.looks += 1
+        self.reads += 1
 
 
-def threes(first: int, number: int, **more: Any) -> list[dict[str, Any]]:
+def make_triples(first: int, number: int, **more: Any) -> list[dict[str, Any]]:
     return [
-        {"key": first + place, "by": "x", "sum": (-2, 1, 1)[place % 3] * number, **more}
-        for place in range(3)
+        {"key": first + index, "by": "x", "sum": (-2, 1, 1)[index % 3] * number, **more}
+        for index in range(3)
     ]
 
 
 def test_readers_see_the_records_before_a_call_or_after_it(table: Table) -> None:
-    made(table)
-    table.result("create", fields=[{"id": "sum", "type": "int4"}], records=threes(0, 1))
+    make_table(table)
+    table.run("create", fields=[{"id": "sum", "type": "int4"}], records=make_triples(0, 1))
 
     with Readers(table) as readers:
         turn = 0
-        while turn < 12 or (readers.looks < 120 and not readers.errors):
+        while turn < 12 or (readers.reads < 120 and not readers.errors):
             turn += 1
             first = turn * 3
-            table.insert(*threes(first, turn))
-            table.upsert(*threes(first, turn + 7), *threes(first + 10_000, turn))
-            table.result("delete", filters={"key": [first - 3, first - 2, first - 1]})
+            table.insert(*make_triples(first, turn))
+            table.upsert(*make_triples(first, turn + 7), *make_triples(first + 10_000, turn))
+            table.run("delete", filters={"key": [first - 3, first - 2, first - 1]})
             if turn % 4 == 0:
-                table.result("create", fields=[{"id": f"new {turn}"}], records=threes(-first, 5))
-                table.result("records_delete", filters={"key": {"gte": 10_000}})
+                table.run("create", fields=[{"id": f"new {turn}"}], records=make_triples(-first, 5))
+                table.run("records_delete", filters={"key": {"gte": 10_000}})
 
     assert readers.errors == []
-    assert readers.looks >= 120
+    assert readers.reads >= 120
     check_counts(table)
 
 
@@ -421,46 +421,46 @@ CHANGES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_readers_wait_for_no_writer(table: Table, settings: Any) -> None:
+def test_readers_do_not_wait_for_writers(table: Table, settings: Any) -> None:
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(seconds=1)
-    made(table)
+    make_table(table)
     table.insert({"key": 1, "by": "old"}, {"key": 2})
 
-    def look() -> list[Any]:
+    def read_state_by_api() -> list[Any]:
         searched = table.call("search", sort="_id").json()
         info = table.call("info").json().get("result", {"meta": {}})
         result = searched.get("result", {})
-        told = [result.get(name) for name in ("records", "total", "fields")]
-        return [searched.get("error"), *told, info["meta"].get("count")]
+        parts = [result.get(name) for name in ("records", "total", "fields")]
+        return [searched.get("error"), *parts, info["meta"].get("count")]
 
-    before = look()
-    seen = {}
-    for change, (action, sent) in CHANGES.items():
-        with transaction.atomic():  # whatever the call locks stays locked until the end
-            table.result(action, **sent)
-            (seen[change],) = at_once([look])
+    before = read_state_by_api()
+    states = {}
+    for change, (action, parameters) in CHANGES.items():
+        with transaction.atomic():  # the locks of the call are held until the end
+            table.run(action, **parameters)
+            (states[change],) = run_together([read_state_by_api])
             transaction.set_rollback(True)
 
     assert before[0] is None
-    assert {change: found for change, found in seen.items() if found != before} == {}
+    assert {change: state for change, state in states.items() if state != before} == {}
 
 
 @pytest.mark.parametrize("key", [["key", "by"], []])
 def test_readers_wait_no_longer_than_the_call_that_replaces_a_key(
     table: Table, key: list[str]
 ) -> None:
-    made(table)
+    make_table(table)
     table.insert({"key": 1})
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            table.result("create", primary_key=key, records=[{"key": 2}])
-            reading = pool.submit(at_once, [table.records])
+            table.run("create", primary_key=key, records=[{"key": 2}])
+            reading = pool.submit(run_together, [table.read_records])
             with pytest.raises(TimeoutError):
                 reading.result(timeout=0.3)
         (records,) = reading.result(timeout=30)
 
-    after = table.records()
+    after = table.read_records()
     assert [record["key"] for record in after] == [1, 2]
     assert records in (after[:1], after)
 
@@ -469,24 +469,24 @@ def test_a_key_is_not_replaced_under_a_long_reader_and_nothing_changes(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(storage.indexes, "LOCK_TIMEOUT", timedelta(milliseconds=200))
-    made(table)
+    make_table(table)
     table.insert({"key": 1})
-    before = table.everything()
-    sent = {"fields": [{"id": "more"}], "primary_key": ["key", "by"], "records": [{"key": 1}]}
+    before = table.read_state()
+    parameters = {"fields": [{"id": "more"}], "primary_key": ["key", "by"], "records": [{"key": 1}]}
 
     with transaction.atomic():
-        assert table.ids() == [1]  # from now on the table is being read
-        (response,) = at_once([lambda: table.call("create", **sent)])
+        assert table.read_ids() == [1]  # the transaction holds a lock of a reader
+        (response,) = run_together([lambda: table.call("create", **parameters)])
 
     assert check_error(response, 503, "Service Unavailable") == {
         "message": "The resource is being read, and its indexes cannot change now. Try again."
     }
-    assert table.everything() == before
-    table.result("create", **sent)
-    assert table.ids() == [1, 2]
+    assert table.read_state() == before
+    table.run("create", **parameters)
+    assert table.read_ids() == [1, 2]
 
 
-# A file meanwhile ---------------------------------------------------------------------------------
+# Concurrent loads ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -497,8 +497,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_replaces_what_is_written_meanwhile_wholly(table: Table, path: Path) -> None:
-    made(table)
+def test_a_file_replaces_all_records_that_are_written_meanwhile(table: Table, path: Path) -> None:
+    make_table(table)
     published = threading.Event()
 
     def write(writer: int) -> list[int]:
@@ -521,24 +521,22 @@ def test_a_file_replaces_what_is_written_meanwhile_wholly(table: Table, path: Pa
         return []
 
     jobs = [load, write, write]
-    _none, *statuses = at_once(
-        [lambda place=place: jobs[place](place) for place in range(3)]  # type: ignore[misc] # the default binds the number
+    _none, *statuses = run_together(
+        [lambda index=index: jobs[index](index) for index in range(3)]  # type: ignore[misc] # the default binds the number
     )
 
     for answers in statuses:
         assert answers[-1] == 409
         assert set(answers[:-1]) <= {200}
-    assert table.values("key") == list(range(500))
-    assert set(table.values("by")) == {"file"}
-    assert table.ids(q="api") == []
+    assert table.read_values("key") == list(range(500))
+    assert set(table.read_values("by")) == {"file"}
+    assert table.read_ids(q="api") == []
     assert table.resource.primary_key == ["key"]
     check_counts(table)
 
 
-def test_forced_calls_meanwhile_are_wholly_in_the_file_s_table_or_not_at_all(
-    table: Table, path: Path
-) -> None:
-    made(table)
+def test_forced_calls_meanwhile_are_stored_whole_or_not_at_all(table: Table, path: Path) -> None:
+    make_table(table)
     published = threading.Event()
 
     def write(writer: int) -> int:
@@ -558,13 +556,13 @@ def test_forced_calls_meanwhile_are_wholly_in_the_file_s_table_or_not_at_all(
         return 0
 
     jobs = [load, write, write]
-    turns = at_once(
-        [lambda place=place: jobs[place](place) for place in range(3)]  # type: ignore[misc] # the default binds the number
+    turns = run_together(
+        [lambda index=index: jobs[index](index) for index in range(3)]  # type: ignore[misc] # the default binds the number
     )
 
-    assert table.values("key")[:500] == list(range(500))
+    assert table.read_values("key")[:500] == list(range(500))
     for writer in (1, 2):
-        keys = table.values("key", filters={"by": f"w{writer}"})
+        keys = table.read_values("key", filters={"by": f"w{writer}"})
         last = writer * 100_000 + turns[writer] * 2 + 1
         assert len(keys) >= 6
         assert keys == list(range(last - len(keys) + 1, last + 1))
@@ -575,14 +573,14 @@ def test_forced_calls_meanwhile_are_wholly_in_the_file_s_table_or_not_at_all(
 def test_a_file_and_a_dropped_table_at_once_leave_the_file_or_nothing(
     table: Table, path: Path
 ) -> None:
-    made(table)
+    make_table(table)
     jobs: list[Callable[[], Any]] = [
         lambda: load_file(table.resource, path),
         lambda: table.call("delete", force=True).status_code,
         lambda: table.call("create", records=[{"key": -1}], force=True).status_code,
     ]
 
-    _load, dropped, created = at_once(jobs)
+    _load, dropped, created = run_together(jobs)
 
     assert dropped in {200, 404}
     assert created == 200
@@ -590,6 +588,6 @@ def test_a_file_and_a_dropped_table_at_once_leave_the_file_or_nothing(
     if response.status_code == 404:
         assert table.resource.table_version is None
     else:
-        keys = table.values("key")
+        keys = table.read_values("key")
         assert keys in ([-1], list(range(500)), [*range(500), -1])
         check_counts(table)

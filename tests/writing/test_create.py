@@ -11,12 +11,12 @@ from django.test import Client
 from datastore_search import storage
 from datastore_search.models import Load, Origin, Resource, TableVersion
 
-from ..builders import act, check_error, load_csv, make_resource
-from .tables import STOCK_FIELDS, STOCK_RECORDS, Table, token_of
+from ..builders import act, check_error, load_csv, make_resource, make_user_token
+from .tables import STOCK_FIELDS, STOCK_RECORDS, Table
 
 DUPLICATE = "there is already a record with the same primary key."
-LIST = "Must be a list of objects."
-NAMES = "Must be a list of names, or names separated by commas."
+NOT_A_LIST = "Must be a list of objects."
+NOT_NAMES = "Must be a list of names, or names separated by commas."
 NEITHER = "Give either “resource” or “resource_id”."
 
 # Results ------------------------------------------------------------------------------------------
@@ -29,8 +29,8 @@ def empty(table: Table) -> Table:
     return table
 
 
-def test_a_new_table_is_answered_as_it_was_made(table: Table) -> None:
-    result = table.result(
+def test_the_answer_describes_the_new_table(table: Table) -> None:
+    result = table.run(
         "create",
         fields=[{"id": "code", "type": "string", "info": {"label": "Code"}}, {"id": "n"}],
         records=[{"code": "a", "n": 1}, {"code": "b"}],
@@ -50,11 +50,14 @@ def test_a_new_table_is_answered_as_it_was_made(table: Table) -> None:
         "aliases": ["first", "second"],
         "method": "insert",
     }
-    assert table.records() == [{"_id": 1, "code": "a", "n": 1}, {"_id": 2, "code": "b", "n": None}]
+    assert table.read_records() == [
+        {"_id": 1, "code": "a", "n": 1},
+        {"_id": 2, "code": "b", "n": None},
+    ]
 
 
 def test_only_the_new_records_come_back_as_they_are_stored(stock: Table) -> None:
-    result = stock.result(
+    result = stock.run(
         "create",
         fields=[{"id": "day", "type": "date"}],
         records=[{"code": "d", "count": "4", "day": "1 March 2024"}, {"code": "e", "count": ""}],
@@ -69,8 +72,8 @@ def test_only_the_new_records_come_back_as_they_are_stored(stock: Table) -> None
     ]
 
 
-def test_parameters_are_understood_as_texts_too(table: Table) -> None:
-    table.result(
+def test_parameters_may_be_json_texts(table: Table) -> None:
+    table.run(
         "create",
         fields='[{"id": "a, b", "type": "int"}]',
         records='[{"a, b": 1}, {"a, b": 2}]',
@@ -79,33 +82,43 @@ def test_parameters_are_understood_as_texts_too(table: Table) -> None:
         aliases="",
     )
 
-    assert table.values("a, b") == [1, 2]
-    assert table.refusal("create", records=[{"a, b": 1}])["records_row"] == 0
+    assert table.read_values("a, b") == [1, 2]
+    assert table.get_refusal("create", records=[{"a, b": 1}])["records_row"] == 0
 
 
-def test_id_wins_over_resource_id_and_an_alias_will_do(stock: Table) -> None:
-    result = stock.result("create", resource_id="nowhere", id="stock", records=[{"code": "d"}])
+def test_id_overrides_resource_id_and_may_be_an_alias(stock: Table) -> None:
+    result = stock.run("create", resource_id="nowhere", id="stock", records=[{"code": "d"}])
 
     assert result["resource_id"] == stock.id
-    assert stock.values("code") == ["a", "b", "c", "d"]
+    assert stock.read_values("code") == ["a", "b", "c", "d"]
 
 
 def test_totals_and_words_are_right_after_each_call(stock: Table) -> None:
-    stock.result("create", records=[{"code": "d", "name": "dates and figs"}])
-    assert (stock.ids(), stock.ids(q="figs"), stock.stored()) == ([1, 2, 3, 4], [4], (4, 4))
+    stock.run("create", records=[{"code": "d", "name": "dates and figs"}])
+    assert (stock.read_ids(), stock.read_ids(q="figs"), stock.count_records()) == (
+        [1, 2, 3, 4],
+        [4],
+        (4, 4),
+    )
 
-    stock.result("create", fields=[{"id": "more", "type": "text"}], records=[{"more": "figs"}])
-    assert (len(stock.ids()), stock.ids(q="figs"), stock.stored()) == (5, [4, 5], (5, 5))
+    stock.run("create", fields=[{"id": "more", "type": "text"}], records=[{"more": "figs"}])
+    assert (len(stock.read_ids()), stock.read_ids(q="figs"), stock.count_records()) == (
+        5,
+        [4, 5],
+        (5, 5),
+    )
 
-    stock.result("create", fields=STOCK_FIELDS[:1], delete_fields=True)
-    assert (len(stock.ids()), stock.ids(q="figs"), stock.stored()) == (5, [], (5, 5))
-    assert stock.ids(q="apple") == []
+    stock.run("create", fields=STOCK_FIELDS[:1], delete_fields=True)
+    assert (len(stock.read_ids()), stock.read_ids(q="figs"), stock.count_records()) == (
+        5,
+        [],
+        (5, 5),
+    )
+    assert stock.read_ids(q="apple") == []
 
 
 def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
-    result = empty.result(
-        "create", fields=STOCK_FIELDS, records=STOCK_RECORDS, primary_key=["code"]
-    )
+    result = empty.run("create", fields=STOCK_FIELDS, records=STOCK_RECORDS, primary_key=["code"])
 
     assert result == {
         "resource_id": empty.id,
@@ -113,7 +126,7 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
         "fields": STOCK_FIELDS,
         "primary_key": ["code"],
     }
-    assert empty.records() == [
+    assert empty.read_records() == [
         {"_id": 1, "code": "a", "name": "apple", "count": 1, "amount": 1.5},
         {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2},
         {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
@@ -124,24 +137,26 @@ def test_a_table_is_made_for_a_resource_without_one(empty: Table) -> None:
     assert not Load.objects.exists()
 
 
-@pytest.mark.parametrize("sent", [{}, {"fields": [], "records": []}, {"fields": None}])
-def test_a_table_may_have_no_fields_and_no_records(empty: Table, sent: dict[str, Any]) -> None:
-    assert empty.result("create", **sent)["fields"] == []
+@pytest.mark.parametrize("parameters", [{}, {"fields": [], "records": []}, {"fields": None}])
+def test_a_table_may_have_no_fields_and_no_records(
+    empty: Table, parameters: dict[str, Any]
+) -> None:
+    assert empty.run("create", **parameters)["fields"] == []
 
-    assert empty.records() == []
-    assert empty.result("info")["meta"]["count"] == 0
-    empty.result("create", records=[{"a": 1}])
-    assert empty.records() == [{"_id": 1, "a": 1}]
+    assert empty.read_records() == []
+    assert empty.run("info")["meta"]["count"] == 0
+    empty.run("create", records=[{"a": 1}])
+    assert empty.read_records() == [{"_id": 1, "a": 1}]
 
 
 def test_ten_thousand_records_are_written_in_order(table: Table) -> None:
     records = [{"n": number, "t": f"text {number}"} for number in range(10_000)]
 
-    table.result("create", records=records, primary_key="n")
+    table.run("create", records=records, primary_key="n")
 
-    found = table.records()
-    assert [record["_id"] for record in found] == list(range(1, 10_001))
-    assert [record["n"] for record in found] == list(range(10_000))
+    records = table.read_records()
+    assert [record["_id"] for record in records] == list(range(1, 10_001))
+    assert [record["n"] for record in records] == list(range(10_000))
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -189,12 +204,12 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"records": [f"Record 3: {DUPLICATE}"], "records_row": 2},
     ),
     ({"records": [{"_id": 9}]}, {"fields": ["“_id” cannot be the name of a field."]}),
-    ({"records": {"code": "x"}}, {"records": [LIST]}),
-    ({"records": [["x"]]}, {"records": [LIST]}),
-    ({"records": [None]}, {"records": [LIST]}),
+    ({"records": {"code": "x"}}, {"records": [NOT_A_LIST]}),
+    ({"records": [["x"]]}, {"records": [NOT_A_LIST]}),
+    ({"records": [None]}, {"records": [NOT_A_LIST]}),
     ({"records": "code=x"}, {"records": ["Cannot parse JSON"]}),
-    ({"fields": {"id": "x"}}, {"fields": [LIST]}),
-    ({"fields": ["a"]}, {"fields": [LIST]}),
+    ({"fields": {"id": "x"}}, {"fields": [NOT_A_LIST]}),
+    ({"fields": ["a"]}, {"fields": [NOT_A_LIST]}),
     ({"fields": "a,b"}, {"fields": ["Cannot parse JSON"]}),
     ({"fields": [{"id": 5}]}, {"fields": ["“5” cannot be the name of a field."]}),
     (
@@ -207,9 +222,9 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"fields": [{"id": "code"}, {"id": "code"}]}, {"fields": ["Field “code” is given twice."]}),
     ({"primary_key": ["colour"]}, {"primary_key": ["Unknown field: “colour”"]}),
-    ({"primary_key": {"a": 1}}, {"primary_key": [NAMES]}),
+    ({"primary_key": {"a": 1}}, {"primary_key": [NOT_NAMES]}),
     ({"indexes": "code,colour"}, {"indexes": ["Unknown field: “colour”"]}),
-    ({"aliases": [5]}, {"aliases": [NAMES]}),
+    ({"aliases": [5]}, {"aliases": [NOT_NAMES]}),
     ({"aliases": ["fine", "_not"]}, {"aliases": ["“_not” cannot be an alias."]}),
     (
         {"colour": "red", "limit": 5},
@@ -223,23 +238,23 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"resource_id": None}, {"resource_id": ["Missing value"]}),
     (
         {"primary_key": 5, "aliases": {"x": 1}, "indexes": [5]},
-        {"primary_key": [NAMES], "aliases": [NAMES], "indexes": [NAMES]},
+        {"primary_key": [NOT_NAMES], "aliases": [NOT_NAMES], "indexes": [NOT_NAMES]},
     ),
     (
         {"records": "x", "fields": 5, "primary_key": 5},
-        {"records": ["Cannot parse JSON"], "fields": [LIST], "primary_key": [NAMES]},
+        {"records": ["Cannot parse JSON"], "fields": [NOT_A_LIST], "primary_key": [NOT_NAMES]},
     ),
 ]
 
 
-@pytest.mark.parametrize(("sent", "error"), REFUSED)
-def test_what_is_refused_is_named_and_changes_nothing(
-    stock: Table, sent: dict[str, Any], error: dict[str, Any]
+@pytest.mark.parametrize(("parameters", "error"), REFUSED)
+def test_a_refused_call_names_the_error_and_changes_nothing(
+    stock: Table, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
-    before = stock.everything()
+    before = stock.read_state()
 
-    assert stock.refusal("create", **sent) == error
-    assert stock.everything() == before
+    assert stock.get_refusal("create", **parameters) == error
+    assert stock.read_state() == before
 
 
 CHANGES: dict[str, Any] = {
@@ -253,36 +268,36 @@ CHANGES: dict[str, Any] = {
     "private": True,
     "include_records": True,
 }
-BAD: dict[str, tuple[dict[str, Any], str]] = {
+BAD_RECORDS: dict[str, tuple[dict[str, Any], str]] = {
     "value": ({"code": "x", "amount": "much"}, "field “amount” has type numeric and cannot hold"),
     "name": ({"code": "x", "colour": "red"}, "unknown field “colour”"),
     "key": ({"code": "a", "name": "apple"}, DUPLICATE),
 }
 
 
-@pytest.mark.parametrize("place", [0, 1, 3, 5])
-@pytest.mark.parametrize("kind", BAD)
-def test_one_bad_record_anywhere_and_nothing_has_happened(
-    stock: Table, kind: str, place: int
+@pytest.mark.parametrize("position", [0, 1, 3, 5])
+@pytest.mark.parametrize("kind", BAD_RECORDS)
+def test_one_bad_record_anywhere_rolls_back_the_call(
+    stock: Table, kind: str, position: int
 ) -> None:
-    bad, message = BAD[kind]
+    bad, message = BAD_RECORDS[kind]
     good = [{"code": f"new {number}", "new": "word"} for number in range(5)]
-    records = [*good[:place], bad, *good[place:]]
-    # The first record may name new fields; that of all calls is then another one.
-    before_it = [{"code": "first", "new": "word"}] if kind == "name" and not place else []
-    row = place + len(before_it)
-    before = stock.everything()
+    records = [*good[:position], bad, *good[position:]]
+    # The first record may name new fields, so a good one is sent before it.
+    before_it = [{"code": "first", "new": "word"}] if kind == "name" and not position else []
+    row = position + len(before_it)
+    before = stock.read_state()
 
-    error = stock.refusal("create", **CHANGES, records=[*before_it, *records])
+    error = stock.get_refusal("create", **CHANGES, records=[*before_it, *records])
 
     assert set(error) == {"records", "records_row"}
     assert error["records_row"] == row
     assert error["records"][0].startswith(f"Record {row + 1}: {message}")
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
 @pytest.mark.parametrize(
-    "fault",
+    "parameters",
     [
         {"primary_key": ["new"], "records": [{"new": "x"}, {"new": "x"}]},
         {"primary_key": ["colour"]},
@@ -293,19 +308,19 @@ def test_one_bad_record_anywhere_and_nothing_has_happened(
     ],
 )
 @pytest.mark.parametrize("delete_fields", [False, True])
-def test_a_late_fault_takes_everything_before_it_back(
-    stock: Table, fault: dict[str, Any], *, delete_fields: bool
+def test_a_late_error_rolls_back_the_call(
+    stock: Table, parameters: dict[str, Any], *, delete_fields: bool
 ) -> None:
-    Table(stock.token).result("create", aliases=["taken"])
-    before = stock.everything()
+    Table(stock.token).run("create", aliases=["taken"])
+    before = stock.read_state()
 
-    stock.refusal("create", **{**CHANGES, "delete_fields": delete_fields, **fault})
+    stock.get_refusal("create", **{**CHANGES, "delete_fields": delete_fields, **parameters})
 
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
 @pytest.mark.parametrize(
-    "fault",
+    "parameters",
     [
         {"records": [{"a": 1}, {"a": 2}, {"b": 3}]},
         {"records": [{"a": 1}, {"a": 1}], "primary_key": ["a"]},
@@ -315,146 +330,150 @@ def test_a_late_fault_takes_everything_before_it_back(
     ],
 )
 @pytest.mark.parametrize("by_resource", [False, True])
-def test_a_fault_leaves_no_new_resource_behind(
-    stock: Table, fault: dict[str, Any], *, by_resource: bool
+def test_an_error_leaves_no_new_resource(
+    stock: Table, parameters: dict[str, Any], *, by_resource: bool
 ) -> None:
-    Table(stock.token).result("create", aliases=["taken"])
-    before = stock.everything()
+    Table(stock.token).run("create", aliases=["taken"])
+    before = stock.read_state()
     new = Table(stock.token)
-    way = {"resource_id": None, "resource": {"id": new.id}} if by_resource else {}
+    target = {"resource_id": None, "resource": {"id": new.id}} if by_resource else {}
 
-    new.refusal("create", **way, **fault)
+    new.get_refusal("create", **target, **parameters)
 
-    assert stock.everything() == before
+    assert stock.read_state() == before
     assert new.call("info").status_code == 404
 
 
-def test_a_fault_leaves_a_resource_without_a_table_as_it_was(stock: Table) -> None:
-    stock.result("delete")
-    before = stock.everything()
+def test_an_error_does_not_change_a_resource_without_a_table(stock: Table) -> None:
+    stock.run("delete")
+    before = stock.read_state()
 
-    stock.refusal("create", records=[{"a": 1}, {"b": 2}])
+    stock.get_refusal("create", records=[{"a": 1}, {"b": 2}])
 
-    assert stock.everything() == before
+    assert stock.read_state() == before
     assert stock.call("search").status_code == 404
 
 
 def test_a_record_is_shown_shortened_in_a_message(stock: Table) -> None:
-    (said,) = stock.refusal("create", records=[{"count": "9" * 100_000}])["records"]
+    (message,) = stock.get_refusal("create", records=[{"count": "9" * 100_000}])["records"]
 
-    assert said == f'Record 1: field “count” has type int4 and cannot hold "{"9" * 99}….'
+    assert message == f'Record 1: field “count” has type int4 and cannot hold "{"9" * 99}….'
 
 
 # The resource itself ------------------------------------------------------------------------------
 
 
-def test_private_is_as_sent_and_otherwise_as_it_is(table: Table) -> None:
+def test_private_changes_only_if_it_is_sent(table: Table) -> None:
     private = []
-    for sent in ({}, {"private": True}, {}, {"private": "false"}, {"private": None}):
-        table.result("create", **sent)
+    for parameters in ({}, {"private": True}, {}, {"private": "false"}, {"private": None}):
+        table.run("create", **parameters)
         private.append(table.resource.private)
 
     assert private == [False, True, True, False, False]
 
 
 def test_a_private_table_is_private_from_the_start(table: Table) -> None:
-    assert table.result("create", private=True, records=[{"a": 1}])["private"] is True
+    assert table.run("create", private=True, records=[{"a": 1}])["private"] is True
 
     assert act(Client(), "datastore_search", {"resource_id": table.id}).status_code == 403
-    assert table.ids() == [1]
+    assert table.read_ids() == [1]
 
 
 def test_a_resource_is_made_by_its_description(table: Table) -> None:
-    described = {"name": "n" * 301, "description": "Levels", "package_id": "p", "format": "CSV"}
+    description = {"name": "n" * 301, "description": "Levels", "package_id": "p", "format": "CSV"}
 
-    result = table.result(
-        "create", resource_id=None, resource=described, records=[{"a": 1}], aliases=["river"]
+    result = table.run(
+        "create", resource_id=None, resource=description, records=[{"a": 1}], aliases=["river"]
     )
 
     resource = Resource.objects.get(pk=result["resource_id"])
     assert "resource" not in result
     assert (resource.title, resource.description) == ("n" * 300, "Levels")
-    assert table.records(resource_id="river") == [{"_id": 1, "a": 1}]
+    assert table.read_records(resource_id="river") == [{"_id": 1, "a": 1}]
 
 
-def test_a_described_resource_takes_the_id_that_it_is_given(table: Table) -> None:
-    described = {"id": table.id.upper(), "name": "River"}
+def test_a_described_resource_gets_the_id_that_is_sent(table: Table) -> None:
+    description = {"id": table.id.upper(), "name": "River"}
 
-    result = table.result("create", resource_id=None, resource=described, records=[{"a": 1}])
+    result = table.run("create", resource_id=None, resource=description, records=[{"a": 1}])
 
     assert result["resource_id"] == table.id
-    assert table.refusal("create", resource_id=None, resource=described) == {
+    assert table.get_refusal("create", resource_id=None, resource=description) == {
         "resource": ["The resource cannot be made: There is already a resource with this id."]
     }
 
 
-@pytest.mark.parametrize("wrong", ["river", 5, "", ["a"], {}])
-def test_the_id_of_a_described_resource_is_a_uuid(table: Table, wrong: Any) -> None:
-    error = table.refusal("create", resource_id=None, resource={"id": wrong, "name": "River"})
+@pytest.mark.parametrize("invalid_id", ["river", 5, "", ["a"], {}])
+def test_the_id_of_a_described_resource_is_a_uuid(table: Table, invalid_id: Any) -> None:
+    error = table.get_refusal(
+        "create", resource_id=None, resource={"id": invalid_id, "name": "River"}
+    )
 
     assert error == {"resource": ["The resource cannot be made: “id” must be a UUID."]}
     assert not table.exists()
 
 
-def test_a_new_id_takes_the_permission_to_add(table: Table) -> None:
-    changer = Table(token_of("changer", "change"), table.id)
+def test_a_new_id_requires_the_permission_to_add(table: Table) -> None:
+    changer = Table(make_user_token("changer", "change"), table.id)
 
     error = check_error(changer.call("create", records=[{"a": 1}]), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
     assert not table.exists()
-    table.result("create", records=[{"a": 1}])
-    changer.result("create", records=[{"a": 1}])
-    assert table.values("a") == [1, 1]
+    table.run("create", records=[{"a": 1}])
+    changer.run("create", records=[{"a": 1}])
+    assert table.read_values("a") == [1, 1]
 
 
 def test_an_id_that_is_the_name_of_another_resource_is_new_all_the_same(table: Table) -> None:
     Resource.objects.create(name=table.id)
 
-    table.result("create", records=[{"a": 1}])
+    table.run("create", records=[{"a": 1}])
 
-    assert table.values("a") == [1]
+    assert table.read_values("a") == [1]
 
 
 def test_a_new_id_makes_a_resource(table: Table) -> None:
-    result = table.result("create", resource_id=table.id.upper(), records=[{"a": 1}])
+    result = table.run("create", resource_id=table.id.upper(), records=[{"a": 1}])
 
     assert result["resource_id"] == table.id
     assert (table.resource.name, table.resource.title) == (table.id, "")
     assert (table.resource.private, table.resource.language) == (False, "english")
-    assert table.records() == [{"_id": 1, "a": 1}]
+    assert table.read_records() == [{"_id": 1, "a": 1}]
 
 
 @pytest.mark.parametrize("verbs", [(), ("view",), ("change", "delete", "view")])
-def test_who_may_not_add_makes_no_resource(table: Table, verbs: tuple[str, ...]) -> None:
+def test_a_user_without_the_permission_to_add_makes_no_resource(
+    table: Table, verbs: tuple[str, ...]
+) -> None:
     before = Resource.objects.count()
-    other = Table(token_of("other", *verbs), table.id)
+    other = Table(make_user_token("other", *verbs), table.id)
 
     check_error(other.call("create", records=[{"a": 1}]), 404, "Not Found Error")
-    described = other.call("create", resource_id=None, resource={"name": "x"})
-    check_error(described, 403, "Authorization Error")
+    response = other.call("create", resource_id=None, resource={"name": "x"})
+    check_error(response, 403, "Authorization Error")
     assert Resource.objects.count() == before
 
 
 @pytest.mark.parametrize("unknown", ["", "wrong"])
-def test_nobody_makes_no_resource(table: Table, unknown: str) -> None:
+def test_an_anonymous_client_makes_no_resource(table: Table, unknown: str) -> None:
     before = Resource.objects.count()
-    nobody = Table(unknown, table.id)
+    anonymous = Table(unknown, table.id)
 
-    check_error(nobody.call("create"), 404, "Not Found Error")
-    assert set(nobody.refusal("create", resource_id=None, resource={})) == {"resource_id"}
-    described = nobody.call("create", resource_id=None, resource={"name": "x"})
-    check_error(described, 403, "Authorization Error")
+    check_error(anonymous.call("create"), 404, "Not Found Error")
+    assert set(anonymous.get_refusal("create", resource_id=None, resource={})) == {"resource_id"}
+    response = anonymous.call("create", resource_id=None, resource={"name": "x"})
+    check_error(response, 403, "Authorization Error")
     assert Resource.objects.count() == before
 
 
-def test_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
-    adder = Table(token_of("adder", "add", "view"), stock.id)
+def test_a_user_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
+    adder = Table(make_user_token("adder", "add", "view"), stock.id)
 
-    before = stock.everything()
-    for sent in ({"records": [{"code": "d"}]}, {"private": True}, {"aliases": ["x"]}):
-        check_error(adder.call("create", **sent), 403, "Authorization Error")
-    assert stock.everything() == before
+    before = stock.read_state()
+    for parameters in ({"records": [{"code": "d"}]}, {"private": True}, {"aliases": ["x"]}):
+        check_error(adder.call("create", **parameters), 403, "Authorization Error")
+    assert stock.read_state() == before
 
 
 @pytest.mark.parametrize(
@@ -463,9 +482,9 @@ def test_who_may_only_add_changes_no_other_resource(stock: Table) -> None:
 def test_only_an_id_makes_a_resource(table: Table, name: str) -> None:
     before = Resource.objects.count()
 
-    unknown = table.call("create", resource_id=name, records=[{"a": 1}])
+    response = table.call("create", resource_id=name, records=[{"a": 1}])
 
-    check_error(unknown, 404, "Not Found Error")
+    check_error(response, 404, "Not Found Error")
     assert Resource.objects.count() == before
 
 
@@ -490,29 +509,29 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "sent"), WRITES)
-def test_what_the_next_file_replaces_is_changed_by_force_alone(
-    stock: Table, action: str, sent: dict[str, Any]
+@pytest.mark.parametrize(("action", "parameters"), WRITES)
+def test_records_of_a_file_are_changed_only_with_force(
+    stock: Table, action: str, parameters: dict[str, Any]
 ) -> None:
     TableVersion.objects.filter(resource_id=stock.id).update(origin=Origin.FILE)
-    before = stock.everything()
+    before = stock.read_state()
 
     for force in ({}, {"force": None}, {"force": False}, {"force": "no"}):
-        assert stock.refusal(action, **sent, **force) == {"read-only": [READ_ONLY]}
-    assert stock.everything() == before
+        assert stock.get_refusal(action, **parameters, **force) == {"read-only": [READ_ONLY]}
+    assert stock.read_state() == before
 
-    assert "force" not in stock.result(action, **sent, force=True)
-    assert stock.everything() != before
+    assert "force" not in stock.run(action, **parameters, force=True)
+    assert stock.read_state() != before
 
 
 def test_a_dry_run_needs_force_too(token: str) -> None:
     table = Table(token, str(make_resource().pk))
     records = [{"_id": 1, "title": "x"}]
 
-    assert set(table.refusal("upsert", records=records, dry_run=True)) == {"read-only"}
-    before = table.everything()
-    table.result("upsert", records=records, dry_run=True, force=True)
-    assert table.everything() == before
+    assert set(table.get_refusal("upsert", records=records, dry_run=True)) == {"read-only"}
+    before = table.read_state()
+    table.run("upsert", records=records, dry_run=True, force=True)
+    assert table.read_state() == before
 
 
 def test_forced_changes_keep_records_totals_and_words(token: str) -> None:
@@ -521,36 +540,42 @@ def test_forced_changes_keep_records_totals_and_words(token: str) -> None:
     table.insert({"code": "007", "title": "Otters", "amount": "1.10"}, force=True)
     table.upsert({"_id": 1, "title": "Weir"}, force=True)
 
-    assert table.ids() == [1, 2, 3, 4, 5, 6, 7]
-    assert (table.ids(q="otter"), table.ids(q="weir"), table.ids(q="bridge")) == ([7], [1], [])
-    assert table.stored() == (7, 7)
+    assert table.read_ids() == [1, 2, 3, 4, 5, 6, 7]
+    assert (table.read_ids(q="otter"), table.read_ids(q="weir"), table.read_ids(q="bridge")) == (
+        [7],
+        [1],
+        [],
+    )
+    assert table.count_records() == (7, 7)
     assert TableVersion.objects.get(resource_id=table.id).origin == Origin.FILE
 
 
-def test_a_file_takes_the_place_of_records_and_fields_and_leaves_key_and_aliases(
+def test_a_file_replaces_records_and_fields_and_keeps_key_and_aliases(
     stock: Table,
 ) -> None:
-    stock.result("create", fields=[{"id": "name", "info": {"label": "Name"}}, {"id": "more"}])
+    stock.run("create", fields=[{"id": "name", "info": {"label": "Name"}}, {"id": "more"}])
 
     load_csv(stock.resource, "name,code\npear,a\napple,b\n")
 
-    assert stock.fields() == [
+    assert stock.read_fields() == [
         {"id": "name", "type": "text", "info": {"label": "Name"}},
         {"id": "code", "type": "text"},
     ]
-    assert stock.values("code", resource_id="stock") == ["a", "b"]
+    assert stock.read_values("code", resource_id="stock") == ["a", "b"]
     assert stock.resource.primary_key == ["code"]
-    assert "read-only" in stock.refusal("upsert", records=[{"code": "a"}])
-    assert "same primary key" in str(stock.refusal("create", records=[{"code": "a"}], force=True))
-    stock.result("create", records=[{"code": "c"}], force=True)
-    assert stock.stored() == (3, 3)
+    assert "read-only" in stock.get_refusal("upsert", records=[{"code": "a"}])
+    assert "same primary key" in str(
+        stock.get_refusal("create", records=[{"code": "a"}], force=True)
+    )
+    stock.run("create", records=[{"code": "c"}], force=True)
+    assert stock.count_records() == (3, 3)
 
 
 def test_a_file_fills_the_fields_that_calls_had_added(widened: Table) -> None:
     load_csv(widened.resource, "new,code\n1,a\n,b\n")
 
-    assert widened.ids(filters={"new": None}) == [2]
-    assert widened.ids(filters={"new": {"isnull": False}}) == [1]
+    assert widened.read_ids(filters={"new": None}) == [2]
+    assert widened.read_ids(filters={"new": {"isnull": False}}) == [1]
 
 
 # The table again ----------------------------------------------------------------------------------
@@ -560,11 +585,11 @@ def test_a_dropped_table_can_be_made_again_with_other_fields(
     stock: Table, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        stock.result("delete")
-        stock.result("create", records=[{"name": 5}], aliases=["stock"])
+        stock.run("delete")
+        stock.run("create", records=[{"name": 5}], aliases=["stock"])
 
-    assert stock.fields() == [{"id": "name", "type": "int4"}]
-    assert stock.records(resource_id="stock") == [{"_id": 1, "name": 5}]
+    assert stock.read_fields() == [{"id": "name", "type": "int4"}]
+    assert stock.read_records(resource_id="stock") == [{"_id": 1, "name": 5}]
     assert stock.resource.primary_key == []
     assert storage.list_record_tables(connection) == {stock.resource.table_version_id}
 
@@ -572,7 +597,7 @@ def test_a_dropped_table_can_be_made_again_with_other_fields(
 def test_a_table_of_the_api_may_follow_one_of_a_file_when_that_is_deleted(token: str) -> None:
     table = Table(token, str(make_resource("a\nold\n").pk))
 
-    table.result("delete", force=True)
-    table.result("create", records=[{"b": "new"}])
+    table.run("delete", force=True)
+    table.run("create", records=[{"b": "new"}])
 
-    assert table.records() == [{"_id": 1, "b": "new"}]
+    assert table.read_records() == [{"_id": 1, "b": "new"}]

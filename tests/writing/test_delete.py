@@ -10,8 +10,8 @@ from django.db import connection
 from datastore_search import storage
 from datastore_search.models import Alias, Field, Resource
 
-from ..builders import check_error, make_resource
-from .tables import STOCK_FIELDS, Table, token_of
+from ..builders import check_error, make_resource, make_user_token
+from .tables import STOCK_FIELDS, Table
 
 BOTH = pytest.mark.parametrize("action", ["delete", "records_delete"])
 
@@ -39,41 +39,41 @@ FILTERS: list[tuple[Any, list[int]]] = [
 
 
 @pytest.mark.parametrize(
-    ("action", "filters", "left"),
+    ("action", "filters", "remaining"),
     [
         *(("delete", *case) for case in FILTERS),
         *(("records_delete", *case) for case in (FILTERS[1], *FILTERS[-5:])),
     ],
 )
-def test_the_records_that_filters_find_go_and_the_table_stays(
-    stock: Table, action: str, filters: Any, left: list[int]
+def test_matching_records_are_deleted_and_the_table_stays(
+    stock: Table, action: str, filters: Any, remaining: list[int]
 ) -> None:
-    found = stock.ids(filters=filters)
+    matching = stock.read_ids(filters=filters)
 
-    stock.result(action, filters=filters)
+    stock.run(action, filters=filters)
 
-    assert stock.ids() == left
-    assert sorted([*found, *left]) == [1, 2, 3]
-    assert stock.stored() == (len(left), len(left))
-    assert stock.fields() == STOCK_FIELDS
-    assert stock.ids(resource_id="stock") == left
+    assert stock.read_ids() == remaining
+    assert sorted([*matching, *remaining]) == [1, 2, 3]
+    assert stock.count_records() == (len(remaining), len(remaining))
+    assert stock.read_fields() == STOCK_FIELDS
+    assert stock.read_ids(resource_id="stock") == remaining
 
 
 @BOTH
 def test_the_answer_repeats_the_filters(stock: Table, action: str) -> None:
-    assert stock.result(action, filters='{"code": "a"}') == {
+    assert stock.run(action, filters='{"code": "a"}') == {
         "resource_id": stock.id,
         "filters": {"code": "a"},
     }
-    assert stock.result(action, filters={}, calculate_record_count=True, force=True) == {
+    assert stock.run(action, filters={}, calculate_record_count=True, force=True) == {
         "resource_id": stock.id,
         "filters": {},
     }
 
 
 @BOTH
-def test_deleted_records_come_back_when_asked_for(stock: Table, action: str) -> None:
-    result = stock.result(action, filters={"code": ["c", "a", "z"]}, include_deleted_records=True)
+def test_include_deleted_records_returns_them(stock: Table, action: str) -> None:
+    result = stock.run(action, filters={"code": ["c", "a", "z"]}, include_deleted_records=True)
 
     assert result == {
         "resource_id": stock.id,
@@ -84,30 +84,30 @@ def test_deleted_records_come_back_when_asked_for(stock: Table, action: str) -> 
             {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
         ],
     }
-    none = stock.result(action, filters={"code": "z"}, include_deleted_records=True)
+    none = stock.run(action, filters={"code": "z"}, include_deleted_records=True)
     assert none["deleted_records"] == []
 
 
-def test_words_and_keys_of_deleted_records_are_free(stock: Table) -> None:
-    stock.result("delete", filters={"code": "a"})
-    assert stock.ids(q="apple") == []
+def test_words_and_keys_of_deleted_records_can_be_used_again(stock: Table) -> None:
+    stock.run("delete", filters={"code": "a"})
+    assert stock.read_ids(q="apple") == []
 
     stock.insert({"code": "a", "name": "apple"})
 
-    assert stock.ids(q="apple") == [4]
+    assert stock.read_ids(q="apple") == [4]
     assert stock.upsert({"code": "a", "name": "pear"}, include_records=True)["records"] == [
         {"_id": 4, "code": "a", "name": "pear", "count": None, "amount": None}
     ]
 
 
-def test_an_emptied_table_is_still_one(stock: Table) -> None:
-    stock.result("records_delete", filters={})
+def test_an_emptied_table_remains_a_table(stock: Table) -> None:
+    stock.run("records_delete", filters={})
 
-    assert stock.result("info")["meta"]["count"] == 0
+    assert stock.run("info")["meta"]["count"] == 0
     assert stock.resource.primary_key == ["code"]
     stock.insert({"code": "a"})
-    assert stock.refusal("upsert", records=[{"code": "a"}], method="insert")["records_row"] == 0
-    assert stock.ids() == [4]
+    assert stock.get_refusal("upsert", records=[{"code": "a"}], method="insert")["records_row"] == 0
+    assert stock.read_ids() == [4]
 
 
 # Refusals -----------------------------------------------------------------------------------------
@@ -142,57 +142,61 @@ REFUSED: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("filters", "error"), REFUSED)
-def test_filters_that_are_none_lose_nothing(
-    stock: Table, filters: Any, error: dict[str, Any]
-) -> None:
-    before = stock.everything()
+def test_invalid_filters_delete_nothing(stock: Table, filters: Any, error: dict[str, Any]) -> None:
+    before = stock.read_state()
 
-    assert stock.refusal("delete", filters=filters) == error
-    assert stock.refusal("records_delete", filters=filters) == error
-    assert stock.everything() == before
+    assert stock.get_refusal("delete", filters=filters) == error
+    assert stock.get_refusal("records_delete", filters=filters) == error
+    assert stock.read_state() == before
 
 
 @BOTH
-def test_filters_with_a_hole_lose_nothing(stock: Table, action: str) -> None:
-    before = stock.everything()
+def test_filters_with_an_empty_condition_delete_nothing(stock: Table, action: str) -> None:
+    before = stock.read_state()
 
-    holes: list[Any] = [[{}], [[]], [5], ["code"], {"code": {}}, {"$or": []}, {"$and": [{}]}]
-    for filters in holes:
-        assert set(stock.refusal(action, filters=filters)) == {"filters"}, filters
-    assert stock.everything() == before
+    incomplete: list[Any] = [[{}], [[]], [5], ["code"], {"code": {}}, {"$or": []}, {"$and": [{}]}]
+    for filters in incomplete:
+        assert set(stock.get_refusal(action, filters=filters)) == {"filters"}, filters
+    assert stock.read_state() == before
 
 
-def test_records_delete_insists_on_filters(stock: Table) -> None:
-    before = stock.everything()
+def test_records_delete_requires_filters(stock: Table) -> None:
+    before = stock.read_state()
 
-    assert stock.refusal("records_delete") == {"filters": ["Missing value"]}
-    assert stock.refusal("records_delete", filter={"code": "a"}) == {
+    assert stock.get_refusal("records_delete") == {"filters": ["Missing value"]}
+    assert stock.get_refusal("records_delete", filter={"code": "a"}) == {
         "filters": ["Missing value"],
         "__extras": ["There is no parameter “filter”."],
     }
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
-@pytest.mark.parametrize("slip", [{"filter": {"code": "a"}}, {"Filters": {}}, {"records": []}])
-def test_a_misspelt_parameter_does_not_drop_the_table(stock: Table, slip: dict[str, Any]) -> None:
-    before = stock.everything()
+@pytest.mark.parametrize(
+    "parameters", [{"filter": {"code": "a"}}, {"Filters": {}}, {"records": []}]
+)
+def test_a_misspelt_parameter_does_not_drop_the_table(
+    stock: Table, parameters: dict[str, Any]
+) -> None:
+    before = stock.read_state()
 
-    (name,) = slip
-    assert stock.refusal("delete", **slip) == {"__extras": [f"There is no parameter “{name}”."]}
-    assert stock.everything() == before
+    (name,) = parameters
+    assert stock.get_refusal("delete", **parameters) == {
+        "__extras": [f"There is no parameter “{name}”."]
+    }
+    assert stock.read_state() == before
 
 
 # The table ----------------------------------------------------------------------------------------
 
 
-def test_without_filters_the_table_goes_and_the_resource_stays(
+def test_without_filters_the_table_is_dropped_and_the_resource_stays(
     stock: Table, django_capture_on_commit_callbacks: Any
 ) -> None:
     load_id = stock.resource.table_version_id
     other = make_resource()
 
     with django_capture_on_commit_callbacks(execute=True):
-        result = stock.result("delete")
+        result = stock.run("delete")
 
     assert result == {"resource_id": stock.id}
     resource = Resource.objects.get(pk=stock.id)
@@ -203,7 +207,7 @@ def test_without_filters_the_table_goes_and_the_resource_stays(
 
 
 @pytest.mark.parametrize(
-    ("action", "sent"),
+    ("action", "parameters"),
     [
         ("search", {}),
         ("info", {}),
@@ -215,54 +219,54 @@ def test_without_filters_the_table_goes_and_the_resource_stays(
     ],
 )
 def test_a_table_that_is_gone_is_404_to_every_action(
-    stock: Table, action: str, sent: dict[str, Any]
+    stock: Table, action: str, parameters: dict[str, Any]
 ) -> None:
-    stock.result("delete")
+    stock.run("delete")
 
     for name in (stock.id, "stock"):
-        response = stock.call(action, **sent, resource_id=name)
+        response = stock.call(action, **parameters, resource_id=name)
         error = check_error(response, 404, "Not Found Error")
         assert error == {"message": f"Not found: Resource “{name}” was not found."}
 
 
-def test_a_dropped_table_gives_its_aliases_to_others(stock: Table) -> None:
-    stock.result("delete", resource_id="stock")
+def test_aliases_of_a_dropped_table_are_free(stock: Table) -> None:
+    stock.run("delete", resource_id="stock")
 
-    Table(stock.token).result("create", aliases=["stock"], records=[{"a": 1}])
+    Table(stock.token).run("create", aliases=["stock"], records=[{"a": 1}])
 
-    assert stock.values("a", resource_id="stock") == [1]
+    assert stock.read_values("a", resource_id="stock") == [1]
 
 
 def test_a_dropped_table_starts_anew_with_its_first_number(stock: Table) -> None:
-    stock.result("delete")
+    stock.run("delete")
 
-    stock.result("create", records=[{"code": 5}])
+    stock.run("create", records=[{"code": 5}])
 
-    assert stock.records() == [{"_id": 1, "code": 5}]
-    assert stock.fields() == [{"id": "code", "type": "int4"}]
-    assert stock.stored() == (1, 1)
+    assert stock.read_records() == [{"_id": 1, "code": 5}]
+    assert stock.read_fields() == [{"id": "code", "type": "int4"}]
+    assert stock.count_records() == (1, 1)
 
 
-def test_a_resource_without_a_table_keeps_what_it_is(token: str) -> None:
+def test_a_resource_without_a_table_keeps_its_metadata(token: str) -> None:
     resource = make_resource(name="survey", title="Survey", private=True)
     table = Table(token, str(resource.pk))
 
-    table.result("delete", force=True)
-    table.result("create", records=[{"a": 1}])
+    table.run("delete", force=True)
+    table.run("create", records=[{"a": 1}])
 
     resource.refresh_from_db()
     assert (resource.name, resource.title, resource.private) == ("survey", "Survey", True)
-    assert table.records() == [{"_id": 1, "a": 1}]
-    table.insert({"a": 2})  # without force: the records are no file's any more
+    assert table.read_records() == [{"_id": 1, "a": 1}]
+    table.insert({"a": 2})  # without force, as the records are not from a file any more
 
 
-def test_dropping_the_table_takes_the_permission_to_delete(stock: Table) -> None:
-    changer = Table(token_of("changer", "change"), stock.id)
-    before = stock.everything()
+def test_dropping_the_table_requires_the_permission_to_delete(stock: Table) -> None:
+    changer = Table(make_user_token("changer", "change"), stock.id)
+    before = stock.read_state()
 
     check_error(changer.call("delete"), 403, "Authorization Error")
-    assert stock.everything() == before
-    changer.result("delete", filters={"code": "a"})
-    changer.result("records_delete", filters={"code": "b"})
+    assert stock.read_state() == before
+    changer.run("delete", filters={"code": "a"})
+    changer.run("records_delete", filters={"code": "b"})
 
-    assert stock.ids() == [3]
+    assert stock.read_ids() == [3]

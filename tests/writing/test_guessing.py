@@ -1,4 +1,4 @@
-"""The type of a field that a call does not give."""
+"""The guessed type of a field without a declared one."""
 
 from __future__ import annotations
 
@@ -100,45 +100,45 @@ def test_the_order_of_the_values_changes_nothing() -> None:
 def test_a_guessed_field_holds_the_values_of_its_call(
     table: Table, values: list[Any], kind: str, stored: list[Any]
 ) -> None:
-    made = table.result("create", records=[{"a": value} for value in values])
+    result = table.run("create", records=[{"a": value} for value in values])
 
-    assert made["fields"] == [{"id": "a", "type": kind}]
-    assert table.values("a") == stored
+    assert result["fields"] == [{"id": "a", "type": kind}]
+    assert table.read_values("a") == stored
 
 
 def test_all_records_count_and_not_the_first_alone(table: Table) -> None:
-    made = table.result("create", records=[{"a": "5", "b": None}, {"a": "x", "b": 1}, {"a": "07"}])
+    result = table.run("create", records=[{"a": "5", "b": None}, {"a": "x", "b": 1}, {"a": "07"}])
 
-    assert made["fields"] == [{"id": "a", "type": "text"}, {"id": "b", "type": "int4"}]
+    assert result["fields"] == [{"id": "a", "type": "text"}, {"id": "b", "type": "int4"}]
 
 
 def test_a_guess_is_made_once_and_later_records_must_fit_it(table: Table) -> None:
-    table.result("create", records=[{"a": 5}])
+    table.run("create", records=[{"a": 5}])
 
-    assert table.refusal("create", records=[{"a": 6}, {"a": "x"}]) == {
+    assert table.get_refusal("create", records=[{"a": 6}, {"a": "x"}]) == {
         "records": ['Record 2: field “a” has type int4 and cannot hold "x".'],
         "records_row": 1,
     }
-    assert table.values("a") == [5]
+    assert table.read_values("a") == [5]
 
 
-def test_a_given_field_without_a_type_is_guessed(table: Table) -> None:
-    made = table.result(
+def test_a_declared_field_without_a_type_is_guessed(table: Table) -> None:
+    result = table.run(
         "create",
         fields=[{"id": "a"}, {"id": "b", "type": None}, {"id": "c", "type": ""}, {"id": "d"}],
         records=[{"a": 1, "b": "1.5", "c": "12:30:00"}],
     )
 
-    assert [field["type"] for field in made["fields"]] == ["int4", "numeric", "time", "text"]
+    assert [field["type"] for field in result["fields"]] == ["int4", "numeric", "time", "text"]
 
 
-def test_long_digits_are_kept_whole(table: Table) -> None:
+def test_long_digits_are_stored_exactly(table: Table) -> None:
     digits = "12345678901234567890.123456789012345678"
-    sent = f'[{{"a": {digits}}}]'
+    records = f'[{{"a": {digits}}}]'
 
-    made = table.result("create", records=sent)
+    result = table.run("create", records=records)
 
-    assert made["fields"] == [{"id": "a", "type": "numeric"}]
+    assert result["fields"] == [{"id": "a", "type": "numeric"}]
     response = table.call("search")
     (record,) = json.loads(response.content, parse_float=str)["result"]["records"]
     assert record == {"_id": 1, "a": digits}

@@ -27,27 +27,27 @@ NEW_ID = "5b6c8a4e-0f54-4a6c-9d0c-6c0a3f1b2d3e"
     ],
 )
 def test_a_key_is_a_list_of_fields(stock: Table, key: Any, fields: list[str]) -> None:
-    stock.result("create", primary_key=key)
+    stock.run("create", primary_key=key)
 
     assert stock.resource.primary_key == fields
-    described = stock.result("info")["fields"]
+    described = stock.run("info")["fields"]
     assert [
         field["id"] for field in described if field["schema"]["index_name"] == "primary_key"
     ] == sorted(fields)
 
 
-def test_a_key_stays_unless_it_is_given(stock: Table) -> None:
-    for sent in ({}, {"primary_key": None}, {"records": [{"code": "d"}]}, {"aliases": ["x"]}):
-        stock.result("create", **sent)
-        error = stock.refusal("upsert", method="insert", records=[{"code": "a"}])
+def test_a_key_stays_unless_it_is_sent(stock: Table) -> None:
+    for parameters in ({}, {"primary_key": None}, {"records": [{"code": "d"}]}, {"aliases": ["x"]}):
+        stock.run("create", **parameters)
+        error = stock.get_refusal("upsert", method="insert", records=[{"code": "a"}])
         assert error["records_row"] == 0
 
 
 def test_a_key_is_replaced(stock: Table) -> None:
-    stock.result("create", primary_key="count")
+    stock.run("create", primary_key="count")
 
     stock.insert({"code": "a", "count": 9})
-    assert stock.refusal("upsert", method="insert", records=[{"count": 2}]) == {
+    assert stock.get_refusal("upsert", method="insert", records=[{"count": 2}]) == {
         "records": [f"Record 1: {DUPLICATE}"],
         "records_row": 0,
     }
@@ -55,33 +55,36 @@ def test_a_key_is_replaced(stock: Table) -> None:
 
 @pytest.mark.parametrize("name", ["nope", "Code", "_id", "", "rank"])
 def test_a_key_of_no_field_is_refused(stock: Table, name: str) -> None:
-    before = stock.everything()
+    before = stock.read_state()
 
-    assert stock.refusal("create", primary_key=["code", name]) == {
+    assert stock.get_refusal("create", primary_key=["code", name]) == {
         "primary_key": [f"Unknown field: “{name}”"]
     }
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
 def test_a_number_of_many_digits_is_a_key(table: Table) -> None:
-    given = {"fields": [{"id": "k", "type": "numeric"}], "primary_key": "k"}
+    parameters = {"fields": [{"id": "k", "type": "numeric"}], "primary_key": "k"}
 
-    table.result("create", **given, records=[{"k": "9" * 5_000}, {"k": "8" * 5_000}])
+    table.run("create", **parameters, records=[{"k": "9" * 5_000}, {"k": "8" * 5_000}])
 
-    error = table.refusal("upsert", method="insert", records=[{"k": "9" * 5_000}])
+    error = table.get_refusal("upsert", method="insert", records=[{"k": "9" * 5_000}])
     assert error["records_row"] == 0
 
 
 def test_a_key_has_no_more_fields_than_an_index(table: Table) -> None:
     names = [f"k{number}" for number in range(33)]
-    given = {"fields": [{"id": name, "type": "int4"} for name in names]}
+    parameters = {"fields": [{"id": name, "type": "int4"} for name in names]}
 
-    table.result("create", **given, primary_key=names[:32], records=[dict.fromkeys(names, 1)])
+    table.run("create", **parameters, primary_key=names[:32], records=[dict.fromkeys(names, 1)])
 
-    assert table.refusal("create", **given, primary_key=names) == {
+    assert table.get_refusal("create", **parameters, primary_key=names) == {
         "primary_key": ["A primary key has at most 32 fields."]
     }
-    assert table.refusal("create", **given, records=[dict.fromkeys(names, 1)])["records_row"] == 0
+    assert (
+        table.get_refusal("create", **parameters, records=[dict.fromkeys(names, 1)])["records_row"]
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,109 +111,109 @@ def test_a_key_has_no_more_fields_than_an_index(table: Table) -> None:
 def test_a_key_is_the_same_when_the_value_is(
     table: Table, kind: str, first: Any, same: Any, other: Any
 ) -> None:
-    table.result(
+    table.run(
         "create", fields=[{"id": "k", "type": kind}], primary_key=["k"], records=[{"k": first}]
     )
 
     for records in ([{"k": same}], [{"k": other}, {"k": first}], [{"k": other}, {"k": other}]):
-        assert table.refusal("create", records=records) == {
+        assert table.get_refusal("create", records=records) == {
             "records": [f"Record {len(records)}: {DUPLICATE}"],
             "records_row": len(records) - 1,
         }
-    table.result("create", records=[{"k": other}])
-    assert table.stored() == (2, 2)
+    table.run("create", records=[{"k": other}])
+    assert table.count_records() == (2, 2)
 
 
 @pytest.mark.parametrize("first", ["records", "key"])
 def test_a_key_value_that_is_too_long_is_refused(table: Table, first: str) -> None:
     long = {"k": "".join(str(uuid.uuid5(uuid.NAMESPACE_DNS, str(n))) for n in range(200))}
-    table.result("create", fields=[{"id": "k", "type": "text"}])
-    table.result("create", **({"records": [long]} if first == "records" else {"primary_key": "k"}))
-    before = table.everything()
+    table.run("create", fields=[{"id": "k", "type": "text"}])
+    table.run("create", **({"records": [long]} if first == "records" else {"primary_key": "k"}))
+    before = table.read_state()
 
-    error = table.refusal(
+    error = table.get_refusal(
         "create",
         **({"primary_key": "k"} if first == "records" else {"records": [{"k": "short"}, long]}),
     )
 
     assert error == {"key": ["The values of the primary key are too long."]}
-    assert table.everything() == before
+    assert table.read_state() == before
 
 
 def test_a_key_may_name_a_field_that_old_records_lack(stock: Table) -> None:
-    stock.result("create", fields=[{"id": "new", "type": "int4"}], primary_key=["new"])
+    stock.run("create", fields=[{"id": "new", "type": "int4"}], primary_key=["new"])
 
-    stock.result("create", records=[{"new": 1}, {}])
+    stock.run("create", records=[{"new": 1}, {}])
 
-    assert stock.refusal("create", records=[{}, {"new": 1}])["records_row"] == 1
-    assert stock.values("new") == [None, None, None, 1, None]
+    assert stock.get_refusal("create", records=[{}, {"new": 1}])["records_row"] == 1
+    assert stock.read_values("new") == [None, None, None, 1, None]
 
 
 def test_the_same_call_again_is_refused_by_the_key_alone(table: Table) -> None:
     call: dict[str, Any] = {
         "fields": STOCK_FIELDS, "primary_key": ["code"], "aliases": ["twice"],
     }  # fmt: skip
-    table.result("create", **call, records=STOCK_RECORDS)
-    before = table.everything()
+    table.run("create", **call, records=STOCK_RECORDS)
+    before = table.read_state()
 
-    assert table.refusal("create", **call, records=STOCK_RECORDS)["records_row"] == 0
-    assert table.everything() == before
+    assert table.get_refusal("create", **call, records=STOCK_RECORDS)["records_row"] == 0
+    assert table.read_state() == before
 
 
 # Indexes ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("indexes", "understood"),
+    ("indexes", "expected"),
     [("code", ["code"]), (["code", "name"], ["code", "name"]), ('"code" , name', ["code", "name"])],
 )
-def test_every_field_is_indexed_already(stock: Table, indexes: Any, understood: list[str]) -> None:
-    assert stock.result("create", indexes=indexes)["indexes"] == understood
+def test_every_field_is_indexed_already(stock: Table, indexes: Any, expected: list[str]) -> None:
+    assert stock.run("create", indexes=indexes)["indexes"] == expected
 
-    described = stock.result("info")["fields"]
-    assert all(field["schema"]["is_index"] for field in described)
+    fields = stock.run("info")["fields"]
+    assert all(field["schema"]["is_index"] for field in fields)
 
 
 # Aliases ------------------------------------------------------------------------------------------
 
 
-def aliases(table: Table) -> list[str]:
-    return sorted(table.result("info")["meta"]["aliases"])
+def list_aliases(table: Table) -> list[str]:
+    return sorted(table.run("info")["meta"]["aliases"])
 
 
 def test_aliases_replace_those_before(stock: Table) -> None:
-    stock.result("create", aliases=["one", "two", "one"])
-    assert aliases(stock) == ["one", "two"]
+    stock.run("create", aliases=["one", "two", "one"])
+    assert list_aliases(stock) == ["one", "two"]
     assert stock.call("search", resource_id="stock").status_code == 404
 
-    stock.result("create", aliases="two, three")
-    assert aliases(stock) == ["three", "two"]
+    stock.run("create", aliases="two, three")
+    assert list_aliases(stock) == ["three", "two"]
 
-    stock.result("create", aliases=None)
-    assert aliases(stock) == ["three", "two"]
+    stock.run("create", aliases=None)
+    assert list_aliases(stock) == ["three", "two"]
 
-    stock.result("create", aliases=[])
-    assert aliases(stock) == []
+    stock.run("create", aliases=[])
+    assert list_aliases(stock) == []
 
 
-def test_blanks_and_quotes_around_aliases_are_taken_off(stock: Table) -> None:
-    result = stock.result("create", aliases=[" one ", '"two, three"'])
+def test_blanks_and_quotes_around_aliases_are_removed(stock: Table) -> None:
+    result = stock.run("create", aliases=[" one ", '"two, three"'])
 
     assert result["aliases"] == ["one", "two, three"]
-    assert aliases(stock) == ["one", "two, three"]
+    assert list_aliases(stock) == ["one", "two, three"]
 
 
 def test_an_alias_of_another_resource_is_taken_until_it_is_given_up(stock: Table) -> None:
     other = Table(stock.token)
-    taken = {"aliases": ["The alias “stock” is taken."]}
+    error = {"aliases": ["The alias “stock” is taken."]}
 
-    assert other.refusal("create", records=[{"a": 1}], aliases=["mine", "stock"]) == taken
+    assert other.get_refusal("create", records=[{"a": 1}], aliases=["mine", "stock"]) == error
     assert other.call("info").status_code == 404
-    stock.result("create", aliases=["still"])
-    other.result("create", records=[{"a": 1}], aliases=["mine", "stock"])
-    assert stock.refusal("create", aliases=["still", "stock"]) == taken
-    assert aliases(stock) == ["still"]
-    assert other.records(resource_id="stock") == [{"_id": 1, "a": 1}]
+    stock.run("create", aliases=["still"])
+    other.run("create", records=[{"a": 1}], aliases=["mine", "stock"])
+    assert stock.get_refusal("create", aliases=["still", "stock"]) == error
+    assert list_aliases(stock) == ["still"]
+    assert other.read_records(resource_id="stock") == [{"_id": 1, "a": 1}]
 
 
 @pytest.mark.parametrize(
@@ -225,20 +228,20 @@ def test_an_alias_of_another_resource_is_taken_until_it_is_given_up(stock: Table
         ]),
     ],
 )  # fmt: skip
-def test_an_alias_is_taken_everywhere_in_place_of_the_id(
+def test_an_alias_is_accepted_everywhere_in_place_of_the_id(
     stock: Table, sent: Any, stored: list[str]
 ) -> None:
-    stock.result("create", aliases=sent)
+    stock.run("create", aliases=sent)
 
-    assert aliases(stock) == stored
+    assert list_aliases(stock) == stored
     for number, alias in enumerate(stored):
         by_alias = Table(stock.token, alias)
-        by_alias.result("create", records=[{"code": f"1{number}"}])
+        by_alias.run("create", records=[{"code": f"1{number}"}])
         by_alias.upsert({"code": f"2{number}"}, resource_id=None, id=alias)
-        by_alias.result("records_delete", filters={"code": f"1{number}"})
-        by_alias.result("delete", resource_id=None, id=alias, filters={"code": "a"})
-        assert by_alias.values("code")[-1] == f"2{number}"
-        assert by_alias.result("info", resource_id=None, id=alias)["meta"]["id"] == stock.id
+        by_alias.run("records_delete", filters={"code": f"1{number}"})
+        by_alias.run("delete", resource_id=None, id=alias, filters={"code": "a"})
+        assert by_alias.read_values("code")[-1] == f"2{number}"
+        assert by_alias.run("info", resource_id=None, id=alias)["meta"]["id"] == stock.id
         assert by_alias.upsert()["resource_id"] == stock.id
 
 
@@ -247,16 +250,16 @@ def test_an_alias_is_taken_everywhere_in_place_of_the_id(
     ["", " a", "a ", "_a", "_table_metadata", 'a"b', "50%", "a\tb", "\x85", "x" * 201, NEW_ID,
      NEW_ID.upper()],
 )  # fmt: skip
-def test_what_cannot_be_an_alias_is_refused(stock: Table, alias: str) -> None:
-    before = stock.everything()
+def test_invalid_aliases_are_refused(stock: Table, alias: str) -> None:
+    before = stock.read_state()
 
-    # Blanks around a name in a list are none of it.
+    # Blanks around a name in a list are removed.
     sent = [f'"{alias}"'] if alias != alias.strip() else [alias]
-    error = stock.refusal("create", aliases=["fine", *sent])
+    error = stock.get_refusal("create", aliases=["fine", *sent])
 
     assert error.keys() == {"aliases"}
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
 def test_the_own_id_is_no_alias(stock: Table) -> None:
-    assert stock.refusal("create", aliases=[stock.id]).keys() == {"aliases"}
+    assert stock.get_refusal("create", aliases=[stock.id]).keys() == {"aliases"}

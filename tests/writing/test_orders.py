@@ -1,4 +1,4 @@
-"""Indexes of the order of fields, in a table that is written to."""
+"""Order indexes of fields in a table that is written to."""
 
 from __future__ import annotations
 
@@ -11,180 +11,189 @@ from django.db import connection
 from ..builders import check_error
 from .tables import Table
 
-#: Letters of four bytes that an order index holds.
-LETTERS = 650
+#: The longest text of four-byte letters that an order index holds.
+MAX_INDEXED_LETTERS = 650
 
 
-def letters(count: int, seed: int = 1) -> str:
-    """Make a text that cannot be compressed, of letters of four bytes."""
+def make_incompressible_text(count: int, seed: int = 1) -> str:
+    """Return a text of four-byte letters that cannot be compressed."""
     choice = random.Random(seed)
     return "".join(chr(choice.randrange(0x20000, 0x2A6DF)) for _letter in range(count))
 
 
-def orders(table: Table) -> set[str]:
-    """Name the fields that are said to have an index; there are as many indexes."""
+def list_order_indexes(table: Table) -> set[str]:
+    """Return the fields marked with an index, and check that there are as many indexes."""
     names = set(table.resource.fields.filter(has_order_index=True).values_list("name", flat=True))
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexname ~ '_by_'",
-            [table.record_table()],
+            [table.get_record_table()],
         )
         assert len(cursor.fetchall()) == len(names)
     return names
 
 
-def sorted_by(table: Table, name: str) -> list[Any]:
-    """Sort up and down, and give the ids upwards."""
-    up = [r["_id"] for r in table.result("search", sort=f'"{name}"')["records"]]
-    down = [r["_id"] for r in table.result("search", sort=f'"{name}" desc')["records"]]
+def read_sorted_ids(table: Table, name: str) -> list[Any]:
+    """Sort in both directions, and return the ids in ascending order."""
+    up = [r["_id"] for r in table.run("search", sort=f'"{name}"')["records"]]
+    down = [r["_id"] for r in table.run("search", sort=f'"{name}" desc')["records"]]
     assert up == down[::-1]
     return up
 
 
 @pytest.fixture
 def ordered(stock: Table) -> Table:
-    stock.result("create", indexes=["name", "amount"])
+    stock.run("create", indexes=["name", "amount"])
     return stock
 
 
 def test_a_call_indexes_the_order_of_fields(ordered: Table) -> None:
-    assert orders(ordered) == {"name", "amount"}
-    ordered.result("create", indexes="name,count")
-    assert orders(ordered) == {"name", "amount", "count"}
-    assert sorted_by(ordered, "name") == [1, 2, 3]
+    assert list_order_indexes(ordered) == {"name", "amount"}
+    ordered.run("create", indexes="name,count")
+    assert list_order_indexes(ordered) == {"name", "amount", "count"}
+    assert read_sorted_ids(ordered, "name") == [1, 2, 3]
 
 
 def test_a_new_field_is_indexed_in_the_call_that_makes_it(table: Table) -> None:
     name = 'it\'s 100% "so" %s'
-    table.result(
+    table.run(
         "create",
         fields=[{"id": name, "type": "text"}, {"id": "yes", "type": "bool"}],
         records=[{name: "b"}, {name: "a"}, {}],
         indexes=[name, "yes"],
     )
 
-    assert orders(table) == {name}  # a truth value has no order that is worth an index
-    assert [r[name] for r in table.result("search", sort=[name])["records"]] == ["a", "b", None]
+    assert list_order_indexes(table) == {name}  # a boolean gets no order index
+    assert [r[name] for r in table.run("search", sort=[name])["records"]] == ["a", "b", None]
 
 
 def test_an_index_of_an_unknown_field_is_refused_and_changes_nothing(stock: Table) -> None:
-    before = stock.everything()
+    before = stock.read_state()
 
-    error = stock.refusal("create", indexes=["name", "nope"])
+    error = stock.get_refusal("create", indexes=["name", "nope"])
 
     assert "nope" in str(error["indexes"])
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
-def test_a_value_that_is_there_and_too_long_is_named_as_the_reason(stock: Table) -> None:
-    stock.insert({"code": "d", "name": letters(2_000)})
-    before = stock.everything()
+def test_a_stored_value_that_is_too_long_is_named_as_the_reason(stock: Table) -> None:
+    stock.insert({"code": "d", "name": make_incompressible_text(2_000)})
+    before = stock.read_state()
 
-    error = stock.refusal("create", indexes=["name"])
+    error = stock.get_refusal("create", indexes=["name"])
 
     assert error == {"indexes": ["A value is too long for an index of its field."]}
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
 def test_the_longest_value_that_is_sure_to_fit_keeps_the_index(ordered: Table) -> None:
-    ordered.insert({"code": "d", "name": letters(LETTERS)})
+    ordered.insert({"code": "d", "name": make_incompressible_text(MAX_INDEXED_LETTERS)})
 
-    assert orders(ordered) == {"name", "amount"}
+    assert list_order_indexes(ordered) == {"name", "amount"}
 
 
 @pytest.mark.parametrize("method", ["insert", "upsert", "update"])
-@pytest.mark.parametrize("length", [LETTERS + 1, 5_000])
+@pytest.mark.parametrize("length", [MAX_INDEXED_LETTERS + 1, 5_000])
 def test_a_longer_value_is_stored_and_only_its_index_goes(
     ordered: Table, method: str, length: int
 ) -> None:
     code = "a" if method == "update" else "d"
-    long = letters(length)
+    long = make_incompressible_text(length)
 
-    ordered.result("upsert", method=method, records=[{"code": code, "name": long, "amount": "0.5"}])
+    ordered.run("upsert", method=method, records=[{"code": code, "name": long, "amount": "0.5"}])
 
-    assert orders(ordered) == {"amount"}
-    place = 0 if method == "update" else 3
-    assert ordered.values("name")[place] == long
-    assert sorted_by(ordered, "name") == ([2, 1, 3] if method == "update" else [1, 2, 4, 3])
-    assert sorted_by(ordered, "amount") == ([1, 2, 3] if method == "update" else [4, 1, 2, 3])
+    assert list_order_indexes(ordered) == {"amount"}
+    position = 0 if method == "update" else 3
+    assert ordered.read_values("name")[position] == long
+    assert read_sorted_ids(ordered, "name") == ([2, 1, 3] if method == "update" else [1, 2, 4, 3])
+    assert read_sorted_ids(ordered, "amount") == ([1, 2, 3] if method == "update" else [4, 1, 2, 3])
 
 
 def test_a_long_number_is_stored_too(ordered: Table) -> None:
     number = "1" + "0" * 3_000
     ordered.insert({"code": "d", "amount": number})
 
-    assert orders(ordered) == {"name"}
-    assert sorted_by(ordered, "amount") == [1, 2, 4, 3]
+    assert list_order_indexes(ordered) == {"name"}
+    assert read_sorted_ids(ordered, "amount") == [1, 2, 4, 3]
 
 
 def test_one_long_value_among_many_records_is_enough(ordered: Table) -> None:
     ordered.insert(
-        *({"code": f"x{n}", "name": "short" if n != 5 else letters(3_000)} for n in range(9))
+        *(
+            {"code": f"x{n}", "name": "short" if n != 5 else make_incompressible_text(3_000)}
+            for n in range(9)
+        )
     )
 
-    assert orders(ordered) == {"amount"}
-    assert len(ordered.ids()) == 12
+    assert list_order_indexes(ordered) == {"amount"}
+    assert len(ordered.read_ids()) == 12
 
 
 def test_a_call_that_fails_keeps_the_index_that_it_had_dropped(ordered: Table) -> None:
-    before = ordered.everything()
+    before = ordered.read_state()
 
     check_error(
-        ordered.call("upsert", method="insert", records=[{"code": "a", "name": letters(3_000)}]),
+        ordered.call(
+            "upsert",
+            method="insert",
+            records=[{"code": "a", "name": make_incompressible_text(3_000)}],
+        ),
         409,
         "Validation Error",
     )
 
-    assert ordered.everything() == before
-    assert orders(ordered) == {"name", "amount"}
+    assert ordered.read_state() == before
+    assert list_order_indexes(ordered) == {"name", "amount"}
 
 
 @pytest.mark.parametrize(
-    ("action", "sent"),
+    ("action", "parameters"),
     [
         ("create", {"indexes": ["count"]}),
         ("upsert", {"records": [{"code": "d", "name": "x" * 9_000}]}),
         ("create", {"fields": [{"id": "code"}], "delete_fields": True}),
     ],
 )
-def test_a_dry_run_changes_no_index(ordered: Table, action: str, sent: dict[str, Any]) -> None:
-    before = ordered.everything()
+def test_a_dry_run_changes_no_index(
+    ordered: Table, action: str, parameters: dict[str, Any]
+) -> None:
+    before = ordered.read_state()
 
-    response = ordered.call(action, dry_run=True, **sent)
+    response = ordered.call(action, dry_run=True, **parameters)
 
-    assert response.status_code in {200, 409}  # what takes no dry run says so
-    assert ordered.everything() == before
+    assert response.status_code in {200, 409}  # 409 if the action has no dry run
+    assert ordered.read_state() == before
 
 
 def test_a_removed_field_takes_its_index_along_and_comes_back_without_one(ordered: Table) -> None:
-    kept = [{"id": "code"}, {"id": "amount"}]
-    ordered.result("create", fields=kept, delete_fields=True)
-    assert orders(ordered) == {"amount"}
+    kept_fields = [{"id": "code"}, {"id": "amount"}]
+    ordered.run("create", fields=kept_fields, delete_fields=True)
+    assert list_order_indexes(ordered) == {"amount"}
 
-    ordered.result("create", fields=[*kept, {"id": "name", "type": "int4"}])
+    ordered.run("create", fields=[*kept_fields, {"id": "name", "type": "int4"}])
     ordered.upsert({"code": "b", "name": 1}, {"code": "c", "name": 2})
 
-    assert orders(ordered) == {"amount"}
-    assert sorted_by(ordered, "name") == [2, 3, 1]
+    assert list_order_indexes(ordered) == {"amount"}
+    assert read_sorted_ids(ordered, "name") == [2, 3, 1]
 
 
-def test_an_index_waits_while_values_of_another_type_may_still_be_read(stock: Table) -> None:
-    """PostgreSQL indexes dead records too, until nobody can see them any more."""
-    kept = [{"id": "code"}]
-    stock.result("create", fields=kept, delete_fields=True)
-    stock.result("create", fields=[*kept, {"id": "name", "type": "int4"}])
+def test_an_index_is_refused_while_values_of_another_type_may_still_be_read(stock: Table) -> None:
+    """PostgreSQL indexes dead rows too, until no snapshot can see them."""
+    kept_fields = [{"id": "code"}]
+    stock.run("create", fields=kept_fields, delete_fields=True)
+    stock.run("create", fields=[*kept_fields, {"id": "name", "type": "int4"}])
     stock.upsert({"code": "b", "name": 1}, {"code": "c", "name": 2})
 
     response = stock.call("create", indexes=["name"])
 
     error = check_error(response, 503, "Service Unavailable")
     assert "indexes cannot change now" in error["message"]
-    assert orders(stock) == set()
-    assert sorted_by(stock, "name") == [2, 3, 1]
+    assert list_order_indexes(stock) == set()
+    assert read_sorted_ids(stock, "name") == [2, 3, 1]
 
 
-def test_an_order_is_kept_up_by_every_change(ordered: Table) -> None:
+def test_every_change_updates_the_order_index(ordered: Table) -> None:
     ordered.upsert({"code": "a", "name": "zebra"}, {"code": "e", "name": "a"})
-    ordered.result("delete", filters={"code": "b"})
+    ordered.run("delete", filters={"code": "b"})
 
-    assert sorted_by(ordered, "name") == [4, 1, 3]
+    assert read_sorted_ids(ordered, "name") == [4, 1, 3]

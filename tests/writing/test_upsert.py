@@ -1,4 +1,4 @@
-"""``datastore_upsert``: records added and changed, told apart by their keys."""
+"""``datastore_upsert``: records are added or updated by key or ``_id``."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ..builders import act, check_error, make_resource
-from .tables import STOCK_FIELDS, Table, token_of
+from ..builders import act, check_error, make_resource, make_user_token
+from .tables import STOCK_FIELDS, Table
 
 DUPLICATE = "there is already a record with the same primary key."
-MOST = 2**53 - 1
+MAX_ID = 2**53 - 1
 
 
 @pytest.fixture
 def keyless(stock: Table) -> Table:
     """``stock`` without its primary key."""
-    stock.result("create", primary_key=[])
+    stock.run("create", primary_key=[])
     return stock
 
 
@@ -25,7 +25,7 @@ def keyless(stock: Table) -> Table:
 
 
 @pytest.mark.parametrize(
-    ("sent", "result"),
+    ("parameters", "result"),
     [
         ({}, {"method": "upsert"}),
         ({"records": None, "method": None}, {"method": "upsert"}),
@@ -41,16 +41,16 @@ def keyless(stock: Table) -> Table:
         ),
     ],
 )
-def test_the_answer_says_what_was_understood(
-    stock: Table, sent: dict[str, Any], result: dict[str, Any]
+def test_the_answer_repeats_the_parameters(
+    stock: Table, parameters: dict[str, Any], result: dict[str, Any]
 ) -> None:
-    assert stock.result("upsert", **sent) == {"resource_id": stock.id, **result}
+    assert stock.run("upsert", **parameters) == {"resource_id": stock.id, **result}
 
 
-def test_an_upsert_changes_what_there_is_and_adds_what_there_is_not(stock: Table) -> None:
+def test_an_upsert_updates_known_records_and_adds_others(stock: Table) -> None:
     stock.upsert({"code": "b", "amount": "2.50"}, {"code": "d", "name": "dates"})
 
-    assert stock.records() == [
+    assert stock.read_records() == [
         {"_id": 1, "code": "a", "name": "apple", "count": 1, "amount": 1.5},
         {"_id": 2, "code": "b", "name": "bread", "count": 2, "amount": 2.5},
         {"_id": 3, "code": "c", "name": None, "count": None, "amount": None},
@@ -61,15 +61,15 @@ def test_an_upsert_changes_what_there_is_and_adds_what_there_is_not(stock: Table
 def test_an_update_changes_only_the_members_that_are_sent(stock: Table) -> None:
     stock.upsert({"code": "a", "name": None}, {"code": "b", "count": ""}, method="update")
 
-    assert stock.values("name") == [None, "bread", None]
-    assert stock.values("count") == [1, None, None]
-    assert stock.values("amount") == [1.5, 2.0, None]
+    assert stock.read_values("name") == [None, "bread", None]
+    assert stock.read_values("count") == [1, None, None]
+    assert stock.read_values("amount") == [1.5, 2.0, None]
 
 
 def test_an_insert_without_a_key_adds_every_record(keyless: Table) -> None:
     keyless.insert({"code": "a"}, {"code": "a"}, {})
 
-    assert keyless.values("code") == ["a", "b", "c", "a", "a", None]
+    assert keyless.read_values("code") == ["a", "b", "c", "a", "a", None]
 
 
 def test_the_records_come_back_whole_as_stored_and_by_id(stock: Table) -> None:
@@ -96,44 +96,44 @@ def test_a_record_sent_twice_comes_back_once(stock: Table) -> None:
 
 
 def test_more_records_than_a_page_come_back(table: Table) -> None:
-    table.result("create", fields=[{"id": "n", "type": "int4"}], primary_key=["n"])
+    table.run("create", fields=[{"id": "n", "type": "int4"}], primary_key=["n"])
 
     result = table.upsert(*({"n": number} for number in range(1_500)), include_records=True)
 
     assert [record["n"] for record in result["records"]] == list(range(1_500))
-    assert table.stored() == (1_500, 1_500)
+    assert table.count_records() == (1_500, 1_500)
 
 
 def test_an_alias_is_written_to_as_its_resource(stock: Table) -> None:
     result = stock.upsert({"code": "d"}, resource_id="stock")
 
     assert result["resource_id"] == stock.id
-    assert stock.values("code", resource_id="stock") == ["a", "b", "c", "d"]
+    assert stock.read_values("code", resource_id="stock") == ["a", "b", "c", "d"]
 
 
 def test_totals_and_words_are_right_after_each_write(stock: Table) -> None:
-    def found() -> tuple[list[int], list[int], list[int]]:
-        assert stock.stored() == (len(stock.ids()), len(stock.ids()))
-        return stock.ids(), stock.ids(q="apple"), stock.ids(q="pear")
+    def search() -> tuple[list[int], list[int], list[int]]:
+        assert stock.count_records() == (len(stock.read_ids()), len(stock.read_ids()))
+        return stock.read_ids(), stock.read_ids(q="apple"), stock.read_ids(q="pear")
 
     stock.upsert({"code": "a", "name": "pear"})
-    assert found() == ([1, 2, 3], [], [1])
+    assert search() == ([1, 2, 3], [], [1])
     stock.insert({"code": "d", "name": "apple pear"})
-    assert found() == ([1, 2, 3, 4], [4], [1, 4])
+    assert search() == ([1, 2, 3, 4], [4], [1, 4])
     stock.upsert({"_id": 1, "name": "apple", "code": "z"})
-    assert found() == ([1, 2, 3, 4], [1, 4], [4])
+    assert search() == ([1, 2, 3, 4], [1, 4], [4])
     stock.upsert({"code": "d", "name": None}, method="update")
-    assert found() == ([1, 2, 3, 4], [1], [])
-    stock.result("delete", filters={"name": "apple"})
-    assert found() == ([2, 3, 4], [], [])
+    assert search() == ([1, 2, 3, 4], [1], [])
+    stock.run("delete", filters={"name": "apple"})
+    assert search() == ([2, 3, 4], [], [])
 
 
 def test_filters_find_what_was_just_written(stock: Table) -> None:
     stock.upsert({"code": "a", "amount": "7.70", "count": 7})
 
-    assert stock.ids(filters={"amount": "7.7"}) == [1]
-    assert stock.ids(filters={"amount": "1.50"}) == []
-    assert stock.ids(filters={"count": {"gte": 7}}) == [1]
+    assert stock.read_ids(filters={"amount": "7.7"}) == [1]
+    assert stock.read_ids(filters={"amount": "1.50"}) == []
+    assert stock.read_ids(filters={"count": {"gte": 7}}) == [1]
 
 
 def test_writing_makes_the_resource_newer(stock: Table) -> None:
@@ -149,18 +149,18 @@ def test_writing_makes_the_resource_newer(stock: Table) -> None:
 # Refusals -----------------------------------------------------------------------------------------
 
 METHODS = "Value must be one of upsert, insert, update"
-LIST = "Must be a list of objects."
+NOT_A_LIST = "Must be a list of objects."
 KEY_MISSING = "fields of the primary key are missing: code"
-NO_ID = f"“_id” must be a whole number from 1 to {MOST}."
+NO_ID = f"“_id” must be a whole number from 1 to {MAX_ID}."
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"method": "delete"}, {"method": [METHODS]}),
     ({"method": "UPSERT"}, {"method": [METHODS]}),
     ({"method": ["upsert"]}, {"method": [METHODS]}),
-    ({"records": {"code": "a"}}, {"records": [LIST]}),
-    ({"records": ["a"]}, {"records": [LIST]}),
+    ({"records": {"code": "a"}}, {"records": [NOT_A_LIST]}),
+    ({"records": ["a"]}, {"records": [NOT_A_LIST]}),
     ({"records": "a"}, {"records": ["Cannot parse JSON"]}),
-    ({"records": [None]}, {"records": [LIST]}),
+    ({"records": [None]}, {"records": [NOT_A_LIST]}),
     ({"filters": {}}, {"__extras": ["There is no parameter “filters”."]}),
     ({"fields": [], "method": 5}, {
         "__extras": ["There is no parameter “fields”."], "method": [METHODS],
@@ -220,48 +220,61 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sent", "error"), REFUSED)
-def test_what_is_refused_is_named_and_changes_nothing(
-    stock: Table, sent: dict[str, Any], error: dict[str, Any]
+@pytest.mark.parametrize(("parameters", "error"), REFUSED)
+def test_a_refused_call_names_the_error_and_changes_nothing(
+    stock: Table, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
-    before = stock.everything()
+    before = stock.read_state()
 
-    assert stock.refusal("upsert", **sent) == error
-    assert stock.everything() == before
+    assert stock.get_refusal("upsert", **parameters) == error
+    assert stock.read_state() == before
 
 
-def test_an_id_is_a_whole_number_that_every_client_can_hold(stock: Table) -> None:
-    before = stock.everything()
+def test_an_id_is_a_whole_number_that_every_client_can_represent(stock: Table) -> None:
+    before = stock.read_state()
 
-    wrongs: list[Any] = [0, -1, 1.5, "x", "", None, True, [1], {}, MOST + 1, str(MOST + 1), 1e300]
-    for wrong in wrongs:
-        error = stock.refusal("upsert", records=[{"_id": 1}, {"_id": wrong}])
-        assert error == {"key": [f"Record 2: {NO_ID}"], "records_row": 1}, wrong
-    assert stock.everything() == before
+    invalid_ids: list[Any] = [
+        0,
+        -1,
+        1.5,
+        "x",
+        "",
+        None,
+        True,
+        [1],
+        {},
+        MAX_ID + 1,
+        str(MAX_ID + 1),
+        1e300,
+    ]
+    for invalid_id in invalid_ids:
+        error = stock.get_refusal("upsert", records=[{"_id": 1}, {"_id": invalid_id}])
+        assert error == {"key": [f"Record 2: {NO_ID}"], "records_row": 1}, invalid_id
+    assert stock.read_state() == before
 
 
 @pytest.mark.parametrize("action", ["upsert", "delete", "records_delete"])
 def test_a_resource_that_is_not_there_is_404(table: Table, action: str) -> None:
-    sent: dict[str, Any] = {"filters": {}} if action != "upsert" else {"records": [{"a": 1}]}
+    parameters: dict[str, Any] = {"filters": {}} if action != "upsert" else {"records": [{"a": 1}]}
     name = "x\ud800" if action == "upsert" else table.id
 
-    error = check_error(table.call(action, **sent), 404, "Not Found Error")
+    error = check_error(table.call(action, **parameters), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: Resource “{table.id}” was not found."}
-    assert table.call(action, **sent, resource_id=name).status_code in {404, 409}
+    assert table.call(action, **parameters, resource_id=name).status_code in {404, 409}
     assert not table.exists()
 
 
 def test_without_a_key_records_must_have_their_id(keyless: Table) -> None:
-    before = keyless.everything()
+    before = keyless.read_state()
 
     for method in ("upsert", "update"):
-        error = keyless.refusal("upsert", records=[{"_id": 1}, {"code": "a"}], method=method)
+        error = keyless.get_refusal("upsert", records=[{"_id": 1}, {"code": "a"}], method=method)
         assert error == {"table": ["The resource has no primary key: records must have “_id”."]}
-    assert keyless.everything() == before
+    assert keyless.read_state() == before
 
 
-BAD: dict[str, tuple[str, dict[str, Any], str, str]] = {
+BAD_RECORDS: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "upsert value": ("upsert", {"code": "x", "count": "many"}, "records", "field “count” has type"),
     "upsert name": ("upsert", {"code": "x", "colour": 1}, "fields", "unknown field “colour”"),
     "upsert key": ("upsert", {"name": "x"}, "key", KEY_MISSING),
@@ -274,27 +287,30 @@ BAD: dict[str, tuple[str, dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("place", [0, 4, 8])
-@pytest.mark.parametrize("kind", BAD)
-def test_one_bad_record_anywhere_and_nothing_has_happened(
-    stock: Table, kind: str, place: int
+@pytest.mark.parametrize("position", [0, 4, 8])
+@pytest.mark.parametrize("kind", BAD_RECORDS)
+def test_one_bad_record_anywhere_rolls_back_the_call(
+    stock: Table, kind: str, position: int
 ) -> None:
-    method, bad, member, message = BAD[kind]
+    method, bad, member, message = BAD_RECORDS[kind]
     codes = "ab" * 4 if method == "update" else "ghijklmn"
     good = [{"code": code, "name": "new"} for code in codes]
-    before = stock.everything()
+    before = stock.read_state()
 
     for dry_run in (False, True):
-        error = stock.refusal(
-            "upsert", method=method, dry_run=dry_run, records=[*good[:place], bad, *good[place:]]
+        error = stock.get_refusal(
+            "upsert",
+            method=method,
+            dry_run=dry_run,
+            records=[*good[:position], bad, *good[position:]],
         )
         assert set(error) == {member, "records_row"}
-        assert error["records_row"] == place
-        assert error[member][0].startswith(f"Record {place + 1}: {message}")
-    assert stock.everything() == before
+        assert error["records_row"] == position
+        assert error[member][0].startswith(f"Record {position + 1}: {message}")
+    assert stock.read_state() == before
 
 
-FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+BAD_MEMBERS: dict[str, tuple[dict[str, Any], str]] = {
     "value": ({"code": "x", "count": "many"}, "records"),
     "name": ({"code": "x", "colour": 1}, "fields"),
     "key": ({"name": "x"}, "key"),
@@ -302,27 +318,29 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("first", FAULTS)
-def test_of_bad_records_the_first_is_named(stock: Table, first: str) -> None:
-    bad, member = FAULTS[first]
+@pytest.mark.parametrize("first", BAD_MEMBERS)
+def test_the_first_of_several_bad_records_is_named(stock: Table, first: str) -> None:
+    bad, member = BAD_MEMBERS[first]
 
-    for second, (later, _member) in FAULTS.items():
-        error = stock.refusal("upsert", records=[{"code": "a"}, bad, {"code": "b"}, later])
+    for second, (later, _member) in BAD_MEMBERS.items():
+        error = stock.get_refusal("upsert", records=[{"code": "a"}, bad, {"code": "b"}, later])
         assert (set(error), error["records_row"]) == ({member, "records_row"}, 1), second
 
 
 def test_a_key_value_that_is_too_long_is_refused(stock: Table) -> None:
     letters = "".join(chr(0x4E00 + (number * number * 7919) % 20_000) for number in range(3_000))
-    before = stock.everything()
+    before = stock.read_state()
 
     for method in ("upsert", "insert"):
-        error = stock.refusal("upsert", records=[{"code": "d"}, {"code": letters}], method=method)
+        error = stock.get_refusal(
+            "upsert", records=[{"code": "d"}, {"code": letters}], method=method
+        )
         assert error == {"key": ["The values of the primary key are too long."]}
-    error = stock.refusal("upsert", records=[{"_id": 1, "code": letters}], method="update")
+    error = stock.get_refusal("upsert", records=[{"_id": 1, "code": letters}], method="update")
     assert error == {"key": ["The values of the primary key are too long."]}
-    assert stock.everything() == before
+    assert stock.read_state() == before
     stock.upsert({"code": "d", "name": letters})
-    assert stock.values("name")[3] == letters
+    assert stock.read_values("name")[3] == letters
 
 
 # Keys ---------------------------------------------------------------------------------------------
@@ -353,7 +371,7 @@ def test_a_key_value_that_is_too_long_is_refused(stock: Table) -> None:
 def test_a_record_is_found_by_its_key_in_any_notation(
     table: Table, kind: str, stored: Any, same: Any
 ) -> None:
-    table.result(
+    table.run(
         "create",
         fields=[{"id": "k", "type": kind}, {"id": "v", "type": "text"}],
         primary_key=["k"],
@@ -363,8 +381,8 @@ def test_a_record_is_found_by_its_key_in_any_notation(
     table.upsert({"k": same, "v": "new"}, method="update")
     table.upsert({"k": same, "v": "newer"})
 
-    assert table.values("v") == ["newer"]
-    assert table.stored() == (1, 1)
+    assert table.read_values("v") == ["newer"]
+    assert table.count_records() == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -384,26 +402,26 @@ def test_a_record_is_found_by_its_key_in_any_notation(
 def test_new_records_with_the_same_key_become_one(
     table: Table, kind: str, first: Any, same: Any
 ) -> None:
-    table.result("create", fields=[{"id": "k", "type": kind}, {"id": "v"}], primary_key=["k"])
+    table.run("create", fields=[{"id": "k", "type": kind}, {"id": "v"}], primary_key=["k"])
 
     table.upsert({"k": first, "v": "x"}, {"k": same, "v": "y"})
 
-    assert table.values("v") == ["y"]
-    assert table.refusal("upsert", records=[{"k": same}], method="insert")["records_row"] == 0
+    assert table.read_values("v") == ["y"]
+    assert table.get_refusal("upsert", records=[{"k": same}], method="insert")["records_row"] == 0
 
 
 def test_json_keys_of_one_call_are_the_same_when_their_numbers_are(table: Table) -> None:
-    table.result("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
+    table.run("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
 
     table.upsert(*({"k": number} for number in (1.5, 2)), {"k": None}, {"k": None})
-    table.result("upsert", records='[{"k": [1.5]}, {"k": [1.50]}, {"k": 2.0}]')
+    table.run("upsert", records='[{"k": [1.5]}, {"k": [1.50]}, {"k": 2.0}]')
 
-    assert table.values("k") == [1.5, 2, None, None, [1.5]]
+    assert table.read_values("k") == [1.5, 2, None, None, [1.5]]
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_a_key_may_be_nested_as_deep_as_a_value(table: Table, opening: str, closing: str) -> None:
-    table.result("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
+    table.run("create", fields=[{"id": "k", "type": "json"}], primary_key=["k"])
     statuses = []
 
     for depth in (10, 100, 200, 300, 350, 400, 425, 450, 475, 500, 600, 900, 1_000):
@@ -416,7 +434,7 @@ def test_a_key_may_be_nested_as_deep_as_a_value(table: Table, opening: str, clos
     assert statuses[1] == 200
 
 
-def test_later_records_of_a_call_change_what_earlier_ones_wrote(stock: Table) -> None:
+def test_later_records_of_a_call_update_earlier_ones(stock: Table) -> None:
     stock.upsert(
         {"code": "a", "name": "first", "count": 5},
         {"code": "d", "name": "first", "count": 6},
@@ -426,92 +444,92 @@ def test_later_records_of_a_call_change_what_earlier_ones_wrote(stock: Table) ->
         {"code": "d", "name": "third"},
     )
 
-    assert stock.records(filters={"code": ["a", "d"]}) == [
+    assert stock.read_records(filters={"code": ["a", "d"]}) == [
         {"_id": 1, "code": "a", "name": "second", "count": None, "amount": 1.5},
         {"_id": 4, "code": "d", "name": "third", "count": 6, "amount": 1.0},
     ]
-    assert stock.stored() == (4, 4)
+    assert stock.count_records() == (4, 4)
 
 
 def test_later_records_of_an_update_win(stock: Table) -> None:
     stock.upsert({"code": "a", "name": "x"}, {"_id": 1, "name": "y"}, method="update")
 
-    assert stock.values("name") == ["y", "bread", None]
+    assert stock.read_values("name") == ["y", "bread", None]
 
 
 @pytest.mark.parametrize("method", ["upsert", "insert"])
 def test_a_key_with_a_null_is_always_new(table: Table, method: str) -> None:
-    table.result("create", fields=[{"id": "a"}, {"id": "b"}], primary_key=["a", "b"])
+    table.run("create", fields=[{"id": "a"}, {"id": "b"}], primary_key=["a", "b"])
     records = [{"a": "x", "b": None}, {"a": None, "b": None}, {"a": "x", "b": None}]
 
     table.upsert(*records, method=method)
     table.upsert(*records, method=method)
 
-    assert table.values("a") == ["x", None, "x"] * 2
-    assert table.stored() == (6, 6)
+    assert table.read_values("a") == ["x", None, "x"] * 2
+    assert table.count_records() == (6, 6)
 
 
 def test_an_empty_text_in_a_key_is_a_value(stock: Table) -> None:
     stock.upsert({"code": "", "name": "x"})
     stock.upsert({"code": "", "name": "y"}, {"code": None, "name": "z"})
 
-    assert stock.values("code") == ["a", "b", "c", "", None]
-    assert stock.values("name")[3:] == ["y", "z"]
+    assert stock.read_values("code") == ["a", "b", "c", "", None]
+    assert stock.read_values("name")[3:] == ["y", "z"]
 
 
 def test_a_key_of_several_fields_needs_them_all(table: Table) -> None:
-    table.result(
+    table.run(
         "create", fields=[{"id": "a"}, {"id": "b", "type": "numeric"}, {"id": "v"}],
         primary_key=["b", "a"], records=[{"a": "x", "b": "1.0"}, {"a": "y", "b": 1}],
     )  # fmt: skip
 
     table.upsert({"a": "x", "b": 1, "v": "one"}, {"b": 2, "a": "x"})
 
-    assert table.values("v") == ["one", None, None]
-    assert table.refusal("upsert", records=[{"a": "x", "b": 1}, {"a": "x"}]) == {
+    assert table.read_values("v") == ["one", None, None]
+    assert table.get_refusal("upsert", records=[{"a": "x", "b": 1}, {"a": "x"}]) == {
         "key": ["Record 2: fields of the primary key are missing: b"],
         "records_row": 1,
     }
-    assert table.refusal("upsert", records=[{"v": "x"}], method="update") == {
+    assert table.get_refusal("upsert", records=[{"v": "x"}], method="update") == {
         "key": ["Record 1: fields of the primary key are missing: b, a"],
         "records_row": 0,
     }
     table.insert({"a": "x"}, {"v": "x"})
-    assert table.stored() == (5, 5)
+    assert table.count_records() == (5, 5)
 
 
 # By _id -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("record_id", [2, "2", " 2 ", 2.0])
-def test_records_are_told_apart_by_id_where_they_have_it(keyless: Table, record_id: Any) -> None:
+def test_records_with_an_id_are_identified_by_it(keyless: Table, record_id: Any) -> None:
     keyless.upsert({"_id": record_id, "name": "buns"})
     keyless.upsert({"_id": record_id, "count": 9}, method="update")
 
-    assert keyless.values("name") == ["apple", "buns", None]
-    assert keyless.values("count") == [1, 9, None]
+    assert keyless.read_values("name") == ["apple", "buns", None]
+    assert keyless.read_values("count") == [1, 9, None]
 
 
-def test_the_id_wins_over_the_key_and_the_key_can_be_changed_by_it(stock: Table) -> None:
+def test_the_id_overrides_the_key_which_can_be_changed_by_it(stock: Table) -> None:
     stock.upsert({"_id": 2, "code": "z"})
 
-    assert stock.values("code") == ["a", "z", "c"]
+    assert stock.read_values("code") == ["a", "z", "c"]
     stock.upsert({"code": "b"})
-    assert stock.values("code") == ["a", "z", "c", "b"]
+    assert stock.read_values("code") == ["a", "z", "c", "b"]
 
 
-def test_an_upsert_adds_under_a_number_of_its_own_and_the_next_come_after(keyless: Table) -> None:
+def test_an_upsert_may_choose_a_new_id_and_the_next_ids_follow(keyless: Table) -> None:
     keyless.upsert({"_id": 10, "code": "ten"}, {"_id": 7, "code": "seven"})
     keyless.insert({"code": "next"})
 
-    assert keyless.ids() == [1, 2, 3, 7, 10, 11]
+    assert keyless.read_ids() == [1, 2, 3, 7, 10, 11]
     keyless.upsert({"_id": 5, "code": "five"})
     keyless.insert({"code": "last"})
-    assert keyless.ids() == [1, 2, 3, 5, 7, 10, 11, 12]
-    assert keyless.stored() == (8, 8)
+    assert keyless.read_ids() == [1, 2, 3, 5, 7, 10, 11, 12]
+    assert keyless.count_records() == (8, 8)
 
 
-def test_numbers_of_ones_own_and_given_ones_meet_in_one_call(stock: Table) -> None:
+def test_chosen_and_assigned_ids_may_be_in_one_call(stock: Table) -> None:
     result = stock.upsert(
         {"code": "x"}, {"_id": 4, "code": "four"}, {"code": "y"}, include_records=True
     )
@@ -524,59 +542,59 @@ def test_numbers_of_ones_own_and_given_ones_meet_in_one_call(stock: Table) -> No
 def test_a_new_id_sent_twice_is_one_record(keyless: Table) -> None:
     keyless.upsert({"_id": 9, "code": "x", "name": "first"}, {"_id": 9, "name": "second"})
 
-    assert keyless.records(filters={"_id": 9}) == [
+    assert keyless.read_records(filters={"_id": 9}) == [
         {"_id": 9, "code": "x", "name": "second", "count": None, "amount": None}
     ]
-    assert keyless.stored() == (4, 4)
+    assert keyless.count_records() == (4, 4)
 
 
 def test_a_record_can_be_added_by_id_alone(stock: Table) -> None:
-    stock.upsert({"_id": MOST})
+    stock.upsert({"_id": MAX_ID})
 
-    assert stock.records(filters={"_id": MOST}) == [
-        {"_id": MOST, "code": None, "name": None, "count": None, "amount": None}
+    assert stock.read_records(filters={"_id": MAX_ID}) == [
+        {"_id": MAX_ID, "code": None, "name": None, "count": None, "amount": None}
     ]
 
 
-def test_numbers_are_never_given_again(stock: Table) -> None:
-    stock.result("delete", filters={"_id": 3})
+def test_ids_are_never_assigned_again(stock: Table) -> None:
+    stock.run("delete", filters={"_id": 3})
     stock.insert({"code": "d"})
-    assert stock.ids() == [1, 2, 4]
+    assert stock.read_ids() == [1, 2, 4]
 
-    stock.result("records_delete", filters={})
+    stock.run("records_delete", filters={})
     stock.insert({"code": "e"})
-    assert stock.ids() == [5]
+    assert stock.read_ids() == [5]
 
     stock.upsert({"_id": 20, "code": "f"})
-    stock.result("delete", filters={"_id": 20})
-    stock.result("create", records=[{"code": "g"}])
-    assert stock.ids() == [5, 21]
+    stock.run("delete", filters={"_id": 20})
+    stock.run("create", records=[{"code": "g"}])
+    assert stock.read_ids() == [5, 21]
 
 
-def test_a_known_record_uses_up_no_number(stock: Table) -> None:
+def test_a_known_record_uses_no_id(stock: Table) -> None:
     for _time in range(5):
         stock.upsert({"code": "a"}, {"code": "b"}, {"_id": 3})
 
     stock.upsert({"code": "d"})
 
-    assert stock.ids() == [1, 2, 3, 4]
+    assert stock.read_ids() == [1, 2, 3, 4]
 
 
 def test_a_failed_call_and_a_dry_run_leave_only_gaps(stock: Table) -> None:
     stock.upsert({"code": "d"}, {"code": "e"}, dry_run=True)
-    stock.refusal("upsert", records=[{"_id": 1, "code": "b"}, {"code": "f"}])
+    stock.get_refusal("upsert", records=[{"_id": 1, "code": "b"}, {"code": "f"}])
     stock.insert({"code": "g"})
 
-    (last,) = stock.ids(filters={"code": "g"})
+    (last,) = stock.read_ids(filters={"code": "g"})
     assert last >= 4
-    assert stock.ids() == [1, 2, 3, last]
+    assert stock.read_ids() == [1, 2, 3, last]
 
 
 # dry_run ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "parameters",
     [
         {"records": [{"code": "a", "name": "x"}, {"code": "d"}]},
         {"records": [{"code": "d"}, {"code": "e"}], "method": "insert"},
@@ -586,45 +604,45 @@ def test_a_failed_call_and_a_dry_run_leave_only_gaps(stock: Table) -> None:
     ],
 )
 def test_a_dry_run_answers_like_the_call_and_leaves_nothing(
-    stock: Table, sent: dict[str, Any]
+    stock: Table, parameters: dict[str, Any]
 ) -> None:
-    before = stock.everything()
+    before = stock.read_state()
 
-    answered = stock.result("upsert", **sent, dry_run=True, include_records=True)
+    dry_result = stock.run("upsert", **parameters, dry_run=True, include_records=True)
 
-    assert stock.everything() == before
-    really = stock.result("upsert", **sent, include_records=True)
-    assert answered == {**really, "dry_run": True}
+    assert stock.read_state() == before
+    result = stock.run("upsert", **parameters, include_records=True)
+    assert dry_result == {**result, "dry_run": True}
 
 
 @pytest.mark.parametrize("rows", [0, 3])
-def test_a_dry_run_after_a_load_numbers_as_the_call_does(token: str, rows: int) -> None:
+def test_a_dry_run_after_a_load_assigns_the_ids_of_the_call(token: str, rows: int) -> None:
     table = Table(token, str(make_resource("code\n" + "x\n" * rows).pk))
     records = [{"code": "a"}, {"code": "b"}]
 
     for _time in range(2):  # the sequence is used only by the first call
-        tried = table.insert(*records, dry_run=True, force=True, include_records=True)
-        done = table.insert(*records, force=True, include_records=True)
-        assert tried["records"] == done["records"]
-    assert table.ids() == list(range(1, rows + 5))
+        dry_result = table.insert(*records, dry_run=True, force=True, include_records=True)
+        result = table.insert(*records, force=True, include_records=True)
+        assert dry_result["records"] == result["records"]
+    assert table.read_ids() == list(range(1, rows + 5))
 
 
-def test_a_dry_run_with_numbers_of_ones_own_leaves_the_next_number_alone(stock: Table) -> None:
+def test_a_dry_run_with_chosen_ids_does_not_move_the_sequence(stock: Table) -> None:
     stock.upsert({"_id": 50, "code": "z"}, dry_run=True)
     stock.insert({"code": "d"})
 
-    assert stock.ids() == [1, 2, 3, 4]
+    assert stock.read_ids() == [1, 2, 3, 4]
 
 
-def test_a_dry_run_refuses_nothing_that_the_call_takes(stock: Table) -> None:
+def test_a_dry_run_accepts_what_the_call_accepts(stock: Table) -> None:
     records = [{"_id": 4, "code": "four"}, {"code": "x"}]
 
     dry = stock.upsert(*records, dry_run=True, include_records=True)
 
     assert [record["code"] for record in dry["records"]] == ["four", "x"]
-    assert stock.ids() == [1, 2, 3]
+    assert stock.read_ids() == [1, 2, 3]
     stock.upsert(*records)
-    assert stock.values("code") == ["a", "b", "c", "four", "x"]
+    assert stock.read_values("code") == ["a", "b", "c", "four", "x"]
 
 
 # Values -------------------------------------------------------------------------------------------
@@ -633,28 +651,28 @@ def test_a_dry_run_refuses_nothing_that_the_call_takes(stock: Table) -> None:
 @pytest.mark.parametrize("value", [None, "", "x"])
 def test_an_empty_text_is_null_but_in_text_and_json(table: Table, value: str | None) -> None:
     kinds = ["text", "json", "int4", "numeric", "bool", "date", "timestamp", "_text"]
-    table.result("create", fields=[{"id": kind, "type": kind} for kind in kinds])
-    fits = kinds[:2] if value else kinds
+    table.run("create", fields=[{"id": kind, "type": kind} for kind in kinds])
+    filled = kinds[:2] if value else kinds
 
-    table.insert(dict.fromkeys(fits, value))
+    table.insert(dict.fromkeys(filled, value))
 
-    (record,) = table.records()
+    (record,) = table.read_records()
     assert record == {"_id": 1, **dict.fromkeys(kinds), **dict.fromkeys(kinds[:2], value)}
 
 
 def test_megabytes_of_words_are_stored_and_found(table: Table) -> None:
     words = " ".join(f"w{number:x}" for number in range(250_000))
-    table.result("create", fields=[{"id": "a", "type": "text"}])
+    table.run("create", fields=[{"id": "a", "type": "text"}])
 
     table.insert({"a": f"first {words}"})
 
-    assert table.values("a", q="first") == [f"first {words}"]
+    assert table.read_values("a", q="first") == [f"first {words}"]
 
 
 def test_records_of_different_members_are_each_read(stock: Table) -> None:
     stock.upsert({"code": "d", "count": 1}, {"code": "e", "name": "x"}, {"code": "f"})
 
-    assert stock.records(filters={"code": ["d", "e", "f"]}) == [
+    assert stock.read_records(filters={"code": ["d", "e", "f"]}) == [
         {"_id": 4, "code": "d", "name": None, "count": 1, "amount": None},
         {"_id": 5, "code": "e", "name": "x", "count": None, "amount": None},
         {"_id": 6, "code": "f", "name": None, "count": None, "amount": None},
@@ -669,22 +687,22 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def test_who_may_only_read_writes_nothing(stock: Table) -> None:
-    reader = token_of("reader", "view")
-    before = stock.everything()
+def test_a_user_who_may_only_read_writes_nothing(stock: Table) -> None:
+    reader = make_user_token("reader", "view")
+    before = stock.read_state()
 
     for token in ("", "wrong", reader):
-        for action, sent in WRITES:
-            parameters = {"resource_id": stock.id, **sent}
-            response = act(Client(), f"datastore_{action}", parameters, token)
+        for action, parameters in WRITES:
+            target = {"resource_id": stock.id}
+            response = act(Client(), f"datastore_{action}", target | parameters, token)
             check_error(response, 403, "Authorization Error")
-    assert stock.everything() == before
+    assert stock.read_state() == before
 
 
-def test_the_stock_is_what_these_tests_take_it_for(stock: Table) -> None:
-    assert stock.fields() == STOCK_FIELDS
-    assert stock.values("code") == ["a", "b", "c"]
-    assert stock.stored() == (3, 3)
+def test_the_stock_has_the_records_that_these_tests_expect(stock: Table) -> None:
+    assert stock.read_fields() == STOCK_FIELDS
+    assert stock.read_values("code") == ["a", "b", "c"]
+    assert stock.count_records() == (3, 3)
 
 
 def test_a_number_that_becomes_too_long_is_refused(stock: Table) -> None:

@@ -15,10 +15,10 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Field, Load, LoadState, Resource
 
-from ...builders import ask, get_ids
+from ...builders import ask, get_ids, make_writer_token
 from ...failures import fails_with
 from ...reader_threads import ReaderThreads
-from ...writing.tables import Table, token_of_writer
+from ...writing.tables import Table
 from ..files import faults_of, load, loaded, records_of, rows_of, types_of
 
 STOCK = "code,name,count\na,apple,1\nb,bread,2\nc,,3\n"
@@ -350,8 +350,8 @@ def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> 
 
 
 def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None:
-    table = Table(token_of_writer())
-    table.result(
+    table = Table(make_writer_token())
+    table.run(
         "create",
         fields=[{"id": "key", "type": "int8"}, {"id": "by", "type": "text"}],
         primary_key=["key"],
@@ -359,9 +359,9 @@ def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None
     )
 
     load(table.resource, "by,key\nfile,6\n", mode="append")
-    table.result("upsert", records=[{"key": 6, "by": "api"}, {"key": 7}])
+    table.run("upsert", records=[{"key": 6, "by": "api"}, {"key": 7}])
 
-    assert [(row["_id"], row["key"], row["by"]) for row in table.records()] == [
+    assert [(row["_id"], row["key"], row["by"]) for row in table.read_records()] == [
         (1, 5, "api"),
         (2, 6, "api"),
         (3, 7, None),
@@ -428,7 +428,7 @@ def test_a_merge_that_fails_leaves_everything_as_it_was(
 @pytest.fixture
 def committed(transactional_db: None) -> Iterator[Table]:
     """A committed table of 300 records whose sum is zero."""
-    table = Table(token_of_writer())
+    table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "key,by,sum\n" + _threes(0, 1, "old"), key=("key",))
     yield table
@@ -477,8 +477,8 @@ def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) ->
 
     assert readers.errors == []
     assert {count for count, _total, _marks in readers.seen} <= {300 * turn for turn in range(1, 8)}
-    assert len(committed.records()) == 300 * 7
-    assert committed.stored() == (2100, 2100)
+    assert len(committed.read_records()) == 300 * 7
+    assert committed.count_records() == (2100, 2100)
 
 
 def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
@@ -515,13 +515,13 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
         writing = pool.submit(write)
         with pytest.raises(TimeoutError):
             writing.result(timeout=0.5)
-        assert len(committed.records()) == 300
+        assert len(committed.read_records()) == 300
         go_on.set()
         merging_.result(timeout=60)
         assert writing.result(timeout=60) == 200
 
-    assert committed.stored() == (601, 601)
-    by = [record["by"] for record in committed.records()]
+    assert committed.count_records() == (601, 601)
+    by = [record["by"] for record in committed.read_records()]
     assert [by.count(name) for name in ("old", "file", "api")] == [299, 300, 2]
 
 
@@ -540,8 +540,8 @@ def test_two_merges_at_once_are_both_whole(committed: Table) -> None:
         for done in [pool.submit(merge, number) for number in (1, 2)]:
             done.result(timeout=60)
 
-    assert committed.stored() == (900, 900)
-    by = [record["by"] for record in committed.records()]
+    assert committed.count_records() == (900, 900)
+    by = [record["by"] for record in committed.read_records()]
     assert by.count("new") == 600
     assert sorted(by.count(f"file {number}") for number in (1, 2)) == [0, 300]
 

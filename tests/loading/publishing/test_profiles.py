@@ -11,8 +11,8 @@ from django.test import Client
 from datastore_search.loading.publishing import histogram
 from datastore_search.models import Resource, TableVersion, read_profiles
 
-from ...builders import act
-from ...writing.tables import Table, token_of_writer
+from ...builders import act, make_writer_token
+from ...writing.tables import Table
 from ..files import load, loaded
 
 
@@ -246,7 +246,7 @@ def profiled(resource: Resource) -> dict[str, Any] | None:
 
 @pytest.fixture
 def table(db: None) -> Table:
-    table = Table(token_of_writer())
+    table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "a,b\n1,x\n2,y\n", key=("a",))
     return table
@@ -261,7 +261,7 @@ def current(table: Table) -> tuple[int, bool]:
 def test_profiles_are_current_until_records_change(table: Table) -> None:
     assert current(table) == (2, True)
 
-    table.result("upsert", records=[{"a": 2, "b": "z"}], force=True)
+    table.run("upsert", records=[{"a": 2, "b": "z"}], force=True)
 
     assert current(table) == (2, False)
     load(table.resource, "a,b\n1,x\n")
@@ -276,17 +276,17 @@ def test_a_merge_leaves_profiles_of_the_records_before(table: Table, mode: str) 
 
 
 def test_the_api_tells_whether_profiles_are_current(table: Table) -> None:
-    found = table.result("info")["meta"]["profiled"]
+    found = table.run("info")["meta"]["profiled"]
 
     assert (found["records"], found["current"]) == (2, True)
     assert datetime.fromisoformat(found["made"]).tzinfo is not None
 
 
 def test_a_table_of_the_api_has_no_profiles(db: None) -> None:
-    table = Table(token_of_writer())
-    table.result("create", records=[{"a": 1}])
+    table = Table(make_writer_token())
+    table.run("create", records=[{"a": 1}])
 
-    info = table.result("info")
+    info = table.run("info")
 
     assert "profiled" not in info["meta"]
     assert all("profile" not in field for field in info["fields"])

@@ -14,8 +14,9 @@ from datastore_search import storage
 from datastore_search.loading.publishing import planning, row_errors
 from datastore_search.models import Field, Load, LoadState, Resource, RowError
 
+from ...builders import make_writer_token
 from ...failures import fails_with
-from ...writing.tables import Table, token_of_writer
+from ...writing.tables import Table
 from ..files import faults_of, load, loaded, records_of, rows_of
 
 
@@ -42,11 +43,11 @@ def test_a_key_is_set_and_kept_by_the_next_load(db: None) -> None:
 
 
 def test_the_key_of_a_file_is_one_that_the_api_writes_by(db: None) -> None:
-    table = Table(token_of_writer())
+    table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "a,b\n1,x\n2,y\n", key=("a",))
 
-    table.result("upsert", records=[{"a": 2, "b": "z"}, {"a": 3, "b": "w"}], force=True)
+    table.run("upsert", records=[{"a": 2, "b": "z"}, {"a": 3, "b": "w"}], force=True)
 
     assert rows_of(resource, sort="_id") == [[1, 1, "x"], [2, 2, "z"], [3, 3, "w"]]
 
@@ -273,7 +274,7 @@ def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> N
 @pytest.fixture
 def table(db: None) -> Table:
     """A table made of a file, and a user who may write to it."""
-    table = Table(token_of_writer())
+    table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
     load(resource, "a,b\n1,x\n")
     return table
@@ -331,12 +332,12 @@ def _indexes(table: Table) -> None:
 
 
 def _written(table: Table) -> None:
-    table.result("upsert", records=[{"a": 2}], method="insert", force=True)
+    table.run("upsert", records=[{"a": 2}], method="insert", force=True)
 
 
 def _written_and_deleted(table: Table) -> None:
     _written(table)
-    table.result("records_delete", filters={"a": 2}, force=True)
+    table.run("records_delete", filters={"a": 2}, force=True)
 
 
 def _merged(table: Table) -> None:
@@ -344,7 +345,7 @@ def _merged(table: Table) -> None:
 
 
 def _dropped(table: Table) -> None:
-    table.result("delete", force=True)
+    table.run("delete", force=True)
 
 
 @pytest.mark.parametrize(
