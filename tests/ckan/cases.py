@@ -1,4 +1,4 @@
-"""The cases: what is asked, in which form, and whether the order of the records is defined."""
+"""The cases: requests, their form, and whether the order of their records is defined."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from . import reading, writing
 
-#: The parameters that ask full-text questions, whose equal ranks CKAN leaves in no order.
-_QUESTIONS = frozenset({"q", "full_text"})
+#: The parameters of full-text queries: CKAN leaves records of equal rank in no order.
+_FULL_TEXT_PARAMETERS = frozenset({"q", "full_text"})
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Request:
 
     @property
     def needs_token(self) -> bool:
-        """Tell whether the request writes, and says who writes."""
+        """Whether the request writes with a token."""
         return self.words != "anonymous" and self.action not in {
             "datastore_search",
             "datastore_info",
@@ -36,63 +36,63 @@ class Request:
 
     @property
     def in_order(self) -> bool:
-        """Tell whether CKAN defines the order of the records."""
+        """Whether CKAN defines the order of the records."""
         if self.action != "datastore_search" or isinstance(self.sent, str):
             return True
         sent = self.sent if isinstance(self.sent, Mapping) else dict(self.sent)
         unsorted = not sent.get("sort")
-        return not (unsorted and (_QUESTIONS & sent.keys() or sent.get("distinct")))
+        return not (unsorted and (_FULL_TEXT_PARAMETERS & sent.keys() or sent.get("distinct")))
 
 
 @dataclass(frozen=True)
 class Case:
-    """Requests in a row, with a name that says what they are about."""
+    """Requests that follow each other, with a name for their subject."""
 
     name: str
     requests: tuple[Request, ...]
 
     @property
     def writes(self) -> bool:
-        """Tell whether the case has a resource of its own."""
+        """Whether the case has its own resource."""
         return len(self.requests) > 1
 
     @property
     def sent(self) -> list[Any]:
-        """What is sent."""
+        """The action, form and content of each request."""
         return [(request.action, request.form, request.sent) for request in self.requests]
 
     @property
     def steps(self) -> Iterator[tuple[str, Request]]:
-        """Give each request with a name of its own."""
+        """Each request with a unique name."""
         if len(self.requests) == 1:
             yield self.name, self.requests[0]
             return
         for number, request in enumerate(self.requests, 1):
             action = request.action.removeprefix("datastore_")
-            said = f" {request.words}" if request.words else ""
-            yield f"{self.name}:{number}-{action}{said}", request
+            label_of_step = f" {request.words}" if request.words else ""
+            yield f"{self.name}:{number}-{action}{label_of_step}", request
 
 
-def _reading_cases() -> Iterator[Case]:
+def _iterate_reading_cases() -> Iterator[Case]:
     for group in reading.GROUPS:
         for label, value in group.values.items():
             yield Case(f"{group.name}/{label}", (Request(group.sent(value), form=group.form),))
 
 
-def _writing_cases() -> Iterator[Case]:
+def _iterate_writing_cases() -> Iterator[Case]:
     for group, cases in writing.GROUPS.items():
         for label, steps in cases.items():
-            yield Case(f"{group}/{label}", tuple(_written(steps)))
+            yield Case(f"{group}/{label}", tuple(_build_requests(steps)))
 
 
-def _written(steps: Sequence[writing.Step]) -> Iterator[Request]:
-    """Make the requests of a writing case: after the steps, look at the records."""
+def _build_requests(steps: Sequence[writing.Step]) -> Iterator[Request]:
+    """Yield the requests of a writing case: its steps, then a search for all records."""
     for name, sent in steps:
         action, _, words = name.partition(" ")
         yield Request(sent, f"datastore_{action}", words=words)
-    yield Request(dict(writing.LOOK))
+    yield Request(dict(writing.FINAL_SEARCH))
 
 
-READING = tuple(_reading_cases())
-WRITING = tuple(_writing_cases())
+READING = tuple(_iterate_reading_cases())
+WRITING = tuple(_iterate_writing_cases())
 CASES = READING + WRITING

@@ -1,4 +1,4 @@
-"""Our answer to a request beside CKAN's: what differs."""
+"""The parts in which our answer to a request differs from CKAN's."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any
 
 from .cases import Request
-from .exchange import types_in
+from .exchange import map_field_types
 
-#: Messages of CKAN that say what is wrong: ours are the same.
+#: Messages of CKAN that ours repeat.
 PLAIN_WORDS = frozenset(
     {
         "Cannot parse JSON",
@@ -41,44 +41,44 @@ class Comparison:
         """The parts of the answers that differ; of a success and a failure, the status alone."""
         if self.ckan["status"] != self.ours["status"]:
             return frozenset({"status"})
-        theirs, mine = self._parts(self.ckan), self._parts(self.ours)
+        theirs, mine = self._list_parts(self.ckan), self._list_parts(self.ours)
         return frozenset(
             name for name in theirs.keys() | mine.keys() if theirs.get(name) != mine.get(name)
         )
 
-    def _parts(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+    def _list_parts(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         if "error" in answer:
-            return {"error": self._error(answer["error"])}
+            return {"error": self._select_messages(answer["error"])}
         result = answer.get("result", {})
-        parts = {name: plain(value) for name, value in result.items()}
+        parts = {name: normalize_value(value) for name, value in result.items()}
         if "records" in result:
-            parts["records"] = _records(self.request, result)
+            parts["records"] = _normalize_records(self.request, result)
         if self.request.action == "datastore_create":
             parts.pop("fields", None)
         return parts
 
-    def _error(self, error: Mapping[str, list[str]]) -> dict[str, frozenset[str]]:
-        """Give the members of an error, with those of CKAN's messages that are ours too."""
-        said = self.ckan.get("error", {})
+    def _select_messages(self, error: Mapping[str, list[str]]) -> dict[str, frozenset[str]]:
+        """Return the members of an error, with the messages that ours share with CKAN's."""
+        ckan_messages = self.ckan.get("error", {})
         return {
-            name: PLAIN_WORDS.intersection(texts).intersection(said.get(name, ()))
+            name: PLAIN_WORDS.intersection(texts).intersection(ckan_messages.get(name, ()))
             for name, texts in error.items()
         }
 
 
-def _records(request: Request, result: Mapping[str, Any]) -> Any:
-    """Give records in a form that compares: without ranks, and in order where there is one."""
-    kinds = types_in(result.get("fields", ()))
+def _normalize_records(request: Request, result: Mapping[str, Any]) -> Any:
+    """Return comparable records: without ranks, and sorted where the order is undefined."""
+    kinds = map_field_types(result.get("fields", ()))
     records = result["records"]
     if isinstance(records, str):
-        rows = list(_rows(records, result["records_format"], list(kinds.values())))
+        rows = list(_iterate_rows(records, result["records_format"], list(kinds.values())))
     else:
-        rows = [_record(record, kinds) for record in records]
+        rows = [_normalize_record(record, kinds) for record in records]
     return rows if request.in_order else sorted(rows, key=repr)
 
 
-def _rows(text: str, kind: str, kinds: list[str]) -> Iterator[Any]:
-    """Give each record of a CSV as its cells and, unless it holds a rank, as it stands."""
+def _iterate_rows(text: str, kind: str, kinds: list[str]) -> Iterator[Any]:
+    """Yield each record of a CSV as its cells and, unless it has a rank, with its text."""
     lines = io.StringIO(text, newline="")
     start = 0
     for cells in csv.reader(lines, delimiter=_DELIMITERS[kind], strict=True):
@@ -89,30 +89,32 @@ def _rows(text: str, kind: str, kinds: list[str]) -> Iterator[Any]:
             yield cells, raw
 
 
-def cells_of(result: Mapping[str, Any]) -> list[list[str]]:
-    """Give the cells of each record of a CSV."""
+def parse_cells(result: Mapping[str, Any]) -> list[list[str]]:
+    """Return the cells of each record of a CSV."""
     lines = io.StringIO(result["records"], newline="")
     return list(csv.reader(lines, delimiter=_DELIMITERS[result["records_format"]], strict=True))
 
 
-def _record(record: Any, kinds: Mapping[str, str]) -> Any:
+def _normalize_record(record: Any, kinds: Mapping[str, str]) -> Any:
     if isinstance(record, dict):
-        return {name: _cell(value, kinds.get(name, "")) for name, value in record.items()}
-    return [_cell(value, kind) for value, kind in zip(record, kinds.values(), strict=True)]
+        return {name: _normalize_cell(value, kinds.get(name, "")) for name, value in record.items()}
+    return [
+        _normalize_cell(value, kind) for value, kind in zip(record, kinds.values(), strict=True)
+    ]
 
 
-def _cell(value: Any, kind: str) -> Any:
+def _normalize_cell(value: Any, kind: str) -> Any:
     if kind == "float":
         return "a rank"
-    return plain(value, with_scale=kind == "numeric")
+    return normalize_value(value, with_scale=kind == "numeric")
 
 
-def plain(value: Any, *, with_scale: bool = False) -> Any:
-    """Give a value in which equal numbers are equal, and neither texts nor truth values."""
+def normalize_value(value: Any, *, with_scale: bool = False) -> Any:
+    """Return a value in which equal numbers are equal, but not to texts or booleans."""
     if isinstance(value, Decimal):
         return "number", format(value if with_scale else _LONG.normalize(value), "f")
     if isinstance(value, dict):
-        return {name: plain(member) for name, member in value.items()}
+        return {name: normalize_value(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [plain(member) for member in value]
+        return [normalize_value(member) for member in value]
     return value

@@ -1,4 +1,4 @@
-"""The differences that are meant: which cases, what ours gives, and why."""
+"""The documented differences: their cases, our answers and the reasons."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Difference:
     cases: tuple[str, ...]
 
     def is_about(self, name: str) -> bool:
-        """Tell whether a case is covered."""
+        """Return whether the difference covers a case."""
         return any(re.fullmatch(pattern, name) for pattern in self.cases)
 
 
-def _because(reason: str, *ways: tuple[Expectation, *tuple[str, ...]]) -> list[Difference]:
+def _list_differences(reason: str, *ways: tuple[Expectation, *tuple[str, ...]]) -> list[Difference]:
     return [Difference(reason, way[0], way[1:]) for way in ways]
 
 
@@ -88,7 +88,7 @@ _TYPES_MADE = [
 ]
 
 _REQUEST = [
-    *_because(
+    *_list_differences(
         "Parameters of a wrong type",
         (refuses("limit"), r"(limit|get)/500/.*"),
         (refuses("fields"), r"fields/500/.*", r"type/number:1-create"),
@@ -98,7 +98,7 @@ _REQUEST = [
         (refuses("records"), r"create/records as an object:1-create"),
         (refuses("resource"), r"resource/text:1-create"),
     ),
-    *_because(
+    *_list_differences(
         "Empty parameters",
         (gives(offset=None), r"offset/(zero|false)"),
         (gives(distinct=None), r"distinct switch/empty text"),
@@ -114,7 +114,7 @@ _REQUEST = [
         (gives(method="upsert"), r"insert/method (null|empty):2-upsert"),
         (holds_stock("1 a", "2 b", "3 c", "4 d"), r"insert/method empty:3-search"),
     ),
-    *_because(
+    *_list_differences(
         "Several errors",
         (refuses("__extras", "limit"), r"unknown parameter/with a bad limit"),
         (
@@ -127,7 +127,7 @@ _REQUEST = [
         (refuses("fields", "filters"), r"several faults/fields and filters"),
         (refuses("filters", "sort"), r"several faults/filters and sort"),
     ),
-    *_because(
+    *_list_differences(
         "Unknown parameters",
         (refuses("__extras"), r"(create|insert)/unknown parameter:[12]-(create|upsert)"),
         (refuses("__extras"), r"info/stock:.* unknown parameter"),
@@ -135,17 +135,19 @@ _REQUEST = [
         (holds_stock("1 a", "2 b", "3 c"), r"insert/unknown parameter:3-search"),
         (gives(__extras=None), r"create/no fields and no records:1-create"),
     ),
-    *_because("Wording of messages", (refuses("filters"), r"filters/(number|true)")),
-    *_because("400", (fails(400), r"body/(list|text|number|null|broken|comma.*|single quotes)")),
+    *_list_differences("Wording of messages", (refuses("filters"), r"filters/(number|true)")),
+    *_list_differences(
+        "400", (fails(400), r"body/(list|text|number|null|broken|comma.*|single quotes)")
+    ),
 ]
 
 _READING = [
-    *_because("`fields` empty", (shows_all_fields, r"fields/empty (list|text)")),
-    *_because(
+    *_list_differences("`fields` empty", (shows_all_fields, r"fields/empty (list|text)")),
+    *_list_differences(
         "A name twice in `fields`",
         (gives(fields=["code text"]), r"fields/twice( in a list)?"),
     ),
-    *_because(
+    *_list_differences(
         "A comma in a quoted name in `fields`",
         (
             holds_records(
@@ -154,15 +156,15 @@ _READING = [
             r"names/fields with a comma",
         ),
     ),
-    *_because(
+    *_list_differences(
         "Errors in `sort`",
         (refuses("sort"), r"sort/json", r"distinct/sorted by (another|id)"),
     ),
-    *_because(
+    *_list_differences(
         "`next_page`",
         (gives(next_page={"_id": {"gt": 3}}), r"next page/by two fields"),
     ),
-    *_because(
+    *_list_differences(
         "`distinct` with `q`, with `json` fields",
         (
             holds_records(*({"third": value} for value in ("t0", "t1", "t2"))),
@@ -170,7 +172,7 @@ _READING = [
         ),
         (finds_each_value, r"distinct types/(tags|marks|about)"),
     ),
-    *_because(
+    *_list_differences(
         "`lists` with `q`, with `distinct` and `sort`",
         (shows_ranks_in_lists, r"formats/lists question with rank"),
         (
@@ -182,15 +184,15 @@ _READING = [
             r"formats/lists distinct sorted",
         ),
     ),
-    *_because(
+    *_list_differences(
         "Lists in `csv` and `tsv`",
         (writes_the_same_values, r"formats/(csv|tsv) (places|nested)"),
     ),
-    *_because(
+    *_list_differences(
         "Large and small `float8`",
         (writes_the_same_values, r"formats/(csv|tsv) numbers"),
     ),
-    *_because(
+    *_list_differences(
         "`full_text` with `fields`",
         (finds(4, 5, 24), r"q with/full text"),
         (finds(4, 5), r"q with/full text form"),
@@ -202,63 +204,63 @@ _READING = [
 ]
 
 _Q = [
-    *_because(
+    *_list_differences(
         "Beginning of a word",
         (finds_more(19, 20), r"q/(beginning|Jon)"),
         (finds_more(4, 5, 24), r"q/(star|prefix in plain)"),
     ),
-    *_because(
+    *_list_differences(
         "Accents",
         (finds_more(6, 7), r"q/without accents"),
         (finds_more(6), r"q/some accents"),
         (finds_more(10), r"q/without umlaut"),
     ),
-    *_because(
+    *_list_differences(
         "Composed and decomposed Unicode",
         (finds_more(8, 9), r"q/(composed|decomposed)"),
     ),
-    *_because(
+    *_list_differences(
         "Stop words",
         (finds_more(1, 4, 5, 16, 17, 21), r"q/stop words", r"q object/stop word"),
         (finds_more(21), r"q/only stop words"),
         (finds_more(18), r"q/brackets"),
         (finds(4, 5), r"q/stop word and word"),
     ),
-    *_because(
+    *_list_differences(
         "Words in addresses and numbers",
         (finds_more(14, 15), r"q/part of a host"),
         (finds_more(5, 14, 15, 25), r"q/hash"),
         (finds_more(3, 18, 28), r"q/negative", r"q object/json text of a number"),
     ),
-    *_because("`q` with `:x`", (finds(), r"q/500/colon")),
-    *_because(
+    *_list_differences("`q` with `:x`", (finds(), r"q/500/colon")),
+    *_list_differences(
         "`q` as a list, `full_text` as an object",
         (refuses("q"), r"q object/list of objects"),
         (refuses("full_text"), r"q with/full text object"),
     ),
-    *_because(
+    *_list_differences(
         "An unknown `language`",
         (refuses("language"), r"q with/(unknown language|number as language)"),
     ),
-    *_because(
+    *_list_differences(
         "Word forms with `language`",
         (finds_more(1), r"q with/(object and )?simple"),
         (finds_more(10, 11), r"q with/german"),
     ),
-    *_because(
+    *_list_differences(
         "A broken query with `plain: false`",
         (refuses("q"), r"operators/(two words|broken|unbalanced|object broken|only operators)"),
     ),
-    *_because("Weights with `plain: false`", (finds_more(1), r"operators/weight")),
+    *_list_differences("Weights with `plain: false`", (finds_more(1), r"operators/weight")),
 ]
 
 _FILTERS = [
-    *_because(
+    *_list_differences(
         "null",
         (finds_empty_cells, r"filter/\w+ (null|eq null|null in a list)"),
         (finds(25), r"filters/null of a text"),
     ),
-    *_because(
+    *_list_differences(
         "A value that cannot be of the field's type",
         (refuses("filters"), _TYPED + r" (word|empty text|true|bad operand)"),
         (refuses("filters"), r"filter/(date|timestamp|time|bool|texts|ints) (number|huge)"),
@@ -270,18 +272,18 @@ _FILTERS = [
         (refuses("filters"), r"times/.* (impossible|month|year|hour 25|number|word)"),
         (refuses("filters"), r"delete/refused:.* bad value"),
     ),
-    *_because(
+    *_list_differences(
         "Empty lists and objects",
         (refuses("filters"), r"filters/500/no operator"),
         (finds(*_ALL_PLACES), r"filters/500/empty list"),
     ),
-    *_because(
+    *_list_differences(
         "Fields of the type `json`",
         (finds(), r"filter/json (as text|empty text|word|true|number|.*fraction|huge)"),
         (finds(7, 11, 19, 23), r"filter/json (eq|in)"),
         (refuses("filters"), r"filter/json ([gl]te?|between|bad operand|list of operators)"),
     ),
-    *_because(
+    *_list_differences(
         "More operators",
         (finds(*(n for n in _ALL_PLACES if n not in {1, 12, 23})), r"filters/ne"),
         (finds(6, 7), r"filters/contains"),
@@ -289,11 +291,11 @@ _FILTERS = [
         (finds(2), r"filters/startswith"),
         (finds(9, 18), r"filters/isnull"),
     ),
-    *_because("Numbers of many digits", (finds(7), r"body/long number")),
+    *_list_differences("Numbers of many digits", (finds(7), r"body/long number")),
 ]
 
 _TABLES = [
-    *_because(
+    *_list_differences(
         "JSON text and lists of filters in writing actions",
         (succeeds, r"create/(fields|records) as json text:1-create"),
         (holds_records(), r"create/fields as json text:2-search"),
@@ -304,7 +306,7 @@ _TABLES = [
         (holds_stock("2 b", "3 c"), r"(records_)?delete/filters as json text:3-search"),
         (holds_stock("3 c"), r"(records_)?delete/filters as a list:3-search"),
     ),
-    *_because(
+    *_list_differences(
         "Other members of the result",
         (gives(aliases=["replay_three", "replay_four"]), r"alias/comma text:1-create"),
         (gives(aliases=["replay_five", "replay_six"]), r"alias/blanks in comma text:1-create"),
@@ -316,18 +318,18 @@ _TABLES = [
         (gives(include_records=True), r"(insert|update)/accepted:.* include records"),
         (gives(include_deleted_records=True), r"(records_)?delete/accepted:.* include records"),
     ),
-    *_because(
+    *_list_differences(
         "An id that is new",
         (fails(404), r"create/unknown resource:1-create"),
         (succeeds, r"create/unknown id:1-create"),
     ),
-    *_because("`resource`", (succeeds, r"resource/unknown dataset:1-create")),
-    *_because(
+    *_list_differences("`resource`", (succeeds, r"resource/unknown dataset:1-create")),
+    *_list_differences(
         "`include_records` in `datastore_create`",
         (repeats_the_stock, r"create/include records:1-create"),
         (holds_stock("1 a", "2 b", "3 c"), r"create/include records:2-search"),
     ),
-    *_because(
+    *_list_differences(
         "Fields without a type",
         (
             succeeds,
@@ -356,7 +358,7 @@ _TABLES = [
         (holds_records({"_id": 1, "a": 5, "b": None}), r"guess/fields without types:2-search"),
         (holds_records(), r"(type/(null|empty)|guess/fields without types or records):2-search"),
     ),
-    *_because(
+    *_list_differences(
         "Field names",
         (succeeds, r"name/all:.*-create (underscore|quote)", r"name/64 letters:1-create"),
         (refuses("fields"), r"name/all:.*-create number", r"name/empty in a record:1-create"),
@@ -372,13 +374,13 @@ _TABLES = [
             r"name/all:19-search",
         ),
     ),
-    *_because("Errors in a field", (refuses("fields"), r"name/twice:1-create")),
-    *_because(
+    *_list_differences("Errors in a field", (refuses("fields"), r"name/twice:1-create")),
+    *_list_differences(
         "Types",
         (refuses("fields"), r"type/all:.* (char|uuid|_numeric|_date|money|interval|bytea)"),
         (has_fields(*_TYPES_MADE, total=0), r"type/all:41-search"),
     ),
-    *_because(
+    *_list_differences(
         "Errors in aliases and indexes",
         (
             refuses("aliases"),
@@ -387,13 +389,13 @@ _TABLES = [
         (refuses("primary_key"), r"key/(unknown|id):1-create"),
         (refuses("indexes"), r"key/unknown index:1-create"),
     ),
-    *_because(
+    *_list_differences(
         "Aliases in writing actions",
         (succeeds, r"alias/(write|delete) by alias:2-.*"),
         (holds_values("x"), r"alias/write by alias:3-search"),
         (holds_records(), r"alias/delete by alias:3-search"),
     ),
-    *_because(
+    *_list_differences(
         "`datastore_info`",
         (
             describes_our_indexes,
@@ -406,7 +408,7 @@ _TABLES = [
 ]
 
 _RECORDS = [
-    *_because(
+    *_list_differences(
         "Message of a wrong record",
         (
             refuses("records", "records_row"),
@@ -422,7 +424,7 @@ _RECORDS = [
         ),
         (refuses("fields", "records_row"), r"(update|upsert)/refused:.* unknown field"),
     ),
-    *_because(
+    *_list_differences(
         "`_id` of a changed record",
         (holds_stock("1 a", "2 b", "3 c", "4 a"), r"key/two fields:3-search"),
         (holds_stock("1 a", "2 b", "3 None"), r"upsert/numeric key:3-search"),
@@ -455,7 +457,7 @@ _RECORDS = [
             r"insert/accepted:18-search",
         ),
     ),
-    *_because(
+    *_list_differences(
         "Lists in a `text` field",
         (succeeds, r'value/text:10-upsert \[1, "a"\]', r'value/text:11-upsert \{"k": "v"\}'),
         (
@@ -466,18 +468,18 @@ _RECORDS = [
             r"value/text:14-search",
         ),
     ),
-    *_because(
+    *_list_differences(
         "Fractions for whole numbers",
         (refuses("records", "records_row"), r"value/int4:9-upsert 5\.5"),
         (refuses("records", "records_row"), r"value/_int4:7-upsert \[1\.5\]"),
         (holds_values(5, 5, 5, 5, None, 5), r"value/int4:16-search"),
     ),
-    *_because(
+    *_list_differences(
         "Texts in a list of numbers",
         (succeeds, r'value/_int4:6-upsert \["1", "2"\]'),
         (holds_values([1, 2], [], [1, None], [1, 2], [1, 2], None), r"value/_int4:11-search"),
     ),
-    *_because(
+    *_list_differences(
         "Lists within lists",
         (refuses("records", "records_row"), r'value/_text:9-upsert \[\["a"\], \["b"\]\]'),
         (
@@ -485,16 +487,16 @@ _RECORDS = [
             r"value/_text:11-search",
         ),
     ),
-    *_because(
+    *_list_differences(
         "A key of another record",
         (refuses("records"), r"update/refused:7-upsert key of another"),
     ),
-    *_because(
+    *_list_differences(
         "Dates with the day or the month first",
         (refuses("records", "records_row"), r'value/date:6-upsert "02/03/2024"'),
         (holds_values(*["2024-02-29"] * 4, None, "infinity"), r"value/date:13-search"),
     ),
-    *_because(
+    *_list_differences(
         "`timestamp`",
         (
             holds_values(
@@ -507,7 +509,7 @@ _RECORDS = [
             r"value/timestamp:14-search",
         ),
     ),
-    *_because(
+    *_list_differences(
         "`filters: null` in `datastore_delete`",
         (refuses("filters"), r"delete/null filters:2-delete"),
         (holds_stock("1 a", "2 b", "3 c"), r"delete/null filters:3-search"),

@@ -1,4 +1,4 @@
-"""Requests as they go over the wire, and answers as they are kept and compared."""
+"""HTTP requests of the cases, and the parts of answers that are recorded and compared."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SQL = ("SELECT", "INSERT", "UPDATE", "LINE 1", "psycopg", "[SQL")
 
 @dataclass(frozen=True)
 class Wire:
-    """A request as HTTP wants it."""
+    """An HTTP request."""
 
     method: str
     path: str
@@ -42,49 +42,49 @@ class Wire:
     body: bytes
 
 
-def on_the_wire(request: Request, ids: Mapping[str, str]) -> Wire:
-    """Write a request, with the ids of this server's resources in it."""
+def build_wire_request(request: Request, ids: Mapping[str, str]) -> Wire:
+    """Build the HTTP request, with the ids of this server's resources."""
     path = f"/api/action/{request.action}"
     if request.form in {"query", "form"}:
         pairs = request.sent.items() if isinstance(request.sent, Mapping) else request.sent
-        text = urlencode([(name, _with_ids(value, ids)) for name, value in pairs])
+        text = urlencode([(name, _insert_ids(value, ids)) for name, value in pairs])
         if request.form == "query":
             return Wire("GET", f"{path}?{text}", "", b"")
         return Wire("POST", path, "application/x-www-form-urlencoded", text.encode())
     text = request.sent if request.form == "raw" else json.dumps(request.sent)
-    return Wire("POST", path, "application/json", _with_ids(text, ids).encode())
+    return Wire("POST", path, "application/json", _insert_ids(text, ids).encode())
 
 
-def _with_ids(text: str, ids: Mapping[str, str]) -> str:
+def _insert_ids(text: str, ids: Mapping[str, str]) -> str:
     return _SYMBOL.sub(lambda symbol: ids.get(symbol[1], symbol[0]), text)
 
 
-def learn_made(request: Request, text: str, ids: dict[str, str]) -> None:
-    """Learn the id of a resource that a request made, as ``@made``."""
+def store_made_id(request: Request, text: str, ids: dict[str, str]) -> None:
+    """Store the id of a resource that a request has made as ``@made``."""
     if request.action == "datastore_create" and "resource" in request.sent:
         result = json.loads(text).get("result", {})
         ids["made"] = result.get("resource_id", "nothing was made")
 
 
-def without_ids(text: str, ids: Mapping[str, str]) -> str:
-    """Put the symbols back in the place of ids."""
+def replace_ids(text: str, ids: Mapping[str, str]) -> str:
+    """Replace ids by their symbols."""
     for name, value in ids.items():
         text = text.replace(value, f"@{name}")
     return text
 
 
-def fingerprint(value: Any) -> str:
-    """Tell a value that can be written as JSON from any other."""
+def compute_fingerprint(value: Any) -> str:
+    """Return a digest of a JSON value."""
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:12]
 
 
 def read_json(text: str) -> Any:
-    """Read JSON with its numbers as they stand."""
+    """Read JSON with exact numbers."""
     return json.loads(text, parse_float=Decimal, parse_int=Decimal)
 
 
 def write_json(value: Any) -> str:
-    """Write JSON with its numbers as they stood."""
+    """Write JSON with exact numbers."""
     marked = json.dumps(
         value,
         ensure_ascii=False,
@@ -94,15 +94,15 @@ def write_json(value: Any) -> str:
     return re.sub(f'"{_NUMBER}([^{_NUMBER}]*){_NUMBER}"', r"\1", marked)
 
 
-def kept(status: int, text: str, ids: Mapping[str, str]) -> dict[str, Any]:
-    """Keep of an answer what is compared."""
-    answer = read_json(without_ids(text, ids)) if text.startswith("{") else {"error": {}}
+def select_compared_parts(status: int, text: str, ids: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parts of an answer that are compared."""
+    answer = read_json(replace_ids(text, ids)) if text.startswith("{") else {"error": {}}
     if status == 200:
-        return {"status": status, "result": _kept_result(answer["result"])}
-    return {"status": status, "error": _kept_error(answer["error"])}
+        return {"status": status, "result": _select_result(answer["result"])}
+    return {"status": status, "error": _select_error(answer["error"])}
 
 
-def _kept_result(result: dict[str, Any]) -> dict[str, Any]:
+def _select_result(result: dict[str, Any]) -> dict[str, Any]:
     members = {name: value for name, value in result.items() if name not in _NOT_COMPARED}
     meta = members.get("meta")
     if isinstance(meta, dict):
@@ -110,12 +110,12 @@ def _kept_result(result: dict[str, Any]) -> dict[str, Any]:
         members["meta"]["aliases"] = sorted(meta["aliases"])
     fields = members.get("fields")
     if isinstance(fields, list):
-        members["fields"] = [_kept_field(field) for field in fields]
+        members["fields"] = [_simplify_field(field) for field in fields]
     return dict(sorted(members.items()))
 
 
-def _kept_field(field: dict[str, Any]) -> Any:
-    """Keep a field as “id type”, or as it is where it says more than that."""
+def _simplify_field(field: dict[str, Any]) -> Any:
+    """Return a field as “id type”, or whole if it has more members."""
     if field.keys() == {"id", "type"}:
         return f"{field['id']} {field['type']}"
     if "schema" in field:
@@ -124,28 +124,28 @@ def _kept_field(field: dict[str, Any]) -> Any:
     return field
 
 
-def types_in(fields: Iterable[Any]) -> dict[str, str]:
-    """Give the type of each field, as it was kept."""
-    return dict(_name_and_type(field) for field in fields)
+def map_field_types(fields: Iterable[Any]) -> dict[str, str]:
+    """Return the type of each recorded field by name."""
+    return dict(_split_field(field) for field in fields)
 
 
-def _name_and_type(field: Any) -> tuple[str, str]:
+def _split_field(field: Any) -> tuple[str, str]:
     if isinstance(field, str):
         name, _, kind = field.rpartition(" ")
         return name, kind
     return field["id"], field.get("type", "")
 
 
-def _kept_error(error: dict[str, Any]) -> dict[str, list[str]]:
-    """Keep the members of an error, with the texts that show no SQL."""
+def _select_error(error: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the members of an error, with the texts that contain no SQL."""
     return {
-        name: [text for text in _texts(value) if not any(word in text for word in _SQL)]
+        name: [text for text in _list_texts(value) if not any(word in text for word in _SQL)]
         for name, value in sorted(error.items())
         if name not in {"__type", "info"}
     }
 
 
-def _texts(value: Any) -> list[str]:
+def _list_texts(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [text for member in value for text in _texts(member)]
+        return [text for member in value for text in _list_texts(member)]
     return [] if isinstance(value, dict) else [str(value)]

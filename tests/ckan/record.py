@@ -1,9 +1,9 @@
 """
-Ask a real CKAN all cases, and write down its answers.
+Send all cases to a real CKAN, and record its answers.
 
     python -m tests.ckan.record --url URL --token-file FILE
 
-The token is that of a sysadmin. What is made there is taken away in the end.
+The token is that of a sysadmin. Everything that is created there is deleted at the end.
 """
 
 from __future__ import annotations
@@ -20,12 +20,20 @@ from pathlib import Path
 from typing import Any
 
 from .cases import CASES, Case, Request
-from .exchange import ANSWERS, Wire, fingerprint, kept, learn_made, on_the_wire, write_json
-from .tables import TABLES, creations
+from .exchange import (
+    ANSWERS,
+    Wire,
+    build_wire_request,
+    compute_fingerprint,
+    select_compared_parts,
+    store_made_id,
+    write_json,
+)
+from .tables import TABLES, list_create_parameters
 
 
 class Site:
-    """A CKAN site with a dataset of our own."""
+    """A CKAN site with a dataset for the cases."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url.rstrip("/")
@@ -33,7 +41,7 @@ class Site:
         self.ids: dict[str, str] = {}
 
     def send(self, wire: Wire, *, anonymous: bool = False) -> tuple[int, str]:
-        """Send a request; give the status and the text of the answer."""
+        """Send a request, and return the status and the text of the answer."""
         request = urllib.request.Request(
             self.url + wire.path, wire.body or None, method=wire.method
         )
@@ -47,16 +55,16 @@ class Site:
         except urllib.error.HTTPError as refusal:
             return refusal.code, refusal.read().decode()
 
-    def call(self, action: str, **sent: Any) -> Any:
+    def call(self, action: str, **parameters: Any) -> Any:
         """Call an action that must succeed."""
-        status, text = self.send(on_the_wire(Request(sent, action), self.ids))
+        status, text = self.send(build_wire_request(Request(parameters, action), self.ids))
         if status != 200:
             sys.exit(f"{action}: {status} {text[:500]}")
         return json.loads(text)["result"]
 
     @contextmanager
-    def dataset(self) -> Iterator[None]:
-        """Make a public dataset, and take everything in it away in the end."""
+    def make_dataset(self) -> Iterator[None]:
+        """Make a public dataset, and delete it with its resources at the end."""
         name = f"replay-{secrets.token_hex(4)}"
         organization = self.call("organization_create", name=name)["id"]
         self.ids["dataset"] = self.call("package_create", name=name, owner_org=organization)["id"]
@@ -70,39 +78,42 @@ class Site:
 
     def make_resource(self, name: str) -> str:
         """Make a resource without a table."""
-        made = self.call(
+        resource = self.call(
             "resource_create", package_id="@dataset", name=name, url="", url_type="datastore"
         )
-        return str(made["id"])
+        return str(resource["id"])
 
     def drop(self, resource: str) -> None:
         """Drop a resource's table, if it has one; its aliases go with it."""
-        sent = {"resource_id": resource, "force": True}
-        self.send(on_the_wire(Request(sent, "datastore_delete"), {}))
+        parameters = {"resource_id": resource, "force": True}
+        self.send(build_wire_request(Request(parameters, "datastore_delete"), {}))
 
-    def answers(self, case: Case) -> Iterator[dict[str, Any]]:
-        """Ask all requests of a case; what it made of its own resource is dropped."""
+    def ask_case(self, case: Case) -> Iterator[dict[str, Any]]:
+        """Send all requests of a case, then drop the table of its own resource."""
         for request in case.requests:
             status, text = self.send(
-                on_the_wire(request, self.ids), anonymous=request.words == "anonymous"
+                build_wire_request(request, self.ids), anonymous=request.words == "anonymous"
             )
-            learn_made(request, text, self.ids)
-            yield kept(status, text, self.ids)
+            store_made_id(request, text, self.ids)
+            yield select_compared_parts(status, text, self.ids)
         if case.writes:
             self.drop(self.ids["own"])
 
 
-def record(site: Site) -> Iterator[dict[str, Any]]:
-    """Make the tables and ask the cases; give the lines of the file of answers."""
-    with site.dataset():
+def record_answers(site: Site) -> Iterator[dict[str, Any]]:
+    """Make the tables and send the cases; yield the lines of the file of answers."""
+    with site.make_dataset():
         for name in ("own", *(table.name for table in TABLES)):
             site.ids[name] = site.make_resource(name)
         for table in TABLES:
             site.call("datastore_create", **table.creation)
-        yield {"ckan": site.call("status_show")["ckan_version"], "tables": fingerprint(creations())}
+        yield {
+            "ckan": site.call("status_show")["ckan_version"],
+            "tables": compute_fingerprint(list_create_parameters()),
+        }
         for case in CASES:
-            asked = fingerprint(case.sent)
-            yield {"case": case.name, "asked": asked, "answers": list(site.answers(case))}
+            digest = compute_fingerprint(case.sent)
+            yield {"case": case.name, "asked": digest, "answers": list(site.ask_case(case))}
 
 
 def main() -> None:
@@ -112,7 +123,7 @@ def main() -> None:
     parser.add_argument("--token-file", required=True, type=Path)
     arguments = parser.parse_args()
     site = Site(arguments.url, arguments.token_file.read_text().strip())
-    lines = [write_json(line) for line in record(site)]
+    lines = [write_json(line) for line in record_answers(site)]
     ANSWERS.write_text("\n".join(lines) + "\n")
     sys.stdout.write(f"{len(lines) - 1} cases\n")
 

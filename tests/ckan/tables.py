@@ -1,18 +1,18 @@
-"""The tables that the reading cases ask about: fields of every type, awkward names and values."""
+"""The tables of the reading cases: fields of every type, awkward names and values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-#: Composed and decomposed forms of one word: equal to the eye only.
+#: Composed and decomposed forms of one word: they look equal.
 COMPOSED = "H\u1ed3ng"
 DECOMPOSED = "Ho\u0302\u0300ng"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as ``datastore_create`` is told to make it."""
+    """A table, and the parameters that create it."""
 
     name: str
     fields: dict[str, str]
@@ -62,26 +62,26 @@ _NAMES = (
 )
 
 
-def _place(number: int, name: str | None) -> tuple[Any, ...]:
-    """Make one place; every so often a cell of it is empty."""
+def _make_place(number: int, name: str | None) -> tuple[Any, ...]:
+    """Make one place; some of its cells are empty."""
 
-    def unless(step: int, value: Any) -> Any:
+    def blank_every(step: int, value: Any) -> Any:
         return None if number % step == 0 else value
 
     return (
         f"P-{number:03d}",
         name,
         _KINDS[number % len(_KINDS)],
-        unless(9, (number * 37) % 11 * 1000),
-        unless(8, f"{number * number}.{number % 10}0"),
-        unless(7, number / 8 - 1),
-        unless(6, f"19{70 + number}-0{number % 9 + 1}-1{number % 10}"),
-        unless(5, f"2024-02-{number + 1:02d}T{number % 24:02d}:30:00"),
-        unless(4, number % 3 == 0),
-        unless(11, f"{number % 24:02d}:15:00"),
-        unless(10, ["old", "new"] if number % 2 else ["old"] if number % 3 else []),
-        unless(10, [number, number % 3]),
-        unless(3, {"level": number % 4} if number % 2 else [number, "x"]),
+        blank_every(9, (number * 37) % 11 * 1000),
+        blank_every(8, f"{number * number}.{number % 10}0"),
+        blank_every(7, number / 8 - 1),
+        blank_every(6, f"19{70 + number}-0{number % 9 + 1}-1{number % 10}"),
+        blank_every(5, f"2024-02-{number + 1:02d}T{number % 24:02d}:30:00"),
+        blank_every(4, number % 3 == 0),
+        blank_every(11, f"{number % 24:02d}:15:00"),
+        blank_every(10, ["old", "new"] if number % 2 else ["old"] if number % 3 else []),
+        blank_every(10, [number, number % 3]),
+        blank_every(3, {"level": number % 4} if number % 2 else [number, "x"]),
     )
 
 
@@ -102,7 +102,7 @@ PLACES = Table(
         "marks": "_int4",
         "about": "json",
     },
-    tuple(_place(number, name) for number, name in enumerate(_NAMES, 1)),
+    tuple(_make_place(number, name) for number, name in enumerate(_NAMES, 1)),
     ("replay_places", "nơi chốn"),
 )
 
@@ -267,6 +267,6 @@ MANY = Table(
 TABLES = (PLACES, NUMBERS, TIMES, NAMES, WORDS, EMPTY, MANY)
 
 
-def creations() -> list[dict[str, Any]]:
-    """Give the parameters of ``datastore_create`` for all tables."""
+def list_create_parameters() -> list[dict[str, Any]]:
+    """Return the parameters of ``datastore_create`` for all tables."""
     return [table.creation for table in TABLES]

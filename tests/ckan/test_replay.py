@@ -1,5 +1,5 @@
 """
-Each case, asked of our own API: what CKAN answers, or a difference that is meant.
+Our API answers each case like CKAN, or with a documented difference.
 
 The answers of CKAN are recorded (``record.py``); the differences are in ``differences.py``.
 """
@@ -26,18 +26,18 @@ from .comparison import Comparison
 from .differences import DIFFERENCES, Difference
 from .exchange import (
     ANSWERS,
-    fingerprint,
-    kept,
-    learn_made,
-    on_the_wire,
+    build_wire_request,
+    compute_fingerprint,
+    map_field_types,
     read_json,
-    types_in,
+    select_compared_parts,
+    store_made_id,
     write_json,
 )
-from .tables import TABLES, creations
-from .writing import LOOK
+from .tables import TABLES, list_create_parameters
+from .writing import FINAL_SEARCH
 
-#: Without the mark there would be no database of the tests.
+#: The mark creates the test database.
 pytestmark = pytest.mark.django_db
 
 _WRITER = ("view_resource", "add_resource", "change_resource", "delete_resource")
@@ -70,8 +70,8 @@ class Site:
         self.ids[name] = str(Resource.objects.create(name=name).pk)
 
     def ask(self, request: Request) -> dict[str, Any]:
-        """Send a request; give what is kept of the answer."""
-        wire = on_the_wire(request, self.ids)
+        """Send a request, and return the parts of the answer that are compared."""
+        wire = build_wire_request(request, self.ids)
         answer = self.client.generic(
             wire.method,
             wire.path,
@@ -80,12 +80,12 @@ class Site:
             headers={"Authorization": self.token} if request.needs_token else {},
         )
         text = answer.content.decode()
-        learn_made(request, text, self.ids)
-        return kept(answer.status_code, text, self.ids)
+        store_made_id(request, text, self.ids)
+        return select_compared_parts(answer.status_code, text, self.ids)
 
     def compare(self, case: Case) -> Iterator[Comparison]:
-        """Ask the requests of a case, and leave nothing of it behind."""
-        with _undone():
+        """Send the requests of a case, and roll their changes back."""
+        with _roll_back_changes():
             if case.writes:
                 self.make_resource("own")
             recorded = _RECORDED[case.name]["answers"]
@@ -94,7 +94,7 @@ class Site:
 
 
 @contextmanager
-def _undone() -> Iterator[None]:
+def _roll_back_changes() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
@@ -102,31 +102,33 @@ def _undone() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def comparisons(django_db_setup: None, django_db_blocker: Any) -> dict[str, Comparison]:
-    """All cases, asked once."""
-    with django_db_blocker.unblock(), _undone():
+    """The comparisons of all cases, each sent once."""
+    with django_db_blocker.unblock(), _roll_back_changes():
         site = Site()
         compared = [comparison for case in CASES for comparison in site.compare(case)]
     return {comparison.name: comparison for comparison in compared}
 
 
 @pytest.mark.parametrize("group", _GROUPS)
-def test_ckan_answers_so_too_or_the_difference_is_meant(
+def test_ckan_answers_the_same_or_the_difference_is_documented(
     comparisons: dict[str, Comparison], group: str
 ) -> None:
-    asked = [each for name, each in comparisons.items() if name.startswith(f"{group}/")]
+    compared = [each for name, each in comparisons.items() if name.startswith(f"{group}/")]
 
-    unmeant = [_told(each) for each in asked if each.differing and not _meant(each)]
+    undocumented = [
+        _describe(each) for each in compared if each.differing and not _is_documented(each)
+    ]
 
-    assert asked
-    assert not unmeant, "\n\n".join(unmeant)
-
-
-def _meant(comparison: Comparison) -> bool:
-    about = [difference for difference in DIFFERENCES if difference.is_about(comparison.name)]
-    return len(about) == 1 and about[0].holds(comparison)
+    assert compared
+    assert not undocumented, "\n\n".join(undocumented)
 
 
-def _told(comparison: Comparison) -> str:
+def _is_documented(comparison: Comparison) -> bool:
+    matching = [difference for difference in DIFFERENCES if difference.is_about(comparison.name)]
+    return len(matching) == 1 and matching[0].holds(comparison)
+
+
+def _describe(comparison: Comparison) -> str:
     return "\n".join(
         (
             f"{comparison.request.action} {write_json(comparison.request.sent)[:1500]}",
@@ -137,14 +139,14 @@ def _told(comparison: Comparison) -> str:
     )
 
 
-def test_the_cases_were_recorded_as_they_are_asked() -> None:
-    assert _HEADER["tables"] == fingerprint(creations())
+def test_the_cases_were_recorded_as_they_are_sent() -> None:
+    assert _HEADER["tables"] == compute_fingerprint(list_create_parameters())
     assert {name: line["asked"] for name, line in _RECORDED.items()} == {
-        case.name: fingerprint(case.sent) for case in CASES
+        case.name: compute_fingerprint(case.sent) for case in CASES
     }
 
 
-def test_the_cases_are_many_and_their_names_are_their_own() -> None:
+def test_there_are_many_cases_with_unique_names() -> None:
     assert len(READING) > 1000
     assert len(WRITING) > 150
     assert len(_STEPS) == len(set(_STEPS))
@@ -173,13 +175,17 @@ def test_each_reason_is_in_the_reference(reason: str) -> None:
 def test_datastore_create_answers_with_the_fields_of_the_table(
     comparisons: dict[str, Comparison],
 ) -> None:
-    asked = list(comparisons.values())
-    made = [
+    compared = list(comparisons.values())
+    fields_of_creates = [
         (create.name, create.ours["result"]["fields"], look.ours["result"]["fields"][1:])
-        for create, look in pairwise(asked)
+        for create, look in pairwise(compared)
         if create.request.action == "datastore_create" and create.ours["status"] == 200
-        if look.request.sent == LOOK and look.ours["status"] == 200
+        if look.request.sent == FINAL_SEARCH and look.ours["status"] == 200
     ]
 
-    assert len(made) > 50
-    assert [name for name, fields, looked in made if types_in(fields) != types_in(looked)] == []
+    assert len(fields_of_creates) > 50
+    assert [
+        name
+        for name, fields, looked in fields_of_creates
+        if map_field_types(fields) != map_field_types(looked)
+    ] == []

@@ -1,4 +1,4 @@
-"""The document as the example portal serves it, and a portal that it can be tried on."""
+"""The document of the example portal, and a portal for its requests."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .portals import Portal, make_portal
 @pytest.fixture(scope="session")
 def document() -> dict[str, Any]:
     """The document, under the locale ``en``."""
-    served = Client().get("/en/api/schema/", {"format": "json"})
-    assert served.status_code == 200
-    found: dict[str, Any] = json.loads(served.content)
-    return found
+    response = Client().get("/en/api/schema/", {"format": "json"})
+    assert response.status_code == 200
+    document: dict[str, Any] = json.loads(response.content)
+    return document
 
 
 @pytest.fixture(scope="module")
 def portal(django_db_setup: None, django_db_blocker: Any) -> Iterator[Portal]:
-    """A portal that all tests of a module share, each of which is marked with ``django_db``."""
+    """A portal that all tests of a module share; each is marked with ``django_db``."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield make_portal()
         transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""A portal with the example project's tables that the examples are about."""
+"""A portal with the tables of the example project that the examples use."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from example_project.management.commands.demo import _SAMPLES as SAMPLES
 
 from ..builders import make_token, make_user
 
-#: Those of ``manifest.json``: the survey is public, the staff training is private.
+#: Names in ``manifest.json``: the survey is public, the staff training is private.
 TABLES = ("watershed-survey", "staff-training")
 
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """The token of a user who may do everything."""
+    """The token of a superuser."""
 
     token: str
 
@@ -51,16 +51,16 @@ def load_sample(sample: dict[str, Any]) -> None:
 
 
 @contextmanager
-def undone() -> Iterator[None]:
-    """Take back what is changed within."""
+def roll_back() -> Iterator[None]:
+    """Roll back the changes of the block."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
 
 
 @contextmanager
-def one_connection() -> Iterator[None]:
-    """Let requests leave the connection open in whose transaction the test runs."""
+def keep_connection_open() -> Iterator[None]:
+    """Keep requests from closing the connection whose transaction the test runs in."""
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)

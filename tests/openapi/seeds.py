@@ -1,9 +1,9 @@
 """
-Chance led towards what is there: generated ids, names and values become those of a real table.
+Replace generated ids, names and values by those of a real table.
 
-Schemathesis makes up texts that no portal knows; most of them are exchanged here for ids, names of
-fields and values of the survey, so that its requests get past the first check.  The same text is
-always exchanged for the same one.
+Schemathesis generates texts that no portal knows; most of them are replaced here by ids, names of
+fields and values of the survey, so that its requests pass the first check.  The same text always
+gets the same replacement.
 """
 
 from __future__ import annotations
@@ -61,64 +61,66 @@ BIRD_TABLE: dict[str, Any] = {
 }
 
 
-def led(parameters: Any) -> Any:
-    """Lead the parameters of an action towards the tables."""
+def replace_unknown_names(parameters: Any) -> Any:
+    """Replace unknown names and values in the parameters of an action."""
     if not isinstance(parameters, dict):
         return parameters
-    return {name: _parameter(name, value) for name, value in parameters.items()}
+    return {name: _replace_in_parameter(name, value) for name, value in parameters.items()}
 
 
-def exchanged(text: object, known: Sequence[Any]) -> Any:
-    """Exchange four texts of five."""
+def replace_unknown(text: object, known: Sequence[Any]) -> Any:
+    """Replace four of five unknown texts by a known one."""
     if not isinstance(text, str) or text in known:
         return text
-    chance = zlib.crc32(text.encode(errors="surrogatepass"))
-    return text if chance % 5 == 4 else known[chance % len(known)]
+    digest = zlib.crc32(text.encode(errors="surrogatepass"))
+    return text if digest % 5 == 4 else known[digest % len(known)]
 
 
-def _parameter(name: str, value: Any) -> Any:
+def _replace_in_parameter(name: str, value: Any) -> Any:
     if name in ("resource_id", "id") and value:
-        return exchanged(value, IDS)
+        return replace_unknown(value, IDS)
     if name in TEXTS and isinstance(value, str) and value:
-        return _json_text(name, value)
+        return _replace_in_json_text(name, value)
     if name in ("fields", "sort", "primary_key", "indexes") and isinstance(value, list):
-        return [exchanged(each, NAMES) for each in value]
+        return [replace_unknown(each, NAMES) for each in value]
     if name == "filters":
-        return _conditions(value)
+        return _replace_in_conditions(value)
     if name == "records" and isinstance(value, list):
-        return [_conditions(each) for each in value]
+        return [_replace_in_conditions(each) for each in value]
     return value
 
 
-def _json_text(name: str, text: str) -> Any:
-    """Lead what the text holds; a text that is no JSON becomes one that is."""
+def _replace_in_json_text(name: str, text: str) -> Any:
+    """Replace names in a JSON text; any other text becomes a JSON text."""
     try:
         value = json.loads(text)
     except ValueError:
-        return exchanged(text, TEXTS[name])
-    return json.dumps(_parameter(name, value))
+        return replace_unknown(text, TEXTS[name])
+    return json.dumps(_replace_in_parameter(name, value))
 
 
-def _conditions(value: Any) -> Any:
+def _replace_in_conditions(value: Any) -> Any:
     if isinstance(value, list):
-        return [_conditions(each) for each in value]
+        return [_replace_in_conditions(each) for each in value]
     if not isinstance(value, dict):
         return value
-    found = {}
+    replaced = {}
     for name, condition in value.items():
         if name.startswith("$"):
-            found[name] = _conditions(condition)
+            replaced[name] = _replace_in_conditions(condition)
         else:
-            field = exchanged(name, NAMES)
-            found[field] = _condition(field, condition)
-    return found
+            field = replace_unknown(name, NAMES)
+            replaced[field] = _replace_in_condition(field, condition)
+    return replaced
 
 
-def _condition(field: str, condition: Any) -> Any:
-    """Let half of the values be one that the field's type can read."""
+def _replace_in_condition(field: str, condition: Any) -> Any:
+    """Replace half of the values by one that fits the field's type."""
     if isinstance(condition, dict):
-        return {operator: _condition(field, value) for operator, value in condition.items()}
+        return {
+            operator: _replace_in_condition(field, value) for operator, value in condition.items()
+        }
     if isinstance(condition, list):
-        return [_condition(field, value) for value in condition]
-    chance = zlib.crc32(json.dumps(condition).encode())
-    return VALUES[field] if field in VALUES and chance % 2 else condition
+        return [_replace_in_condition(field, value) for value in condition]
+    digest = zlib.crc32(json.dumps(condition).encode())
+    return VALUES[field] if field in VALUES and digest % 2 else condition

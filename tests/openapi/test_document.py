@@ -27,16 +27,16 @@ ACTIONS = "/en/api/3/action/"
 FORM = "application/x-www-form-urlencoded"
 
 
-def operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def list_operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for path in document["paths"].values():
         yield from path.values()
 
 
-def resolved(document: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Follow a reference, if it is one."""
-    for name in found.get("$ref", "#").split("/")[1:]:
+def resolve_reference(document: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
+    """Return the node that a reference names, or the node itself."""
+    for name in node.get("$ref", "#").split("/")[1:]:
         document = document[name]
-    return document if "$ref" in found else found
+    return document if "$ref" in node else node
 
 
 def test_the_document_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
@@ -57,10 +57,10 @@ def test_the_command_writes_it_without_a_warning(
 
 @pytest.mark.parametrize("name", actions)
 def test_every_action_has_its_operations(document: dict[str, Any], name: str) -> None:
-    found = document["paths"][ACTIONS + name]
+    operations = document["paths"][ACTIONS + name]
 
-    assert set(found) == ({"post"} if actions[name].is_writing else {"get", "post"})
-    for operation in found.values():
+    assert set(operations) == ({"post"} if actions[name].is_writing else {"get", "post"})
+    for operation in operations.values():
         assert operation["summary"] == str(actions[name].help)
         assert f"`/en/api/action/{name}`" in operation["description"]
 
@@ -71,7 +71,7 @@ def test_every_parameter_of_an_action_is_described(
     document: dict[str, Any], name: str, kind: str
 ) -> None:
     content = document["paths"][ACTIONS + name]["post"]["requestBody"]["content"]
-    schema = resolved(document, content[kind]["schema"])
+    schema = resolve_reference(document, content[kind]["schema"])
 
     assert list(schema["properties"]) == list(actions[name].parameters().fields)
     assert all(each["description"] for each in schema["properties"].values())
@@ -81,10 +81,10 @@ def test_every_parameter_of_an_action_is_described(
 def test_every_parameter_of_a_query_string_is_described(
     document: dict[str, Any], name: str
 ) -> None:
-    found = document["paths"][ACTIONS + name]["get"].get("parameters", [])
+    parameters = document["paths"][ACTIONS + name]["get"].get("parameters", [])
 
-    assert {each["name"] for each in found} == set(actions[name].parameters().fields)
-    assert all(each["description"] for each in found)
+    assert {each["name"] for each in parameters} == set(actions[name].parameters().fields)
+    assert all(each["description"] for each in parameters)
 
 
 def test_the_dump_is_described(document: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ def test_every_type_of_parameter_has_its_forms() -> None:
         for kind in vars(parameter_types).values()
         if isinstance(kind, type) and issubclass(kind, parameter_types.ParameterField)
     }
-    # Words have forms of their own; the other two are what others are made of.
+    # Choices have their own schemas; the other two are base classes.
     unused = {
         parameter_types.ChoiceField,
         parameter_types.ParameterField,
@@ -121,14 +121,14 @@ def test_every_operator_of_filters_is_described(document: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(("status", "kind"), ERROR_TYPES.items())
 def test_every_type_of_error_is_an_answer(document: dict[str, Any], status: int, kind: str) -> None:
-    for operation in operations(document):
+    for operation in list_operations(document):
         if operation["operationId"] == "api_version":
             continue
         bodiless = "requestBody" not in operation and status == 415
         assert (str(status) in operation["responses"]) is not bodiless
         if not bodiless:
-            found = resolved(document, operation["responses"][str(status)])
-            schema = resolved(document, found["content"]["application/json"]["schema"])
+            response = resolve_reference(document, operation["responses"][str(status)])
+            schema = resolve_reference(document, response["content"]["application/json"]["schema"])
             assert schema["properties"]["error"]["properties"]["__type"]["const"] == kind
 
 
@@ -141,16 +141,16 @@ def test_writing_takes_a_token_and_reading_may_have_one(document: dict[str, Any]
         assert security == [*optional, {"datastoreToken": []}]
 
 
-def test_the_document_is_about_the_locale_that_it_is_asked_under() -> None:
-    served = Client().get("/pt_BR/api/schema/?format=json")
+def test_the_document_has_the_locale_of_its_address() -> None:
+    response = Client().get("/pt_BR/api/schema/?format=json")
 
-    text = served.content.decode()
+    text = response.content.decode()
     assert '"/pt-br/api/3/action/datastore_search"' in text
     assert "/en/api" not in text
 
 
 def test_the_names_of_operations_are_unique(document: dict[str, Any]) -> None:
-    names = [operation["operationId"] for operation in operations(document)]
+    names = [operation["operationId"] for operation in list_operations(document)]
 
     assert len(set(names)) == len(names)
 
@@ -168,16 +168,20 @@ def test_the_viewer_fetches_nothing_from_elsewhere() -> None:
 def test_the_settings_of_the_reference_are_those_of_the_example_portal() -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "openapi.md"
     (_before, block, *_after) = page.read_text(encoding="utf-8").split("```")
-    found: dict[str, Any] = {"INSTALLED_APPS": []}
-    exec(block.removeprefix("python"), found)
+    namespace: dict[str, Any] = {"INSTALLED_APPS": []}
+    exec(block.removeprefix("python"), namespace)
 
-    assert set(found["INSTALLED_APPS"]) <= set(settings.INSTALLED_APPS)
-    assert found["REST_FRAMEWORK"].items() <= settings.REST_FRAMEWORK.items()
-    for name in set(found["SPECTACULAR_SETTINGS"]) - {"TITLE", "VERSION", "SWAGGER_UI_SETTINGS"}:
-        assert found["SPECTACULAR_SETTINGS"][name] == settings.SPECTACULAR_SETTINGS[name]
+    assert set(namespace["INSTALLED_APPS"]) <= set(settings.INSTALLED_APPS)
+    assert namespace["REST_FRAMEWORK"].items() <= settings.REST_FRAMEWORK.items()
+    for name in set(namespace["SPECTACULAR_SETTINGS"]) - {
+        "TITLE",
+        "VERSION",
+        "SWAGGER_UI_SETTINGS",
+    }:
+        assert namespace["SPECTACULAR_SETTINGS"][name] == settings.SPECTACULAR_SETTINGS[name]
 
 
-WITHOUT = """
+IMPORT_WITHOUT_SPECTACULAR = """
 import sys
 
 sys.modules["drf_spectacular"] = None
@@ -198,4 +202,4 @@ import datastore_search.urls
 
 
 def test_the_app_works_without_drf_spectacular() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT], check=True)
+    subprocess.run([sys.executable, "-c", IMPORT_WITHOUT_SPECTACULAR], check=True)

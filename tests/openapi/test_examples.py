@@ -1,4 +1,4 @@
-"""Each example of the document is asked, and answered as the document says."""
+"""Each example of the document is sent, and answered as the document says."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from datastore_search import __version__
 from datastore_search.api.actions import actions
 from datastore_search.openapi.examples import PORTAL, Example, list_examples, select_examples
 
-from .portals import Portal, undone
-from .test_document import FORM, operations, resolved
+from .portals import Portal, roll_back
+from .test_document import FORM, list_operations, resolve_reference
 
-pytestmark = pytest.mark.django_db  # each test takes back what it changes
+pytestmark = pytest.mark.django_db  # each test is rolled back
 
 JSON = "application/json"
 ACTIONS = "/en/api/3/action/"
 EXAMPLES = [example for example in list_examples() if example.action in actions]
 
-#: What no two databases have in common; a sequence does not take its numbers back.
+#: Members that differ between databases; a sequence is not rolled back.
 VOLATILE = {"size", "idx_size", "db_size", "rank", "_id", "made"}
 
 
@@ -38,78 +38,78 @@ def ask(client: Client, example: Example, kind: str, token: str) -> Any:
     return client.post(path, body, content_type=kind, headers=headers)
 
 
-def kinds(example: Example) -> Iterator[str]:
-    """The ways to ask that change nothing; then the one that the next examples build on."""
+def list_request_kinds(example: Example) -> Iterator[str]:
+    """Yield the kinds of requests; the changes of the last one remain for the next examples."""
     if not actions[example.action].is_writing:
         yield "query"
     yield FORM
     yield JSON
 
 
-def settled(value: Any) -> Any:
-    """Leave out what differs from server to server."""
+def drop_volatile(value: Any) -> Any:
+    """Replace the values that differ between servers by None."""
     if isinstance(value, dict):
         return {
             name: None
             if name in VOLATILE and isinstance(member, int | float | str)
-            else settled(member)
+            else drop_volatile(member)
             for name, member in value.items()
         }
     if isinstance(value, list):
-        return [settled(member) for member in value]
+        return [drop_volatile(member) for member in value]
     if isinstance(value, str):
         return value.replace("http://testserver", PORTAL)
     return value
 
 
-def closed(document: dict[str, Any]) -> dict[str, Any]:
-    """Let no object have a member that is not described."""
+def forbid_unknown_members(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document in which no object may have an undescribed member."""
     document = copy.deepcopy(document)
     for name, schema in document["components"]["schemas"].items():
         if not name.endswith("Parameters"):
-            close(schema)
+            forbid_in_schema(schema)
     return document
 
 
-def close(schema: Any) -> None:
+def forbid_in_schema(schema: Any) -> None:
     if isinstance(schema, dict):
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
         for member in schema.values():
-            close(member)
+            forbid_in_schema(member)
     elif isinstance(schema, list):
         for member in schema:
-            close(member)
+            forbid_in_schema(member)
 
 
-def schema_of(document: dict[str, Any], action: str, status: int) -> Draft202012Validator:
-    """The schema of one answer of an action."""
+def build_schema(document: dict[str, Any], action: str, status: int) -> Draft202012Validator:
+    """Return the validator of one answer of an action."""
     response = document["paths"][ACTIONS + action]["post"]["responses"][str(status)]
-    schema = resolved(document, response)["content"][JSON]["schema"]
+    schema = resolve_reference(document, response)["content"][JSON]["schema"]
     return Draft202012Validator({**schema, "components": document["components"]})
 
 
 def test_every_example_is_answered_as_it_says(
     portal: Portal, client: Client, document: dict[str, Any]
 ) -> None:
-    document = closed(document)
+    document = forbid_unknown_members(document)
     for example in EXAMPLES:
-        for kind in kinds(example):
-            check(client, document, example, kind, portal.token)
+        for kind in list_request_kinds(example):
+            check_example(client, document, example, kind, portal.token)
 
 
-def check(
+def check_example(
     client: Client, document: dict[str, Any], example: Example, kind: str, token: str
 ) -> None:
     if kind == JSON:
         response = ask(client, example, kind, token)
     else:
-        with undone():
+        with roll_back():
             response = ask(client, example, kind, token)
     answer = response.json()
     assert response.status_code == example.status, (example, kind, answer)
-    assert settled(answer) == settled(example.answer), (example, kind)
-    schema_of(document, example.action, example.status).validate(answer)
+    assert drop_volatile(answer) == drop_volatile(example.answer), (example, kind)
+    build_schema(document, example.action, example.status).validate(answer)
 
 
 def test_every_example_of_a_request_is_one_of_these(document: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def test_an_example_that_succeeds_has_the_form_of_a_request(
 def test_every_operation_has_an_example_of_its_request_and_its_result(
     document: dict[str, Any],
 ) -> None:
-    for operation in operations(document):
+    for operation in list_operations(document):
         (content, *_others) = operation["responses"]["200"]["content"].values()
         assert "example" in content or content["examples"], operation["operationId"]
         asked = [
@@ -194,7 +194,9 @@ def test_a_request_that_cannot_be_read_is_answered_as_the_document_says(
     response = client.post(f"{ACTIONS}datastore_search", **request_)
 
     assert response.status_code == status
-    schema_of(closed(document), "datastore_search", status).validate(response.json())
+    build_schema(forbid_unknown_members(document), "datastore_search", status).validate(
+        response.json()
+    )
 
 
 def test_another_method_is_answered_as_the_document_says(
@@ -203,7 +205,9 @@ def test_another_method_is_answered_as_the_document_says(
     response = client.delete(f"{ACTIONS}datastore_search")
 
     assert response.status_code == 405
-    schema_of(closed(document), "datastore_search", 405).validate(response.json())
+    build_schema(forbid_unknown_members(document), "datastore_search", 405).validate(
+        response.json()
+    )
 
 
 def test_the_example_of_the_status_is_of_this_release() -> None:

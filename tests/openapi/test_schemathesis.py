@@ -1,10 +1,10 @@
 """
-The server answers as the document says, whatever is asked.
+The server answers any request as the document says.
 
-Schemathesis makes requests that the document allows, and requests that it does not; a request is
-answered with a status, a content type and a body that the document has, and without a fault of the
-server.  ``FUZZ_EXAMPLES`` says how many of each kind are sent to each operation; they are then
-others each time.
+Schemathesis generates requests that the document allows, and requests that it does not.  Each
+answer has a status, a content type and a body that the document describes, and none is a server
+error.
+``FUZZ_EXAMPLES`` is the number of requests of each kind per operation; it also makes them random.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.parameter_types import BooleanField, IgnoredField
 from datastore_search.api.parameters import ActionParameters
 
-from .portals import Portal, one_connection, undone
-from .seeds import BIRD_TABLE, IDS, exchanged, led
+from .portals import Portal, keep_connection_open, roll_back
+from .seeds import BIRD_TABLE, IDS, replace_unknown, replace_unknown_names
 from .test_document import FORM
 
 pytestmark = pytest.mark.django_db
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
 
-# The server itself, in the process of the tests, so that what a request changes can be undone.
+# The server runs in the process of the tests, so that changes of a request can be rolled back.
 schema = schemathesis.openapi.from_wsgi("/en/api/schema/?format=json", get_wsgi_application())
 OPERATIONS = {
     operation.label: operation
-    for found in schema.get_all_operations()
-    if isinstance(found, Ok) and (operation := found.ok())
+    for result in schema.get_all_operations()
+    if isinstance(result, Ok) and (operation := result.ok())
 }
 CHECKS = [
     not_a_server_error,
@@ -67,7 +67,7 @@ PARAMETERS: list[type[ActionParameters]] = [
     DumpParameters,
     *(action.parameters for action in actions.values()),
 ]
-#: Parameters that take any value at all, and so refuse none.
+#: Parameters that accept any value.
 LENIENT = {
     name
     for parameters in PARAMETERS
@@ -78,70 +78,72 @@ LENIENT = {
 
 @schema.hook
 def map_query(context: HookContext, query: object) -> object:
-    return led(query)
+    return replace_unknown_names(query)
 
 
 @schema.hook
 def map_body(context: HookContext, body: object) -> object:
-    return led(body)
+    return replace_unknown_names(body)
 
 
 @schema.hook
 def map_path_parameters(context: HookContext, path_parameters: dict[str, str] | None) -> object:
-    return {name: exchanged(value, IDS) for name, value in (path_parameters or {}).items()}
+    return {name: replace_unknown(value, IDS) for name, value in (path_parameters or {}).items()}
 
 
 @pytest.fixture
 def token(portal: Portal) -> Iterator[str]:
-    """The token of a portal that has a table of the API too."""
-    made = Client().post(
+    """The token of a portal that also has a table of the API."""
+    response = Client().post(
         "/en/api/3/action/datastore_create",
         json.dumps(BIRD_TABLE),
         content_type="application/json",
         headers={"Authorization": portal.token},
     )
-    assert made.status_code == 200
-    with one_connection():
+    assert response.status_code == 200
+    with keep_connection_open():
         yield portal.token
 
 
 def is_rejectable(case: Case) -> bool:
-    """Tell whether a request is wrong in more than parameters that take anything."""
+    """Return whether a request is invalid, apart from parameters that accept any value."""
     body = {} if isinstance(case.body, NotSet) else case.body
     if not isinstance(body, dict):
         return True
     if case.media_type == FORM and "{" in json.dumps([*body.values()]):
         return False  # Schemathesis says that it sends an object in a form, and does not
-    sent = {name: value for name, value in {**case.query, **body}.items() if name not in LENIENT}
-    if sent.get("id"):
-        sent.pop("resource_id", None)  # nobody looks at it
-    counted = {name: value for name, value in sent.items() if value not in ("", None, [], {})}
-    return not Draft202012Validator(parameters_of(case)).is_valid(counted)
+    parameters = {
+        name: value for name, value in {**case.query, **body}.items() if name not in LENIENT
+    }
+    if parameters.get("id"):
+        parameters.pop("resource_id", None)  # it is not used
+    filled = {name: value for name, value in parameters.items() if value not in ("", None, [], {})}
+    return not Draft202012Validator(build_parameters_schema(case)).is_valid(filled)
 
 
-def parameters_of(case: Case) -> dict[str, Any]:
-    """The schema of all that a request sends besides its path."""
-    described = case.operation.definition.raw
+def build_parameters_schema(case: Case) -> dict[str, Any]:
+    """Return the schema of all parameters of a request outside of its path."""
+    operation = case.operation.definition.raw
     if case.method == "POST":
-        found = described["requestBody"]["content"][case.media_type]["schema"]
+        result = operation["requestBody"]["content"][case.media_type]["schema"]
     else:
-        found = {
+        result = {
             "additionalProperties": False,
             "properties": {
-                each["name"]: each.get("schema") or {} for each in described.get("parameters", [])
+                each["name"]: each.get("schema") or {} for each in operation.get("parameters", [])
             },
         }
-    return {**found, "components": schema.raw_schema["components"]}
+    return {**result, "components": schema.raw_schema["components"]}
 
 
-def select_examples(operation: APIOperation, mode: GenerationMode) -> int:
-    """How many to send: conditions in a query string that are none take a second each to find."""
+def choose_example_count(operation: APIOperation, mode: GenerationMode) -> int:
+    """Return the number of requests: each invalid filter in a query string takes a second."""
     is_slow = mode.is_negative and operation.method == "get" and "filters" in operation.query
     return max(1, EXAMPLES // 4) if is_slow else EXAMPLES
 
 
-#: Nothing can be wrong where nothing is sent.
-ASKED = [
+#: An operation without parameters has no invalid requests.
+OPERATIONS_AND_MODES = [
     pytest.param(label, mode, id=f"{label}-{mode.value}")
     for label, operation in OPERATIONS.items()
     for mode in GenerationMode
@@ -149,14 +151,14 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("label", "mode"), ASKED)
+@pytest.mark.parametrize(("label", "mode"), OPERATIONS_AND_MODES)
 def test_the_server_answers_as_the_document_says(
     label: str, mode: GenerationMode, token: str
 ) -> None:
     operation = OPERATIONS[label]
 
     @settings(
-        max_examples=select_examples(operation, mode),
+        max_examples=choose_example_count(operation, mode),
         derandomize="FUZZ_EXAMPLES" not in os.environ,
         deadline=None,
         phases=[Phase.generate],
@@ -165,9 +167,9 @@ def test_the_server_answers_as_the_document_says(
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Case) -> None:
         headers = {} if case.method == "GET" else {"Authorization": token}
-        with undone():
+        with roll_back():
             response = case.call(headers=headers)
-        # A dump begins with a byte order mark when it is asked to, which the check cannot read.
+        # The check cannot read the byte order mark of a dump.
         response.content = response.content.removeprefix(codecs.BOM_UTF8)
         is_refused = response.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
         rejection = [negative_data_rejection] if is_rejectable(case) and not is_refused else []

@@ -26,7 +26,7 @@ _TYPED = {
 }
 
 
-def _typed() -> Iterator[tuple[str, dict[str, Any]]]:
+def _iterate_typed_filters() -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every type every form of a condition."""
     for kind, (table, name, value, text, middle) in _TYPED.items():
         conditions = {
@@ -59,7 +59,7 @@ def _typed() -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{kind} {label}", sent
 
 
-def _nested(depth: int) -> dict[str, Any]:
+def _nest_condition(depth: int) -> dict[str, Any]:
     condition: dict[str, Any] = {"kind": "mine"}
     for _ in range(depth):
         condition = {"$and": [condition]}
@@ -67,7 +67,7 @@ def _nested(depth: int) -> dict[str, Any]:
 
 
 GROUPS: tuple[Group, ...] = (
-    Group("filter", SEVERAL, dict(_typed())),
+    Group("filter", SEVERAL, dict(_iterate_typed_filters())),
     Group(
         "filters",
         "filters",
@@ -162,11 +162,11 @@ GROUPS: tuple[Group, ...] = (
             "bad value in or": {"$or": [{"people": "many"}, {"kind": "port"}]},
             "not": {"$not": [{"kind": "port"}]},
             "capital or": {"$OR": [{"kind": "port"}]},
-            "depth 3": _nested(3),
-            "depth 8": _nested(8),
-            "depth 9": _nested(9),
-            "depth 10": _nested(10),
-            "depth 40": _nested(40),
+            "depth 3": _nest_condition(3),
+            "depth 8": _nest_condition(8),
+            "depth 9": _nest_condition(9),
+            "depth 10": _nest_condition(10),
+            "depth 40": _nest_condition(40),
             "99 members": {"$or": [{"_id": n} for n in range(1, 100)]},
             "100 members": {"$or": [{"_id": n} for n in range(1, 101)]},
             "many members": {"$or": [{"_id": n} for n in range(1, 150)]},

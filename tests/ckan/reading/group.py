@@ -1,4 +1,4 @@
-"""A group of reading requests, and what most of them begin with."""
+"""A group of reading requests, and the base parameters of most of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Group:
     form: str = "json"
 
     def sent(self, value: Any) -> Any:
-        """Give what a request sends."""
+        """Return the content of a request."""
         if isinstance(value, str) and self.parameter == SEVERAL:
             return value
         if isinstance(value, list) and self.parameter == SEVERAL:

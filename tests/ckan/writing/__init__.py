@@ -1,9 +1,9 @@
 """
-The writing cases: actions in a row on a resource of the case's own, ``@own``.
+The writing cases: actions that follow each other on the case's own resource, ``@own``.
 
-After the last step each case looks at the records. A step is an action, without its
-``datastore_``, and what it is sent. Words after the action say more of it; ``anonymous`` leaves
-the token out.
+After the last step each case searches all records. A step is an action, without its
+``datastore_``, and its parameters. Words after the action label it; ``anonymous`` leaves the token
+out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import records, tables, values
-from .step import LOOK, Step
+from .step import FINAL_SEARCH, Step
 
-__all__ = ["GROUPS", "LOOK", "Step"]
+__all__ = ["FINAL_SEARCH", "GROUPS", "Step"]
 
 GROUPS: Mapping[str, Mapping[str, list[Step]]] = {
     **tables.GROUPS,

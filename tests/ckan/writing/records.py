@@ -8,9 +8,9 @@ from .step import (
     OWN,
     STOCK_RECORDS,
     Step,
+    build_steps,
     create,
     delete,
-    in_turn,
     insert,
     records_delete,
     search,
@@ -20,7 +20,7 @@ from .step import (
 )
 
 _INSERT: dict[str, list[Step]] = {
-    "accepted": in_turn(
+    "accepted": build_steps(
         stock(),
         {
             "one": insert({"code": "d", "name": "date", "count": 4, "amount": 4}),
@@ -41,7 +41,7 @@ _INSERT: dict[str, list[Step]] = {
             "counted again": search(limit=0),
         },
     ),
-    "refused": in_turn(
+    "refused": build_steps(
         stock(),
         {
             "dry run of a bad record": insert({"count": "x"}, dry_run=True),
@@ -76,7 +76,7 @@ _INSERT: dict[str, list[Step]] = {
 }
 
 _UPDATE: dict[str, list[Step]] = {
-    "accepted": in_turn(
+    "accepted": build_steps(
         stock(),
         {
             "one field": update({"code": "a", "name": "new"}),
@@ -94,7 +94,7 @@ _UPDATE: dict[str, list[Step]] = {
             "old words": search(q="apple"),
         },
     ),
-    "refused": in_turn(
+    "refused": build_steps(
         stock(),
         {
             "unknown key": update({"code": "z", "name": "new"}),
@@ -114,7 +114,7 @@ _UPDATE: dict[str, list[Step]] = {
 
 _UPSERT: dict[str, list[Step]] = {
     "new": [stock(), upsert({"code": "d", "name": "date"})],
-    "existing": in_turn(
+    "existing": build_steps(
         stock(),
         {
             "existing": upsert({"code": "a", "name": "new"}),
@@ -127,7 +127,7 @@ _UPSERT: dict[str, list[Step]] = {
             "dry run": upsert({"code": "a", "name": "never"}, {"code": "d"}, dry_run=True),
         },
     ),
-    "refused": in_turn(
+    "refused": build_steps(
         stock(),
         {
             "missing key": upsert({"name": "new"}),
@@ -139,7 +139,7 @@ _UPSERT: dict[str, list[Step]] = {
     ),
     "both": [stock(), upsert({"code": "a", "name": "new"}, {"code": "d"})],
     "same new key twice": [stock(), upsert({"code": "d", "count": 1}, {"code": "d", "count": 2})],
-    "without a key": in_turn(
+    "without a key": build_steps(
         KEYLESS,
         {
             "by a field": upsert({"code": "a", "name": "new"}),
@@ -167,7 +167,7 @@ _UPSERT: dict[str, list[Step]] = {
 _MANY_RECORDS = [{"code": letter, "count": n} for n, letter in enumerate("abcdefghijklmnop", 1)]
 
 _DELETE: dict[str, list[Step]] = {
-    "accepted": in_turn(
+    "accepted": build_steps(
         stock(records=_MANY_RECORDS),
         {
             "one": delete(filters={"code": "a"}),
@@ -187,7 +187,7 @@ _DELETE: dict[str, list[Step]] = {
             "counted again": search(limit=0),
         },
     ),
-    "refused": in_turn(
+    "refused": build_steps(
         stock(),
         {
             "filters as a word": delete(filters="a"),
@@ -209,7 +209,7 @@ _DELETE: dict[str, list[Step]] = {
 }
 
 _RECORDS_DELETE: dict[str, list[Step]] = {
-    "accepted": in_turn(
+    "accepted": build_steps(
         stock(records=_MANY_RECORDS),
         {
             "one": records_delete(filters={"code": "a"}),
@@ -223,7 +223,7 @@ _RECORDS_DELETE: dict[str, list[Step]] = {
             "insert": insert({"code": "a"}),
         },
     ),
-    "refused": in_turn(
+    "refused": build_steps(
         stock(),
         {
             "missing filters": records_delete(),

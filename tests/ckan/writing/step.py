@@ -9,8 +9,8 @@ Step = tuple[str, dict[str, Any]]
 
 OWN = {"resource_id": "@own"}
 
-#: What every case asks in the end.
-LOOK: Mapping[str, Any] = {**OWN, "sort": "_id"}
+#: The search at the end of every case.
+FINAL_SEARCH: Mapping[str, Any] = {**OWN, "sort": "_id"}
 
 STOCK_FIELDS = [
     {"id": "code", "type": "text"},
@@ -30,14 +30,14 @@ def create(**sent: Any) -> Step:
 
 
 def stock(**sent: Any) -> Step:
-    """Create the table that most cases begin with, with a key."""
-    given = {"fields": STOCK_FIELDS, "records": STOCK_RECORDS, "primary_key": ["code"], **sent}
-    return "create", {**OWN, **given}
+    """Create the table of most cases, with a key."""
+    parameters = {"fields": STOCK_FIELDS, "records": STOCK_RECORDS, "primary_key": ["code"], **sent}
+    return "create", {**OWN, **parameters}
 
 
 def upsert(*records: Any, method: str | None = "upsert", **sent: Any) -> Step:
-    given = {} if method is None else {"method": method}
-    return "upsert", {**OWN, "records": list(records), **given, **sent}
+    parameters = {} if method is None else {"method": method}
+    return "upsert", {**OWN, "records": list(records), **parameters, **sent}
 
 
 def insert(*records: Any, **sent: Any) -> Step:
@@ -65,10 +65,10 @@ TABLE: Step = create(fields=[{"id": "a", "type": "int4"}, {"id": "b", "type": "t
 KEYLESS: Step = stock(primary_key=[])
 
 
-def text_fields(*names: Any, **changes: Any) -> list[dict[str, Any]]:
+def build_text_fields(*names: Any, **changes: Any) -> list[dict[str, Any]]:
     return [{"id": name, "type": "text", **changes} for name in names]
 
 
-def in_turn(start: Step, steps: Mapping[str, Step]) -> list[Step]:
-    """Take steps one after the other on one table, each under its label."""
+def build_steps(start: Step, steps: Mapping[str, Step]) -> list[Step]:
+    """Return steps on one table, each under its label."""
     return [start, *((f"{action} {label}", sent) for label, (action, sent) in steps.items())]

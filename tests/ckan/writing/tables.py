@@ -10,13 +10,13 @@ from .step import (
     STOCK_FIELDS,
     TABLE,
     Step,
+    build_steps,
+    build_text_fields,
     create,
     delete,
-    in_turn,
     insert,
     search,
     stock,
-    text_fields,
     upsert,
 )
 
@@ -75,7 +75,7 @@ _CREATE: dict[str, list[Step]] = {
     ],
     "include records": [stock(include_records=True)],
     "count records": [stock(calculate_record_count=True), insert({"code": "d"})],
-    "return no more than sent": [create(fields=text_fields("a"), aliases=["replay_sent"])],
+    "return no more than sent": [create(fields=build_text_fields("a"), aliases=["replay_sent"])],
     "missing resource": [("create", {"fields": STOCK_FIELDS})],
     "unknown resource": [("create", {"resource_id": "nope", "fields": STOCK_FIELDS})],
     "unknown id": [
@@ -87,24 +87,26 @@ _CREATE: dict[str, list[Step]] = {
     "fields as json text": [create(fields='[{"id": "a", "type": "text"}]')],
     "fields as an object": [create(fields={"a": "text"})],
     "fields as names": [create(fields=["a", "b"])],
-    "records as an object": [create(fields=text_fields("a"), records={"a": 1})],
-    "records as text": [create(fields=text_fields("a"), records="a")],
-    "records as json text": [create(fields=text_fields("a"), records='[{"a": "x"}]')],
-    "records of lists": [create(fields=text_fields("a"), records=[["x"]])],
-    "records of texts": [create(fields=text_fields("a"), records=["x"])],
-    "record with an unknown field": [create(fields=text_fields("a"), records=[{"a": 1, "z": 2}])],
+    "records as an object": [create(fields=build_text_fields("a"), records={"a": 1})],
+    "records as text": [create(fields=build_text_fields("a"), records="a")],
+    "records as json text": [create(fields=build_text_fields("a"), records='[{"a": "x"}]')],
+    "records of lists": [create(fields=build_text_fields("a"), records=[["x"]])],
+    "records of texts": [create(fields=build_text_fields("a"), records=["x"])],
+    "record with an unknown field": [
+        create(fields=build_text_fields("a"), records=[{"a": 1, "z": 2}])
+    ],
     "later record with an unknown field": [
-        create(fields=text_fields("a"), records=[{"a": 1}, {"z": 2}])
+        create(fields=build_text_fields("a"), records=[{"a": 1}, {"z": 2}])
     ],
     "records with missing fields": [
-        create(fields=text_fields("a", "b"), records=[{"b": "x"}, {"a": "y"}, {}])
+        create(fields=build_text_fields("a", "b"), records=[{"b": "x"}, {"a": "y"}, {}])
     ],
     "one bad record": [
-        create(fields=text_fields("a", type="int4"), records=[{"a": 1}, {"a": "x"}])
+        create(fields=build_text_fields("a", type="int4"), records=[{"a": 1}, {"a": "x"}])
     ],
-    "record with an id": [create(fields=text_fields("a"), records=[{"_id": 7, "a": "x"}])],
+    "record with an id": [create(fields=build_text_fields("a"), records=[{"_id": 7, "a": "x"}])],
     "record with an internal field": [
-        create(fields=text_fields("a"), records=[{"_full_text": "x", "a": "x"}])
+        create(fields=build_text_fields("a"), records=[{"_full_text": "x", "a": "x"}])
     ],
 }
 
@@ -112,17 +114,17 @@ _MADE = {"package_id": "@dataset", "name": "made"}
 
 _RESOURCE: dict[str, list[Step]] = {
     "made": [
-        ("create", {"resource": _MADE, "fields": text_fields("a"), "records": [{"a": "x"}]}),
+        ("create", {"resource": _MADE, "fields": build_text_fields("a"), "records": [{"a": "x"}]}),
         search(resource_id="@made"),
     ],
     "made without fields": [("create", {"resource": _MADE}), search(resource_id="@made")],
-    "made and named": [("create", {**OWN, "resource": _MADE, "fields": text_fields("a")})],
-    "empty": [("create", {"resource": {}, "fields": text_fields("a")})],
-    "text": [("create", {"resource": "made", "fields": text_fields("a")})],
+    "made and named": [("create", {**OWN, "resource": _MADE, "fields": build_text_fields("a")})],
+    "empty": [("create", {"resource": {}, "fields": build_text_fields("a")})],
+    "text": [("create", {"resource": "made", "fields": build_text_fields("a")})],
     "unknown dataset": [
-        ("create", {"resource": {"package_id": "nope"}, "fields": text_fields("a")})
+        ("create", {"resource": {"package_id": "nope"}, "fields": build_text_fields("a")})
     ],
-    "anonymous": [("create anonymous", {"resource": _MADE, "fields": text_fields("a")})],
+    "anonymous": [("create anonymous", {"resource": _MADE, "fields": build_text_fields("a")})],
 }
 
 _GUESSES: dict[str, list[Any]] = {
@@ -194,9 +196,11 @@ _NAMED: dict[str, list[Step]] = {
         )
         for label, name in _NAMES.items()
     ],
-    "64 letters": [create(fields=text_fields("a" * 64))],
-    "twice": [create(fields=text_fields("a", "a"))],
-    "twice in other case": [create(fields=text_fields("a", "A"), records=[{"a": "x", "A": "y"}])],
+    "64 letters": [create(fields=build_text_fields("a" * 64))],
+    "twice": [create(fields=build_text_fields("a", "a"))],
+    "twice in other case": [
+        create(fields=build_text_fields("a", "A"), records=[{"a": "x", "A": "y"}])
+    ],
     "missing": [create(fields=[{"type": "text"}])],
     "in a record": [create(records=[{"_a": 1}])],
     "empty in a record": [create(records=[{"": 1}])],
@@ -221,58 +225,58 @@ _TYPED: dict[str, list[Step]] = {
 
 _ALIAS: dict[str, list[Step]] = {
     "list": [
-        create(fields=text_fields("a"), aliases=["replay_one", "replay_two"]),
+        create(fields=build_text_fields("a"), aliases=["replay_one", "replay_two"]),
         search(resource_id="replay_two"),
         INFO,
     ],
     "comma text": [
-        create(fields=text_fields("a"), aliases="replay_three,replay_four"),
+        create(fields=build_text_fields("a"), aliases="replay_three,replay_four"),
         search(resource_id="replay_four"),
     ],
     "blanks in comma text": [
-        create(fields=text_fields("a"), aliases="replay_five, replay_six"),
+        create(fields=build_text_fields("a"), aliases="replay_five, replay_six"),
         search(resource_id="replay_six"),
     ],
     "replaced": [
-        create(fields=text_fields("a"), aliases=["replay_old"]),
-        create(fields=text_fields("a"), aliases=["replay_new"]),
+        create(fields=build_text_fields("a"), aliases=["replay_old"]),
+        create(fields=build_text_fields("a"), aliases=["replay_new"]),
         search(resource_id="replay_new"),
         search(resource_id="replay_old"),
     ],
     "kept": [
-        create(fields=text_fields("a"), aliases=["replay_kept"]),
+        create(fields=build_text_fields("a"), aliases=["replay_kept"]),
         create(records=[{"a": "x"}]),
         search(resource_id="replay_kept"),
     ],
     "taken away": [
-        create(fields=text_fields("a"), aliases=["replay_away"]),
-        create(fields=text_fields("a"), aliases=[]),
+        create(fields=build_text_fields("a"), aliases=["replay_away"]),
+        create(fields=build_text_fields("a"), aliases=[]),
         search(resource_id="replay_away"),
     ],
     "the same again": [
-        create(fields=text_fields("a"), aliases=["replay_again"]),
-        create(fields=text_fields("a"), aliases=["replay_again"]),
+        create(fields=build_text_fields("a"), aliases=["replay_again"]),
+        create(fields=build_text_fields("a"), aliases=["replay_again"]),
         search(resource_id="replay_again"),
     ],
-    "taken by another": [create(fields=text_fields("a"), aliases=["replay_places"])],
-    "name of a resource": [create(fields=text_fields("a"), aliases=["@places"])],
-    "own id": [create(fields=text_fields("a"), aliases=["@own"])],
-    "quote": [create(fields=text_fields("a"), aliases=['a"b'])],
-    "underscore": [create(fields=text_fields("a"), aliases=["_replay"])],
-    "long": [create(fields=text_fields("a"), aliases=["replay" * 12])],
-    "empty": [create(fields=text_fields("a"), aliases=[""])],
-    "number": [create(fields=text_fields("a"), aliases=[5])],
-    "object": [create(fields=text_fields("a"), aliases={"x": 1})],
+    "taken by another": [create(fields=build_text_fields("a"), aliases=["replay_places"])],
+    "name of a resource": [create(fields=build_text_fields("a"), aliases=["@places"])],
+    "own id": [create(fields=build_text_fields("a"), aliases=["@own"])],
+    "quote": [create(fields=build_text_fields("a"), aliases=['a"b'])],
+    "underscore": [create(fields=build_text_fields("a"), aliases=["_replay"])],
+    "long": [create(fields=build_text_fields("a"), aliases=["replay" * 12])],
+    "empty": [create(fields=build_text_fields("a"), aliases=[""])],
+    "number": [create(fields=build_text_fields("a"), aliases=[5])],
+    "object": [create(fields=build_text_fields("a"), aliases={"x": 1})],
     "write by alias": [
-        create(fields=text_fields("a"), aliases=["replay_write"]),
+        create(fields=build_text_fields("a"), aliases=["replay_write"]),
         insert({"a": "x"}, resource_id="replay_write"),
     ],
     "delete by alias": [
-        create(fields=text_fields("a"), records=[{"a": "x"}], aliases=["replay_delete"]),
+        create(fields=build_text_fields("a"), records=[{"a": "x"}], aliases=["replay_delete"]),
         delete(resource_id="replay_delete", filters={"a": "x"}),
     ],
     "gone with the table": [
-        create(fields=text_fields("a"), aliases=["replay_gone"]),
+        create(fields=build_text_fields("a"), aliases=["replay_gone"]),
         delete(),
         search(resource_id="replay_gone"),
     ],
@@ -299,7 +303,7 @@ _KEY: dict[str, list[Step]] = {
 }
 
 _INFORMED: dict[str, list[Step]] = {
-    "stock": in_turn(
+    "stock": build_steps(
         stock(aliases=["replay_info"]),
         {
             "resource_id": INFO,

@@ -33,15 +33,15 @@ _VALUES: dict[str, list[Any]] = {
 }
 
 
-def _valued() -> Iterator[tuple[str, list[Step]]]:
+def _iterate_value_steps() -> Iterator[tuple[str, list[Step]]]:
     for kind, values in _VALUES.items():
         fields = [{"id": "sent", "type": "text"}, {"id": "got", "type": kind}]
         inserts = [
-            (f"upsert {said}", insert({"sent": said, "got": value})[1])
+            (f"upsert {label}", insert({"sent": label, "got": value})[1])
             for value in values
-            for said in [json.dumps(value)]
+            for label in [json.dumps(value)]
         ]
         yield kind, [create(fields=fields), *inserts]
 
 
-GROUPS: dict[str, dict[str, list[Step]]] = {"value": dict(_valued())}
+GROUPS: dict[str, dict[str, list[Step]]] = {"value": dict(_iterate_value_steps())}
