@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import filters, names, pages, questions, records, requests
+from . import filters, full_text, names, pages, records, requests
 from .group import Group
 
 GROUPS: tuple[Group, ...] = (
@@ -10,6 +10,6 @@ GROUPS: tuple[Group, ...] = (
     *records.GROUPS,
     *filters.GROUPS,
     *names.GROUPS,
-    *questions.GROUPS,
+    *full_text.GROUPS,
     *requests.GROUPS,
 )
