@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from example_project.management.commands.serve import THREADS
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 _DESCRIPTION = (
     "Time each kind of request to the portal and, in turn with it, its statements alone."
@@ -144,7 +144,7 @@ def _add_timing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--threads",
         type=_parse_positive_integer,
-        default=THREADS,
+        default=DEFAULT_THREADS,
         help="of each worker (%(default)s)",
     )
     group.add_argument("--rounds", type=_parse_positive_integer, default=3, help="(%(default)s)")

@@ -75,6 +75,6 @@ def check_parameters(count: int) -> None:
     Raises: ``TooManyParameters``.
     """
     portal_max = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-    most = MAX_PARAMETERS if portal_max is None else min(MAX_PARAMETERS, portal_max)
-    if count > most:
-        raise TooManyParameters(most=most)
+    max_count = MAX_PARAMETERS if portal_max is None else min(MAX_PARAMETERS, portal_max)
+    if count > max_count:
+        raise TooManyParameters(most=max_count)

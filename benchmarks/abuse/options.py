@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from example_project.management.commands.serve import THREADS
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 from .attacks import ATTACKS
 
@@ -80,7 +80,7 @@ def _build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--threads",
         type=_build_integer_parser(64),
-        default=THREADS,
+        default=DEFAULT_THREADS,
         help="of each worker (%(default)s)",
     )
     parser.add_argument(

@@ -264,8 +264,8 @@ class LoadForm(forms.Form):
         """Refuse a file above ``MAX_UPLOAD_BYTES``."""
         file: UploadedFile | None = self.cleaned_data["file"]
         if file and file.size and file.size > conf.MAX_UPLOAD_BYTES:
-            most = filesizeformat(conf.MAX_UPLOAD_BYTES)
-            raise ValidationError(str(UploadTooLarge(most=most)))
+            max_size = filesizeformat(conf.MAX_UPLOAD_BYTES)
+            raise ValidationError(str(UploadTooLarge(most=max_size)))
         return file
 
     def clean_encoding(self) -> str:

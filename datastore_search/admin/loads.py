@@ -23,7 +23,14 @@ from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from ..exceptions.loads import LoadFailed
-from ..loading.jobs import BadRowsChoice, LoadOptions, cancel, drafts, mark_interrupted_loads, retry
+from ..loading.jobs import (
+    BadRowsChoice,
+    LoadOptions,
+    cancel_load,
+    drafts,
+    mark_interrupted_loads,
+    retry_load,
+)
 from ..loading.publishing.row_errors import write_row_error_report
 from ..models import Load, LoadState, Resource
 from .database_errors import DatabaseErrorAdmin
@@ -253,7 +260,7 @@ class LoadAdmin(ViewableAdmin, DatabaseErrorAdmin):
         load = self._get_changeable(request, load_id)
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        if cancel(load):
+        if cancel_load(load):
             messages.info(request, gettext("The load is being cancelled."))
         else:
             messages.info(request, gettext("The load was over already."))
@@ -299,7 +306,7 @@ def _retry_with_options(load: Load, changes: list[dict[str, Any]]) -> Load:
     Raises: ``LoadFailed`` with ``load.not_retryable``.
     """
     if not changes:
-        return retry(load)
+        return retry_load(load)
     options = LoadOptions.from_json(load.options)
     for change in changes:
         options = replace(options, **change)

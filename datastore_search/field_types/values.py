@@ -209,10 +209,10 @@ _NOT_A_NUMBER = {
 
 def parse_integer(value: Json, *, bits: int) -> str:
     """Parse a whole number in range, also as text."""
-    found = parse_integer_operand(value, bits=bits)
-    if found is None:
+    number = parse_integer_operand(value, bits=bits)
+    if number is None:
         raise NotOfType
-    return found
+    return number
 
 
 def parse_integer_operand(value: Json, *, bits: int) -> str | None:
@@ -245,19 +245,19 @@ def parse_numeric(value: Json) -> str:
 
 def parse_numeric_operand(value: Json) -> str | None:
     """Parse a number; one beyond PostgreSQL's range equals nothing."""
-    found = _parse_number(value)
+    number = _parse_number(value)
     try:
-        return dump_json(found)
+        return dump_json(number)
     except NotOfType:
         return None
 
 
 def parse_numeric_bound(value: Json) -> str:
     """Parse a number; one beyond PostgreSQL's range becomes infinite."""
-    found = _parse_number(value)
-    if isinstance(found, Decimal) and found.adjusted() >= _MAX_DIGITS_BEFORE_POINT:
-        return _dump_infinity(found)
-    return dump_json(_round_decimals(found) if isinstance(found, Decimal) else found)
+    number = _parse_number(value)
+    if isinstance(number, Decimal) and number.adjusted() >= _MAX_DIGITS_BEFORE_POINT:
+        return _dump_infinity(number)
+    return dump_json(_round_decimals(number) if isinstance(number, Decimal) else number)
 
 
 def _round_decimals(number: Decimal) -> Decimal:
@@ -269,22 +269,22 @@ def _round_decimals(number: Decimal) -> Decimal:
 
 def parse_float8(value: Json) -> str:
     """Parse a number in the range of a double."""
-    found = _parse_number(value)
-    if isinstance(found, str):
-        return dump_json(found)
-    double = _to_double(found)
-    if _is_out_of_range(double, found):
+    number = _parse_number(value)
+    if isinstance(number, str):
+        return dump_json(number)
+    double = _to_double(number)
+    if _is_out_of_range(double, number):
         raise NotOfType
     return _format_double(double)
 
 
 def parse_float8_operand(value: Json) -> str | None:
     """Parse a number; out of range, a text is refused as in PostgreSQL, a number equals nothing."""
-    found = _parse_number(value)
-    if isinstance(found, str):
-        return dump_json(found)
-    double = _to_double(found)
-    if not _is_out_of_range(double, found):
+    number = _parse_number(value)
+    if isinstance(number, str):
+        return dump_json(number)
+    double = _to_double(number)
+    if not _is_out_of_range(double, number):
         return _format_double(double)
     if isinstance(value, str):
         raise NotOfType
@@ -293,13 +293,13 @@ def parse_float8_operand(value: Json) -> str | None:
 
 def parse_float8_bound(value: Json) -> str:
     """Parse a number; one out of range becomes infinite, or 0."""
-    found = _parse_number(value)
-    if isinstance(found, str):
-        return dump_json(found)
-    double = _to_double(found)
-    if isinstance(value, str) and _is_out_of_range(double, found):
+    number = _parse_number(value)
+    if isinstance(number, str):
+        return dump_json(number)
+    double = _to_double(number)
+    if isinstance(value, str) and _is_out_of_range(double, number):
         raise NotOfType
-    return _dump_infinity(found) if math.isinf(double) else _format_double(double)
+    return _dump_infinity(number) if math.isinf(double) else _format_double(double)
 
 
 def _is_out_of_range(double: float, number: Decimal) -> bool:
@@ -369,20 +369,20 @@ _MAX_TEXT_LENGTH = 100_000
 
 def parse_date(value: Json) -> str:
     """Parse a date in ISO's notation."""
-    found = _match(value, _DATE)
-    return dump_json(_parse_iso(date.fromisoformat, found).isoformat())
+    match = _match(value, _DATE)
+    return dump_json(_parse_iso(date.fromisoformat, match).isoformat())
 
 
 def parse_timestamp(value: Json) -> str:
     """Parse a date with a time: three decimals as in CKAN, six where three lose something."""
-    found = _match(value, _TIMESTAMP)
-    return dump_json(_format_timestamp(_parse_iso(datetime.fromisoformat, found)))
+    match = _match(value, _TIMESTAMP)
+    return dump_json(_format_timestamp(_parse_iso(datetime.fromisoformat, match)))
 
 
 def parse_timestamptz(value: Json) -> str:
     """Parse a date with a time and a zone into UTC."""
-    found = _match(value, _ZONED)
-    moment = _parse_iso(datetime.fromisoformat, found)
+    match = _match(value, _ZONED)
+    moment = _parse_iso(datetime.fromisoformat, match)
     try:
         return dump_json(_format_timestamp(moment.astimezone(UTC)))
     except OverflowError:
@@ -391,8 +391,8 @@ def parse_timestamptz(value: Json) -> str:
 
 def parse_time(value: Json) -> str:
     """Parse a time of day."""
-    found = _match(value, _TIME)
-    moment = _parse_iso(time.fromisoformat, found).isoformat()
+    match = _match(value, _TIME)
+    moment = _parse_iso(time.fromisoformat, match).isoformat()
     return dump_json(moment.rstrip("0") if "." in moment else moment)
 
 

@@ -86,8 +86,8 @@ class ResourceQuerySet(models.QuerySet["Resource"]):
 
     def readable_by(self, user: Reader) -> Permitted:
         """Find the resources whose records a user may read."""
-        found = self.filter(private=True).permitted_to(user, "view")
-        return replace(found, condition=models.Q(private=False) | found.condition)
+        permitted = self.filter(private=True).permitted_to(user, "view")
+        return replace(permitted, condition=models.Q(private=False) | permitted.condition)
 
     def named(self, name: uuid.UUID | str) -> Self:
         """Keep the resource that has an id or an alias; what is too long to be one names none."""

@@ -62,13 +62,13 @@ def _build_json_forms(schema: Schema) -> _Forms:
     return _Forms(one_of(schema, _build_json_text(schema), NULL), _build_json_text(schema))
 
 
-def _build_names(most: int) -> _Forms:
-    names = list_of(TEXT, maxItems=most)
+def _build_names(max_items: int) -> _Forms:
+    names = list_of(TEXT, maxItems=max_items)
     return _Forms(one_of(names, TEXT, NULL), names)
 
 
-def _build_objects(most: int) -> _Forms:
-    return _build_json_forms(list_of(OBJECT, maxItems=most))
+def _build_objects(max_items: int) -> _Forms:
+    return _build_json_forms(list_of(OBJECT, maxItems=max_items))
 
 
 _FULL_TEXT_BY_FIELD: Schema = {

@@ -184,8 +184,8 @@ class ConsistentRead:
 
 def _read_version(session: storage.Session, version: Clause) -> int | None:
     text = sql.SQL("SELECT ({})").format(version.text)
-    ((found,),) = session.fetch_rows(text, version.parameters)
-    return None if found is None else int(found)
+    ((read_version,),) = session.fetch_rows(text, version.parameters)
+    return None if read_version is None else int(read_version)
 
 
 def _add_version(version: Clause, statement: Clause) -> Clause:
@@ -238,10 +238,10 @@ class DescriptionCache:
     def get(self, key: Key) -> Description | None:
         """Get the description of a resource; None if there is none yet."""
         with self._lock:
-            found = self._entries.get(key)
-            if found is not None:
+            entry = self._entries.get(key)
+            if entry is not None:
                 self._entries.move_to_end(key)
-            return found
+            return entry
 
     def add(self, key: Key, description: Description) -> None:
         """Add a description; if there are too many, the one used longest ago is removed."""

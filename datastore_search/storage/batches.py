@@ -57,7 +57,7 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         ``batch_rows`` are in memory at once; None for all rows.
         """
         super().__init__(connection)
-        self._before = before
+        self._statements_before = before
         self._read_result = read_result
         self._batch_rows = batch_rows
         self.result: Any = None
@@ -78,7 +78,7 @@ class BatchCursor(psycopg.ClientCursor[Any]):
         return self
 
     def _read_batches(self) -> Iterator[TextBatch]:
-        before, head = self._before, None
+        before, head = self._statements_before, None
         results = _fetch_all_results if self._batch_rows is None else _fetch_results
         for result in results(self.connection):
             if before:

@@ -155,8 +155,8 @@ def _render_lines(first: int, batch: list[str]) -> str:
 
 def parse_copy_line(error: psycopg.Error) -> int | None:
     """Read from PostgreSQL's report at which row a COPY ended."""
-    found = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
-    return int(found[1]) if found else None
+    match = re.search(r"COPY \S+, line (\d+)", error.diag.context or "")
+    return int(match[1]) if match else None
 
 
 def _find_row(firsts: list[tuple[int, int]], line: int | None) -> int | str:

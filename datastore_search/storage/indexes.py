@@ -151,7 +151,7 @@ def count_common_values(
     ``names`` are fields of text whose order is indexed; of those with more than a thousand values,
     as far as PostgreSQL's statistics know, nothing is counted.
     """
-    found = {}
+    counts = {}
     with begin_load_transaction(connection, table.load_id), connection.cursor() as cursor:
         for name in names:
             cursor.execute(
@@ -165,8 +165,8 @@ def count_common_values(
                 sql.SQL("SELECT data ->> %s, count(*) FROM {} GROUP BY 1 HAVING count(*) >= %s")
                 .format(quote_record_table(table.id)), [name, min_records],
             )  # fmt: skip
-            found[name] = dict(cursor.fetchall())
-    return found
+            counts[name] = dict(cursor.fetchall())
+    return counts
 
 
 def _freeze(connection: BaseDatabaseWrapper, table_id: int, load_id: int) -> None:

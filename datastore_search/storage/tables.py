@@ -131,8 +131,8 @@ def has_table(connection: BaseDatabaseWrapper, table_id: int) -> bool:
     """Return whether there is a record table of a number."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [name_record_table(table_id)])
-        (found,) = cursor.fetchone()
-    return bool(found)
+        (exists,) = cursor.fetchone()
+    return bool(exists)
 
 
 def count_records(connection: BaseDatabaseWrapper, table_id: int) -> int | None:

@@ -32,10 +32,10 @@ def read_unserved_since(
             " FROM unnest(%s::text[]) AS name",
             [list(names)],
         )
-        found = cursor.fetchall()
+        comments = cursor.fetchall()
     return {
         names[name]: datetime.fromisoformat(comment.removeprefix(_SINCE))
-        for name, comment in found
+        for name, comment in comments
         if comment and comment.startswith(_SINCE)
     }
 

@@ -77,7 +77,7 @@ class Watched:
         self._lock = Lock()
 
     def __enter__(self) -> None:
-        self._began = time.monotonic()
+        self._began_at = time.monotonic()
         _watchdog.add(self)
 
     def __exit__(
@@ -98,7 +98,7 @@ class Watched:
 
     def check(self, now: float) -> None:
         """Cancel what must not go on; the watchdog calls this again and again."""
-        seconds = now - self._began
+        seconds = now - self._began_at
         may_get_slot = self._has_slot or not self._needs_slot or _watchdog.slots.has_free()
         if seconds < (SLOW_SECONDS if may_get_slot else SLOW_SECONDS_WHEN_FULL):
             return
@@ -162,13 +162,13 @@ class _Watchdog:
         """Add a statement; without a lock, because every search does this."""
         self._watched.add(watched)
         if self._is_idle:
-            self._wake()
+            self._wake_thread()
 
     def remove(self, watched: Watched) -> None:
         """Look at a statement no more."""
         self._watched.discard(watched)
 
-    def _wake(self) -> None:
+    def _wake_thread(self) -> None:
         with self._condition:
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="datastore_search", daemon=True)
@@ -183,9 +183,9 @@ class _Watchdog:
                     self._condition.wait()
                 self._is_idle = False
             time.sleep(_INTERVAL_SECONDS)
-            self._look()
+            self._check_statements()
 
-    def _look(self) -> None:
+    def _check_statements(self) -> None:
         """Look at each statement; afterwards the thread refers to none, nor to its request."""
         now = time.monotonic()
         for watched in tuple(self._watched):

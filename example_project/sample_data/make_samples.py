@@ -365,7 +365,7 @@ SUBJECTS = {
 }
 
 
-def survey():
+def write_survey():
     dice = Dice(SEED)
     first, last = dt.date(2012, 1, 9), dt.date(2028, 3, 31)
     rows = []
@@ -474,7 +474,7 @@ ZONED = [
 ]
 
 
-def every_type():
+def write_every_type():
     def j(value):
         return json.dumps(value, ensure_ascii=False)
 
@@ -769,7 +769,7 @@ REMARKS = [
 ]
 
 
-def staff():
+def write_staff():
     dice = Dice(SEED + 1)
     units = ["Field", "Laboratory", "Data", "Office"]
     unit_of = {name: units[i % 4] for i, name in enumerate(STAFF)}
@@ -838,7 +838,7 @@ REGISTRY = re.compile(
 )
 
 
-def debian(lines):
+def write_debian(lines):
     packages, record = {}, {}
 
     def end():
@@ -886,10 +886,10 @@ def debian(lines):
 if __name__ == "__main__":
     if sys.argv[1:] == ["debian"]:
         sys.stdin.reconfigure(encoding="utf-8")
-        debian(sys.stdin)
+        write_debian(sys.stdin)
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:
-        survey()
-        every_type()
-        staff()
+        write_survey()
+        write_every_type()
+        write_staff()

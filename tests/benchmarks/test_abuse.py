@@ -25,7 +25,7 @@ from benchmarks.abuse.monitor import ServerMaxima
 from benchmarks.abuse.options import _build_parser, read_options
 from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
-from example_project.management.commands.serve import THREADS
+from example_project.management.commands.serve import DEFAULT_THREADS
 
 from ..builders import ask, make_resource
 from ..loading.jobs.workers import database_url
@@ -196,7 +196,9 @@ def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
 
     assert process.returncode == ("The portal failed." in process.stdout), process.stderr
     assert "; 200: 100\n" in process.stdout
-    assert f"200 records; 2 workers of {THREADS} threads, behind nginx; 2 s" in process.stdout
+    assert (
+        f"200 records; 2 workers of {DEFAULT_THREADS} threads, behind nginx; 2 s" in process.stdout
+    )
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", process.stdout, re.MULTILINE)
     assert re.search(r"^long-ids +60 +60 +413, ", process.stdout, re.MULTILINE)
     connection.ensure_connection()

@@ -17,7 +17,7 @@ from django.test import Client
 
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
-from datastore_search.loading.jobs import LoadOptions, cancel, clean_up_loads, load_file
+from datastore_search.loading.jobs import LoadOptions, cancel_load, clean_up_loads, load_file
 from datastore_search.loading.jobs.queue import create_load
 from datastore_search.loading.jobs.runner import run_load
 from datastore_search.loading.publishing.row_errors import write_row_error_report
@@ -207,7 +207,7 @@ def test_a_load_is_cancelled_while_the_server_works(
     server: OwnServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:
     with publishing(server, tmp_path / "file.csv") as (job, failures):
-        assert cancel(job)
+        assert cancel_load(job)
 
     assert [failure.code for failure in failures] == ["load.cancelled"]
     assert job.state == LoadState.CANCELLED
@@ -234,7 +234,7 @@ def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
 
         wait(holder)
         seen = holder() or holder()
-        cancel(job)
+        cancel_load(job)
 
     assert seen == (None, None)
 

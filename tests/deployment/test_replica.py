@@ -20,11 +20,11 @@ from django.urls import reverse
 from datastore_search import storage
 from datastore_search.loading.jobs import (
     LoadOptions,
-    cancel,
+    cancel_load,
     clean_up_loads,
     load_file,
-    retry,
-    submit,
+    retry_load,
+    submit_load,
 )
 from datastore_search.models import Load, LoadState, Mode, Resource
 from datastore_search.tokens import issue_token
@@ -151,12 +151,12 @@ def test_a_load_is_cancelled_and_retried(standby: Standby, settings: Any, upload
     settings.TASKS = DATABASE
     with standby.paused():
         resource = Resource.objects.create(name="queued")
-        first = submit(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
-        assert cancel(first)
+        first = submit_load(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
+        assert cancel_load(first)
         assert first.state == LoadState.CANCELLED
-        second = retry(first)
+        second = retry_load(first)
         assert (second.state, bool(first.file), bool(second.file)) == ("queued", False, True)
-        assert not cancel(first)
+        assert not cancel_load(first)
 
 
 def test_a_worker_runs_what_the_replica_does_not_know_yet(
@@ -165,7 +165,7 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
     settings.TASKS = DATABASE
     with standby.paused():
         resource = Resource.objects.create(name="queued")
-        load = submit(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
+        load = submit_load(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
         done = subprocess.run(
             worker_command("--batch"), cwd=PROJECT, check=False, capture_output=True,
             env={

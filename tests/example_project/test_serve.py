@@ -19,7 +19,7 @@ import psutil
 import pytest
 from django.core.files.base import ContentFile
 
-from datastore_search.loading.jobs import submit
+from datastore_search.loading.jobs import submit_load
 from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 
@@ -92,7 +92,7 @@ def resource(transactional_db: None, settings: Any) -> Iterator[Resource]:
 
 
 def loaded(resource: Resource, served: psutil.Popen) -> str:
-    load = submit(resource, file=ContentFile(b"a\n1\n2\n", name="file.csv"))
+    load = submit_load(resource, file=ContentFile(b"a\n1\n2\n", name="file.csv"))
 
     def is_over() -> bool:
         load.refresh_from_db()

@@ -7,17 +7,17 @@ The functions here are the interface for the rest of the app and for the code of
 from ..typing.options import BadRowsChoice, LoadOptions, resolve_options
 from .cleanup import clean_up_loads, mark_interrupted_loads
 from .monitor import Progress
-from .queue import cancel, load_file, retry, submit
+from .queue import cancel_load, load_file, retry_load, submit_load
 
 __all__ = [
     "BadRowsChoice",
     "LoadOptions",
     "Progress",
-    "cancel",
+    "cancel_load",
     "clean_up_loads",
     "load_file",
     "mark_interrupted_loads",
     "resolve_options",
-    "retry",
-    "submit",
+    "retry_load",
+    "submit_load",
 ]

@@ -82,10 +82,10 @@ def _drop_tables(resource: Resource | None) -> int:
 
 def _select_tables_being_filled(connection: BaseDatabaseWrapper, table_ids: set[int]) -> set[int]:
     """Select the tables of loads that are running."""
-    found = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
+    versions = TableVersion.objects.filter(pk__in=table_ids, load__isnull=False)
     return {
         table_id
-        for table_id, load_id in found.values_list("pk", "load_id")
+        for table_id, load_id in versions.values_list("pk", "load_id")
         if load_id is not None and storage.is_running(connection, load_id)
     }
 

@@ -78,8 +78,8 @@ def submit_draft(load: Load, options: LoadOptions) -> None:
     Raises: ``LoadFailed`` with ``load.not_retryable`` when it is no longer a draft.
     """
     with transaction.atomic(using=router.db_for_write(Load)):
-        found = Load.objects.select_for_update().select_related(None)
-        if not found.filter(pk=load.pk, state=LoadState.DRAFT).exists():
+        loads = Load.objects.select_for_update().select_related(None)
+        if not loads.filter(pk=load.pk, state=LoadState.DRAFT).exists():
             raise LoadFailed("load.not_retryable")
         load.mode, load.options = options.mode, options.to_json()
         load.preview = None

@@ -50,7 +50,7 @@ def load_file(
     return load
 
 
-def submit(
+def submit_load(
     resource: Resource,
     *,
     file: File | None = None,
@@ -123,7 +123,7 @@ def _report_not_queued(load: Load) -> None:
     mark_failed(load, LoadFailed("load.not_queued"))
 
 
-def retry(load: Load) -> Load:
+def retry_load(load: Load) -> Load:
     """
     Queue a new load with the file, URL and options of one that is over.
 
@@ -145,7 +145,7 @@ def retry(load: Load) -> Load:
     return new
 
 
-def cancel(load: Load) -> bool:
+def cancel_load(load: Load) -> bool:
     """
     Cancel a load, and return whether it was not over already.
 

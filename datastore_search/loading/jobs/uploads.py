@@ -43,9 +43,9 @@ def delete_stray_uploads() -> None:
     uploads, oldest = get_upload_storage(), timezone.now() - conf.UPLOAD_RETENTION
     with suppress(NotImplementedError, OSError):  # of a storage that cannot list its files
         _folders, names = uploads.listdir(UPLOADS_FOLDER)
-        found = {f"{UPLOADS_FOLDER}/{name}" for name in names}
-        found -= set(Load.objects.exclude(file="").values_list("file", flat=True))
-        _delete_files(name for name in found if uploads.get_modified_time(name) < oldest)
+        names_of_uploads = {f"{UPLOADS_FOLDER}/{name}" for name in names}
+        names_of_uploads -= set(Load.objects.exclude(file="").values_list("file", flat=True))
+        _delete_files(name for name in names_of_uploads if uploads.get_modified_time(name) < oldest)
 
 
 def _delete_files(names: Iterable[str]) -> None:

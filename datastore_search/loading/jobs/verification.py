@@ -31,5 +31,5 @@ def verify_records() -> Iterator[RecordCount]:
     resources = Resource.objects.using(alias).filter(table_version__isnull=False)
     for resource in resources.select_related("table_version").order_by("name"):
         if version := resource.table_version:
-            found = storage.count_records(connections[alias], version.pk)
-            yield RecordCount(resource, version.record_count, found)
+            counted = storage.count_records(connections[alias], version.pk)
+            yield RecordCount(resource, version.record_count, counted)

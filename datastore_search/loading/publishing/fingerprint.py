@@ -28,8 +28,8 @@ def is_unchanged(load: Load, options: LoadOptions) -> bool:
         return False
     served = resource.table_version
     key = resolve_key(resource, options)
-    found = compute_fingerprint(load, options, key, resource.language, resource.index_kinds)
-    if found != served.fingerprint:
+    fingerprint = compute_fingerprint(load, options, key, resource.language, resource.index_kinds)
+    if fingerprint != served.fingerprint:
         return False
     # Something else may have removed records: a restore without them, a statement by hand.
     connection = connections[router.db_for_write(Load)]

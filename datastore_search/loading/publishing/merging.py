@@ -98,8 +98,8 @@ def _lock_resource(plan: LoadPlan) -> Resource:
 
     Raises: ``LoadFailed`` with ``load.resource_deleted``, ``load.resource_changed``.
     """
-    found = Resource.objects.select_for_update(no_key=True, of=("self",))
-    resource = found.filter(pk=plan.load.resource_id).first()
+    resources = Resource.objects.select_for_update(no_key=True, of=("self",))
+    resource = resources.filter(pk=plan.load.resource_id).first()
     if resource is None:
         raise LoadFailed("load.resource_deleted")
     types = {field.name: field.type for field in resource.fields.all()}

@@ -23,7 +23,7 @@ _SUSPICIOUS = r"\\u0000|NaN|[Ii]nf|[eE][+-]?[0-9]{3}"
 _LONG_TEXT_BYTES = 100_000
 _SUSPICIOUS_IF_LONG = r"[eE][+-]?[0-9]{2}"
 
-_ROWS_AT_ONCE = 500
+_ROWS_PER_BATCH = 500
 
 _UNSTORABLE = BadRow("row.unstorable")
 _LONG_NUMBER = BadRow("row.long_number", most=MAX_NUMBER_DIGITS)
@@ -93,7 +93,7 @@ def _record_unstorable_json(
         .text
     )
     has_constants = field_type.name != "json"
-    while batch := suspects.fetchmany(_ROWS_AT_ONCE):
+    while batch := suspects.fetchmany(_ROWS_PER_BATCH):
         errors = [
             (line, name, text[:100], json.dumps(error.to_json(), ensure_ascii=False))
             for line, text in batch

@@ -142,7 +142,7 @@ def build_preview(
 def _preview_table(resource: Resource | None, table: StagedTable, options: LoadOptions) -> Preview:
     into = resource or Resource()
     decisions = build_plan(Load(), into, table, options, explain=True).decisions
-    found = Preview(
+    preview = Preview(
         fields=_preview_fields(table, options, decisions),
         rows=_fetch_first_rows(table),
         row_count=table.count_rows(),
@@ -153,7 +153,7 @@ def _preview_table(resource: Resource | None, table: StagedTable, options: LoadO
         failure=None,
     )
     return replace(
-        found, failure=_find_failure(found, options, replaces=is_replacing(into, options))
+        preview, failure=_find_failure(preview, options, replaces=is_replacing(into, options))
     )
 
 

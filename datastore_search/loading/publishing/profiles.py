@@ -29,7 +29,7 @@ from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
 from .histogram import compute_date_bounds, compute_number_bounds
 
-_COLUMNS_AT_ONCE = 100
+_COLUMNS_PER_STATEMENT = 100
 _MAX_VALUE_LENGTH = 100
 _MAX_TOP_VALUES = 10
 
@@ -73,8 +73,8 @@ def build_profiles(table: StagedTable, decisions: Sequence[Decision]) -> dict[st
 def _count_cells(table: StagedTable) -> dict[str, _Counts]:
     """Count what is counted of every column, of many columns in one pass."""
     counts: dict[str, _Counts] = {}
-    for start in range(0, len(table.columns), _COLUMNS_AT_ONCE):
-        columns = table.columns[start : start + _COLUMNS_AT_ONCE]
+    for start in range(0, len(table.columns), _COLUMNS_PER_STATEMENT):
+        columns = table.columns[start : start + _COLUMNS_PER_STATEMENT]
         expressions = (
             SQL(
                 "[count({0}), count(*) FILTER ({0} = ''), approx_count_distinct({0}),"

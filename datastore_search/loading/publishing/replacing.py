@@ -151,12 +151,12 @@ def _count_values(
     """Count the values that would take long to count in each search."""
     texts = [name for name in indexes.orders if plan.types[name] == "text"]
     table = storage.NewTable(version.pk, plan.load.pk)
-    found = storage.count_common_values(
+    value_counts = storage.count_common_values(
         connection, table, texts, min_records=_MIN_RECORDS_OF_COUNTED_VALUE
     )
     return {
         name: {dump_json(value): count for value, count in counts.items()}
-        for name, counts in found.items()
+        for name, counts in value_counts.items()
     }
 
 

@@ -20,7 +20,7 @@ from ..typing.options import LoadOptions
 
 #: Row errors that a report lists; all of them are counted.
 MAX_REPORTED_ERRORS = 100_000
-_ROWS_AT_ONCE = 2_000
+_ROWS_PER_BATCH = 2_000
 
 #: The start of a text that a spreadsheet reads as a formula.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -47,7 +47,7 @@ def save_row_errors(
             ROW_ERRORS, quote_literal(MAX_REPORTED_ERRORS)
         )
     )
-    while batch := found.fetchmany(_ROWS_AT_ONCE):
+    while batch := found.fetchmany(_ROWS_PER_BATCH):
         RowError.objects.bulk_create(
             RowError(
                 load=load,
@@ -113,7 +113,7 @@ def _fetch_after(load: Load, last: RowError | None) -> Sequence[RowError]:
     rows = load.row_errors.order_by("line", "pk")
     if last is not None:
         rows = rows.filter(Q(line=last.line, pk__gt=last.pk) | Q(line__gt=last.line))
-    return list(rows[:_ROWS_AT_ONCE])
+    return list(rows[:_ROWS_PER_BATCH])
 
 
 def _write_csv(rows: Iterable[list[str] | list[object]]) -> str:

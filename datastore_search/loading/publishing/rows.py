@@ -9,7 +9,7 @@ from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.staging import STAGED_ROWS, StagedTable
 from ..typing.field_formats import Decision
 
-_ROWS_AT_ONCE = 2_000
+_ROWS_PER_BATCH = 2_000
 
 
 def render_rows(
@@ -28,7 +28,7 @@ def render_rows(
             SQL(", ").join(members), STAGED_ROWS
         )
     )
-    while batch := rows.fetchmany(_ROWS_AT_ONCE):
+    while batch := rows.fetchmany(_ROWS_PER_BATCH):
         yield batch
 
 
@@ -37,8 +37,8 @@ def find_line(table: StagedTable, row: int | str) -> int | str:
     if not isinstance(row, int):
         return row
     query = SQL("SELECT line FROM {} LIMIT 1 OFFSET {}").format(STAGED_ROWS, quote_literal(row - 1))
-    found = table.execute(query).fetchone()
-    return int(found[0]) if found else row
+    fetched = table.execute(query).fetchone()
+    return int(fetched[0]) if fetched else row
 
 
 def measure_longest_values(table: StagedTable) -> list[int]:

@@ -76,8 +76,8 @@ def convert_to_utf8(path: Path, options: ReadOptions, folder: Path) -> Text:
                 path, chosen, folder, LoadFailed("file.wrong_encoding", encoding=options.encoding)
             )
         )
-    if found := _detect_unicode(start):
-        return Text(_decode_file(path, found, folder, LoadFailed("file.unknown_encoding")))
+    if encoding_name := _detect_unicode(start):
+        return Text(_decode_file(path, encoding_name, folder, LoadFailed("file.unknown_encoding")))
     line = _find_line_not_utf8(path)
     if line is None:
         return Text(path)
@@ -174,10 +174,10 @@ def _guess_encoding(sample: bytes, line: int) -> str:
         raise LoadFailed("file.binary")
     if _is_mostly_utf8(sample):
         raise LoadFailed("file.damaged_utf8", line=line)
-    found = chardet.detect(sample, include_encodings=_LEGACY)["encoding"]
-    if found is None:
+    encoding = chardet.detect(sample, include_encodings=_LEGACY)["encoding"]
+    if encoding is None:
         raise LoadFailed("file.unknown_encoding")
-    guess = codecs.lookup(found).name
+    guess = codecs.lookup(encoding).name
     is_odd = _TWO_SCRIPTS.search(sample.decode(guess, errors="replace"))
     return _VIETNAMESE if is_odd and _is_vietnamese(sample) else guess
 

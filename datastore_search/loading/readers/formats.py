@@ -102,9 +102,9 @@ def detect_format(path: Path, name: str) -> Format:
     """
     with path.open("rb") as file:
         start = file.read(_START_BYTES)
-    for signature, found in _SIGNATURES:
+    for signature, file_format in _SIGNATURES:
         if start.startswith(signature):
-            return found
+            return file_format
     for signature, other in _OTHER_SIGNATURES:
         if start.startswith(signature):
             raise LoadFailed("file.unsupported_format", format=other)

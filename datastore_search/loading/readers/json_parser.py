@@ -135,11 +135,11 @@ class Document:
 
     def read_character(self, characters: str) -> str:
         """Read the next character, which must be one of ``characters``."""
-        found = self.peek_character()
-        if not found or found not in characters:
+        character = self.peek_character()
+        if not character or character not in characters:
             raise self._describe_error(self._position)
         self._position += 1
-        return found
+        return character
 
     def read_value(self) -> Any:
         """Read a value."""

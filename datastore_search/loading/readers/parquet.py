@@ -193,8 +193,8 @@ def _check_texts(positions: Iterable[int], staging_area: StagingArea) -> None:
     ]
     if sizes:
         query = SQL("SELECT {} FROM {}").format(SQL(" + ").join(sizes), STAGED_ROWS)
-        found = staging_area.execute(query).fetchone()
-        staging_area.limits.check_unpacked_bytes(int(found[0]) if found else 0)
+        row = staging_area.execute(query).fetchone()
+        staging_area.limits.check_unpacked_bytes(int(row[0]) if row else 0)
 
 
 def _build_relation(source: Composed, columns: Iterable[_Column]) -> Composed:
@@ -211,8 +211,8 @@ def _is_binary(
         "SELECT count(*) FROM {relation} WHERE {column} IS NOT NULL"
         " AND (TRY(decode({column})) IS NULL OR contains(hex({column}), '00'))"
     ).format(relation=_build_relation(source, columns), column=column.source)
-    found = staging_area.execute(query).fetchone()
-    return bool(found and found[0])
+    row = staging_area.execute(query).fetchone()
+    return bool(row and row[0])
 
 
 # Types --------------------------------------------------------------------------------------------

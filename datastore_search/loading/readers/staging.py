@@ -160,8 +160,8 @@ class StagedTable:
         return self._count(SQL("SELECT count(DISTINCT line) FROM {}").format(ROW_ERRORS))
 
     def _count(self, query: Composed) -> int:
-        found = self.execute(query).fetchone()
-        return int(found[0]) if found else 0
+        row = self.execute(query).fetchone()
+        return int(row[0]) if row else 0
 
 
 @contextmanager

@@ -53,8 +53,8 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
 
 def format_ods_text(text: str) -> str:
     """Write a duration of more than a day like all others; calamine leaves it as ODS has it."""
-    found = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
-    return f"{int(found[1]):02}:{int(found[2]):02}:{found[3].rjust(2, '0')}" if found else text
+    match = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
+    return f"{int(match[1]):02}:{int(match[2]):02}:{match[3].rjust(2, '0')}" if match else text
 
 
 def find_declared_type(kinds: set[type]) -> str | None:

@@ -105,9 +105,9 @@ def _find_header(rows: Sequence[_Row]) -> int:
     When that might be a record as well, the header is the first row.
     """
     counts = [row.count_filled() for row in rows]
-    most = max(counts)
-    position = next(position for position, count in enumerate(counts) if 2 * count > most)
-    has_titles = most > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
+    max_count = max(counts)
+    position = next(position for position, count in enumerate(counts) if 2 * count > max_count)
+    has_titles = max_count > _MAX_TITLE_CELLS + 1 and max(counts[:position], default=0) <= (
         _MAX_TITLE_CELLS
     )
     return position if has_titles or all(map(_may_be_name, rows[position].cells)) else 0

@@ -171,8 +171,8 @@ def _parse_column(letters: bytes) -> int:
 
 
 def _parse_repeats(tag: bytes) -> int:
-    found = _ODS_REPEATED.search(tag)
-    return int(found[1]) if found else 1
+    match = _ODS_REPEATED.search(tag)
+    return int(match[1]) if match else 1
 
 
 def _decode(text: bytes) -> str:

@@ -99,10 +99,10 @@ def resolve_endpoints(address: Address) -> list[Endpoint]:
     or is not public: an error must not reveal which names a private network has.
     """
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise LoadFailed("url.unknown_server", server=address.host) from error
-    endpoints: list[Endpoint] = [(family, endpoint) for family, _, _, _, endpoint in found]
+    endpoints: list[Endpoint] = [(family, endpoint) for family, _, _, _, endpoint in infos]
     if not _is_allowed(address) and not all(_is_public(endpoint) for _, endpoint in endpoints):
         raise LoadFailed("url.unknown_server", server=address.host)
     return endpoints

@@ -137,9 +137,9 @@ def _save_file(
 
 def _get_validators(response: HTTPResponse) -> dict[str, str]:
     """Return the validators that can be stored and sent again."""
-    found = {key: response.getheader(name) or "" for key, name in _VALIDATORS.items()}
+    validators = {key: response.getheader(name) or "" for key, name in _VALIDATORS.items()}
     return {
         key: value
-        for key, value in found.items()
+        for key, value in validators.items()
         if value and value.isprintable() and len(value) <= _MAX_VALIDATOR_LENGTH
     }

@@ -175,10 +175,10 @@ def _explain_empty(table: StagedTable, column: str, *, has_values: bool) -> Mess
 def _find_first(table: StagedTable, column: str, condition: str) -> tuple[int, str] | None:
     """Find the first value that meets a condition, and its line."""
     cell = quote_identifier(column)
-    found = table.execute(
+    row = table.execute(
         SQL(
             "SELECT line, {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition}"
             " ORDER BY line LIMIT 1"
         ).format(cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell))
     ).fetchone()
-    return (int(found[0]), str(found[1])) if found else None
+    return (int(row[0]), str(row[1])) if row else None

@@ -426,13 +426,13 @@ def parse_field_format(name: str) -> FieldFormat:
     """
     type_name, colon, format_name = name.partition(":")
     try:
-        found = get_field_type(type_name)
+        field_type = get_field_type(type_name)
     except KeyError:
         raise UnknownType(name, field_formats) from None
-    if found.name == "bool" and colon:
+    if field_type.name == "bool" and colon:
         return _parse_boolean_format(name, format_name)
     try:
-        return field_formats[f"{found.name}{colon}{format_name.strip().lower()}"]
+        return field_formats[f"{field_type.name}{colon}{format_name.strip().lower()}"]
     except KeyError:
         raise UnknownType(name, field_formats) from None
 

@@ -226,23 +226,23 @@ def _decide_doubtful(table: StagedTable, column: str, match: FieldFormat) -> Dec
 
 def _has_codes(table: StagedTable, column: str) -> bool:
     """Return whether grouped digits are long and all of one length, as telephone numbers are."""
-    found = table.execute(
+    row = table.execute(
         SQL(
             "SELECT min(length({cell})), max(length({cell})) FROM {rows} WHERE {cell} <> ''"
         ).format(cell=quote_identifier(column), rows=STAGED_ROWS)
     ).fetchone()
-    shortest, longest = found or (0, 0)
+    shortest, longest = row or (0, 0)
     return bool(shortest == longest >= _MIN_CODE_LENGTH)
 
 
 def _find_example(table: StagedTable, column: str, condition: str) -> str:
     cell = quote_identifier(column)
-    found = table.execute(
+    row = table.execute(
         SQL("SELECT {cell}[:100] FROM {rows} WHERE {cell} <> '' AND {condition} LIMIT 1").format(
             cell=cell, rows=STAGED_ROWS, condition=bind_value(condition, cell)
         )
     ).fetchone()
-    return str(found[0]) if found else ""
+    return str(row[0]) if row else ""
 
 
 # Explanations -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from .field_formats import TEXT, FieldFormat, FormatGroup, bind_value, format_gr
 _FIRST_ROWS = 20_000
 
 #: Columns that are unpivoted together: DuckDB keeps 2,048 values of each in memory.
-_COLUMNS_AT_ONCE = 200
+_COLUMNS_PER_STATEMENT = 200
 
 #: The conditions that all values of a column meet, by column.
 ConditionsMet = dict[str, frozenset[str]]
@@ -148,8 +148,8 @@ def find_conditions_met(
         columns_of.setdefault(tuple(dict.fromkeys(tested)), []).append(column)
     met: ConditionsMet = {}
     for tested, columns in columns_of.items():
-        for start in range(0, len(columns) if tested else 0, _COLUMNS_AT_ONCE):
-            some = columns[start : start + _COLUMNS_AT_ONCE]
+        for start in range(0, len(columns) if tested else 0, _COLUMNS_PER_STATEMENT):
+            some = columns[start : start + _COLUMNS_PER_STATEMENT]
             met |= _test_conditions(table, relation, some, tested)
     return met
 

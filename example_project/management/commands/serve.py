@@ -19,7 +19,7 @@ _CHECK_INTERVAL_SECONDS = 0.5
 
 #: Requests that each worker of the web server answers at once: one more than its slow statement and
 #: its two streams, which take long.
-THREADS = 4
+DEFAULT_THREADS = 4
 
 #: Memory of a worker of the web server, in MiB, above which it is replaced.
 MAX_WORKER_RSS_MIB = 256
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         """Declare the arguments."""
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--workers", type=int, default=2)
-        parser.add_argument("--threads", type=int, default=THREADS, help="of each worker")
+        parser.add_argument("--threads", type=int, default=DEFAULT_THREADS, help="of each worker")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate the database, and serve until a signal ends it."""

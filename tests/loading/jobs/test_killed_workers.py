@@ -18,11 +18,11 @@ from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
-    cancel,
+    cancel_load,
     clean_up_loads,
     load_file,
-    retry,
-    submit,
+    retry_load,
+    submit_load,
 )
 from datastore_search.models import Load, LoadState, Mode, Resource
 
@@ -86,7 +86,7 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
 
 
 def queued(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
-    return submit(
+    return submit_load(
         resource,
         file=ContentFile(records(1, _ROWS), name="second.csv"),
         options=LoadOptions(mode=mode.value),
@@ -127,7 +127,7 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     assert storage.list_record_tables(connection) == {before}
 
     settings.TASKS = IMMEDIATE
-    again = retry(load)
+    again = retry_load(load)
 
     again.refresh_from_db()
     served.refresh_from_db()
@@ -165,7 +165,7 @@ def test_a_load_is_cancelled_by_another_process(
     with held(load, moment, uploads) as worker:
         worker.send_signal(signal.SIGSTOP)  # it looks once a second, perhaps at this very moment
         try:
-            assert cancel(load)
+            assert cancel_load(load)
             assert load.state not in {LoadState.CANCELLED, LoadState.READY}
         finally:
             worker.send_signal(signal.SIGCONT)
@@ -195,15 +195,15 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     assert load.state == LoadState.FAILED
     assert storage.list_record_tables(connection) == {before}
 
-    again = retry(load)
+    again = retry_load(load)
     with held(again, moment, uploads) as worker:
-        cancel(again)
+        cancel_load(again)
         wait_for(lambda: ended(again), "the end of the load", alive=lambda: worker.poll() is None)
         wait_for(lambda: gone(again), "the worker’s rest", alive=lambda: worker.poll() is None)
     assert again.state == LoadState.CANCELLED
 
     settings.TASKS = IMMEDIATE
-    last = retry(again)
+    last = retry_load(again)
     last.refresh_from_db()
     served.refresh_from_db()
     assert last.state == LoadState.READY
@@ -224,7 +224,7 @@ def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
             alive=lambda: second_worker.poll() is None,
         )
         assert Load.objects.get(pk=second.pk).state == LoadState.QUEUED
-        assert cancel(second)
+        assert cancel_load(second)
         assert second.state == LoadState.CANCELLED
         wait_for(lambda: gone(second), "its end", alive=lambda: second_worker.poll() is None)
         first.refresh_from_db()

@@ -23,13 +23,13 @@ from datastore_search import storage
 from datastore_search.exceptions.loads import LoadCancelled, LoadFailed
 from datastore_search.loading.jobs import (
     LoadOptions,
-    cancel,
+    cancel_load,
     clean_up_loads,
     load_file,
     queue,
-    retry,
+    retry_load,
     runner,
-    submit,
+    submit_load,
 )
 from datastore_search.loading.jobs.failures import is_connection_lost
 from datastore_search.loading.jobs.monitor import JobMonitor
@@ -76,7 +76,7 @@ def test_an_upload_is_loaded_at_once_without_a_worker_and_then_deleted(
     resource = Resource.objects.create(name="r")
 
     with django_capture_on_commit_callbacks(execute=True):
-        load = submit(resource, file=upload(), options=LoadOptions(types={"a": "text"}))
+        load = submit_load(resource, file=upload(), options=LoadOptions(types={"a": "text"}))
     load.refresh_from_db()
 
     assert (load.state, load.record_count, load.source) == (LoadState.READY, 2, "file.csv")
@@ -91,7 +91,7 @@ def test_an_upload_waits_for_its_worker_under_a_name_that_cannot_be_guessed(
 ) -> None:
     settings.TASKS = DATABASE
 
-    load = submit(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=upload())
 
     (path,) = files(uploads)
     assert (load.state, load.is_waiting, load.percentage) == (LoadState.QUEUED, True, None)
@@ -109,7 +109,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
     settings.TASKS = DATABASE
 
     with transaction.atomic():
-        load = submit(committed, file=upload())
+        load = submit_load(committed, file=upload())
         assert not DBTaskResult.objects.exists()
     (task,) = DBTaskResult.objects.all()
 
@@ -120,7 +120,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
 def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_BACKEND = "nowhere"
 
-    load = submit(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=upload())
 
     assert load.state == LoadState.FAILED
     assert "could not be queued" in load.error
@@ -129,7 +129,7 @@ def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
 
 def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
     resource = Resource.objects.create(name="r")
-    load = submit(resource, file=upload())
+    load = submit_load(resource, file=upload())
 
     runner.run_load(Load.objects.get(pk=load.pk))
 
@@ -140,7 +140,7 @@ def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
 
 def test_a_missing_file_fails_the_load(db: None, uploads: Path, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=upload())
     files(uploads)[0].unlink()
 
     with fails_with("file.missing"):
@@ -199,25 +199,25 @@ def test_every_kind_of_django_file_is_copied_with_its_digest(
 
 def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) -> None:
     options = LoadOptions(types={"a": "text"}, bad_rows="skip", drop_missing_fields=True)
-    first = submit(resource, file=upload(b""), options=options)
+    first = submit_load(resource, file=upload(b""), options=options)
     assert (first.state, first.error) == (LoadState.FAILED, str(LoadFailed("file.empty")))
     Path(first.file.path).write_bytes(CSV)
 
-    second = retry(first)
+    second = retry_load(first)
 
     assert (second.state, second.record_count, second.source) == (LoadState.READY, 2, "file.csv")
     assert LoadOptions.from_json(second.options) == options
     assert not first.can_be_retried
     with fails_with("load.not_retryable"):
-        retry(first)
+        retry_load(first)
 
 
 def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=upload())
 
     with fails_with("load.not_retryable"):
-        retry(load)
+        retry_load(load)
 
 
 # Cancelling ---------------------------------------------------------------------------------------
@@ -225,21 +225,21 @@ def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None
 
 def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=upload())
 
-    assert cancel(load)
+    assert cancel_load(load)
     runner.run_load(Load.objects.get(pk=load.pk))
 
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, str(LoadCancelled()))
     assert load.can_be_retried
-    assert not cancel(load)
+    assert not cancel_load(load)
 
 
 def test_a_load_that_is_ready_is_not_cancelled(resource: Resource) -> None:
     load = Load.objects.get(resource=resource)
 
-    assert not cancel(load)
+    assert not cancel_load(load)
 
     assert load.state == LoadState.READY
     assert not load.cancel_requested_at
@@ -272,7 +272,7 @@ def test_statements_of_duckdb_are_interrupted(
 
 def cancel_apart(load: Load) -> None:
     try:
-        cancel(load)
+        cancel_load(load)
     finally:
         connection.close()
 
@@ -554,7 +554,7 @@ def test_the_signal_of_a_load_is_sent_once_it_is_served(
     committed: Resource, signals: list[dict[str, Any]]
 ) -> None:
     with transaction.atomic():
-        load = submit(committed, file=upload(), options=LoadOptions(drop_missing_fields=True))
+        load = submit_load(committed, file=upload(), options=LoadOptions(drop_missing_fields=True))
         assert signals == []
     load.refresh_from_db()
 
@@ -567,9 +567,9 @@ def test_the_signal_of_a_load_is_sent_once_it_is_served(
 def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
     committed: Resource, signals: list[dict[str, Any]], settings: Any
 ) -> None:
-    load = submit(committed, file=upload(b""))
+    load = submit_load(committed, file=upload(b""))
     settings.TASKS = DATABASE
-    cancel(submit(committed, file=upload()))
+    cancel_load(submit_load(committed, file=upload()))
 
     (values,) = signals
     assert (values["sender"], values["load"]) == (Resource, load)
@@ -582,7 +582,7 @@ def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
 def test_the_upload_of_a_failed_load_is_deleted_after_some_days(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
-    load = submit(resource, file=upload(b""))
+    load = submit_load(resource, file=upload(b""))
     clean_up_loads()
     assert len(files(uploads)) == 1
 
@@ -621,7 +621,7 @@ def test_an_upload_without_a_load_is_deleted(db: None, uploads: Path, settings: 
 
 
 def test_deleting_a_resource_deletes_its_uploads(committed: Resource, uploads: Path) -> None:
-    submit(committed, file=upload(b""))
+    submit_load(committed, file=upload(b""))
     assert len(files(uploads)) == 1
 
     committed.delete()

@@ -16,7 +16,7 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from datastore_search import storage
-from datastore_search.loading.jobs import clean_up_loads, load_file, retry, submit
+from datastore_search.loading.jobs import clean_up_loads, load_file, retry_load, submit_load
 from datastore_search.models import LoadState, Resource
 
 from ...deployment.portals import empty, migrate, portal_on
@@ -99,7 +99,7 @@ def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     load_file(resource, tmp_path / "first.csv")
     resource.refresh_from_db()
     before = resource.table_version_id
-    load = submit(resource, file=ContentFile(records(1, _ROWS), name="second.csv"))
+    load = submit_load(resource, file=ContentFile(records(1, _ROWS), name="second.csv"))
     hold = Hold(portal.url, load.pk, Path(load.file.path))
 
     with (
@@ -131,7 +131,7 @@ def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     assert storage.list_record_tables(connection) == {before}
 
     settings.TASKS = IMMEDIATE
-    again = retry(load)
+    again = retry_load(load)
 
     again.refresh_from_db()
     resource.refresh_from_db()

@@ -159,7 +159,7 @@ def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None
 
 def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_errors, "MAX_REPORTED_ERRORS", 3)
-    monkeypatch.setattr(row_errors, "_ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(row_errors, "_ROWS_PER_BATCH", 2)
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
