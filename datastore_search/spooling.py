@@ -99,7 +99,7 @@ class Spool:
 
     @classmethod
     def from_members(cls, texts: Iterable[bytes]) -> Spool:
-        """Make a JSON list of the texts of its members."""
+        """Spool a JSON list, from the texts of its members."""
         sizes: list[int] = []
 
         def split_into_pieces() -> Iterator[bytes]:
@@ -115,14 +115,14 @@ class Spool:
 
     @classmethod
     def from_list_lines(cls, lines: Iterable[bytes]) -> Spool:
-        """Make a JSON list of lines: the texts of its members, a comma before each."""
+        """Spool a JSON list, from lines: the texts of its members, a comma before each."""
         lines = iter(lines)
         first = next(lines, b"")
         return cls(b"[" + first[1:], _join_lines(lines), b"]")
 
     @classmethod
     def from_text_lines(cls, lines: Iterable[bytes]) -> Spool:
-        """Make a JSON text of lines."""
+        """Spool a JSON text, from its lines."""
         return cls(b'"', map(escape_json_text, _join_lines(lines)), b'"')
 
 

@@ -20,7 +20,7 @@ class InvalidParameters(DatastoreError):
     """Several parameters cannot be used; all errors are reported together."""
 
     def __init__(self, errors: Iterable[InvalidParameter]) -> None:
-        """Take the errors, of which none is several."""
+        """Collect the errors; none of them is itself an ``InvalidParameters``."""
         super().__init__()
         self.errors = tuple(errors)
 

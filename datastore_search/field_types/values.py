@@ -57,7 +57,7 @@ class UnknownNotation(Exception):
     """A text may be of the type, but only PostgreSQL can parse it."""
 
     def __init__(self, text: str) -> None:
-        """Take the text."""
+        """Store the text."""
         super().__init__(text)
         self.text = text
 

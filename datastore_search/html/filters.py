@@ -110,7 +110,7 @@ class RecordFilterSet(FilterSet):
         form = RecordForm
 
     def __init__(self, data: QueryDict, resource: Resource) -> None:
-        """Make a filter of each field of a described resource."""
+        """Build a filter for each field of a described resource."""
         types = {field.name: field.type for field in resource.schema}
         self._with_input = frozenset(
             FIELD_PREFIX + name for name, kind in types.items() if kind in _INPUT_ATTRIBUTES

@@ -68,7 +68,7 @@ class _Number(str):
 
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
-    """Make a column of each field of a described resource."""
+    """Build a column for each field of a described resource."""
     return tuple(_build_column(field) for field in resource.schema)
 
 

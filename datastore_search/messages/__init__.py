@@ -32,7 +32,7 @@ class Message:
     """A message of the catalogue; a parameter may be a message, too."""
 
     def __init__(self, code: str, /, **parameters: Any) -> None:
-        """Take the code, and a value for each placeholder of its template."""
+        """Store the code, and a value for each placeholder of its template."""
         self.code = code
         self.parameters = parameters
 

@@ -3,7 +3,7 @@ Plans: how a page is read.
 
 The number of matches decides (``docs/decisions/0014``).  Few matches are taken from an index and
 sorted.  Of many, the order is scanned within a window that should hold a full page, so that no
-search scans a million records in vain.
+search scans a million records without a match.
 """
 
 from __future__ import annotations

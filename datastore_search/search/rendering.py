@@ -44,7 +44,7 @@ class Columns:
     """The members of a page's records, in order; their expressions are composed once."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
-        """Take at least one column."""
+        """Store the columns, at least one."""
         self._columns = columns
         self._texts: dict[tuple[bool, str], sql.SQL] = {}
 

@@ -230,7 +230,7 @@ class BoundQuery:
         return compose("SELECT {} FROM {} WHERE {}", columns, self.relation.source, self.where)
 
     def take_page(self, ordered: Clause) -> Clause:
-        """Take the page out of a statement whose rows are in order."""
+        """Limit a statement whose rows are in order to those of the page."""
         limit = [] if self.limit is None else [self.limit]
         offset = [self.offset] if self.offset or not limit else []
         words = (" LIMIT %s" if limit else "") + (" OFFSET %s" if offset else "")

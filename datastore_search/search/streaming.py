@@ -131,7 +131,7 @@ class Stream(Iterator[bytes]):
     """
     Blocks of bytes that are made of a resource's records within one snapshot.
 
-    The first two blocks are read at once, so that a stream of no more holds nothing open.  The
+    The first two blocks are read at once, so that a stream of at most two holds nothing open.  The
     snapshot ends with the last block, or when the stream is closed, by the thread that opened it.
 
     A stream has a connection of its own: no other statement can use it meanwhile.  Only within a
@@ -313,6 +313,6 @@ def _spool_blocks(steps: Generator[tuple[Resource, bytes]]) -> Generator[tuple[R
         blocks = Spool(first, (block for _resource, block in steps), b"")
     with closing(blocks):
         read = iter(blocks)
-        yield resource, next(read, first)  # which is empty where there is no more
+        yield resource, next(read, first)  # which is empty if the spool is
         for block in read:
             yield resource, block

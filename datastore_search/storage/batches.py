@@ -1,4 +1,4 @@
-"""Reading the rows of a statement in batches, while PostgreSQL sends them."""
+"""Read the rows of a statement in batches, while PostgreSQL sends them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Filling a table with records.
+Fill a table with records.
 
 Computing the search vectors takes most of the time, on one core for each connection; so a load
 fills its table over several (``docs/decisions/0013``).
@@ -39,7 +39,7 @@ def create_records(
     max_connections: int = 1,
 ) -> int:
     """
-    Make a record table, fill it with records, and return how many.
+    Create a record table, fill it with records, and return how many.
 
     ``batches`` are lists of JSON texts, one an object keyed by field name; records are numbered
     from 1 in their order.  The table has no index yet, and is not read before it is published.
@@ -68,7 +68,7 @@ def _fill_by_one(
     """
     Fill the table in the transaction that makes it.
 
-    Source: ``COPY … FREEZE`` of PostgreSQL: such rows are written once and for all.
+    Source: ``COPY … FREEZE`` of PostgreSQL: such rows are written once, already frozen.
     """
     count = 0
     try:

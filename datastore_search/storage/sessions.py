@@ -209,7 +209,7 @@ def open_snapshot(
     client: Client | None = None,
 ) -> Iterator[Session]:
     """
-    Read as ``open_session``, and let all statements of the block see one moment.
+    Open a session as ``open_session`` does; all its statements see one snapshot.
 
     Within a transaction of the caller its isolation level decides.
 

@@ -58,7 +58,7 @@ class NewTable:
 
 def create_table(connection: BaseDatabaseWrapper, table_id: int, *, language: str) -> None:
     """
-    Make a record table, empty and without any index.
+    Create a record table, empty and without any index.
 
     Rows of up to a page are stored whole: a search vector in TOAST, or a compressed one, makes
     ranking twice as slow and saves no room (``docs/decisions/0013``).

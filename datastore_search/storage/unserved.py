@@ -44,7 +44,7 @@ def mark_unserved(connection: BaseDatabaseWrapper, table_id: int, since: datetim
     """
     Note since when a table is served by no resource; None when one serves it again.
 
-    A table that is being changed or dropped is not marked anew.
+    A table that is being changed or dropped is not marked again.
     """
     comment = sql.NULL if since is None else sql.Literal(f"{_SINCE}{since.isoformat()}")
     statement = sql.SQL("COMMENT ON TABLE {} IS {}").format(quote_record_table(table_id), comment)

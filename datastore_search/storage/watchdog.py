@@ -165,7 +165,7 @@ class _Watchdog:
             self._wake_thread()
 
     def remove(self, watched: Watched) -> None:
-        """Look at a statement no more."""
+        """Remove a statement."""
         self._watched.discard(watched)
 
     def _wake_thread(self) -> None:
@@ -186,7 +186,7 @@ class _Watchdog:
             self._check_statements()
 
     def _check_statements(self) -> None:
-        """Look at each statement; afterwards the thread refers to none, nor to its request."""
+        """Check each statement; afterwards the thread refers to none, nor to its request."""
         now = time.monotonic()
         for watched in tuple(self._watched):
             try:

@@ -1,5 +1,5 @@
 """
-Adding a file's rows to the records that a resource serves: append, and upsert by key.
+Add a file's rows to the records that a resource serves: append, and upsert by key.
 
 The rows go into a table of the load's own first.  Then one transaction, under the lock that single
 records are written under (``writing``), brings them into the table that is being served: readers
@@ -39,7 +39,7 @@ def merge_records(
     connection: BaseDatabaseWrapper, plan: LoadPlan, progress: ProgressReporter
 ) -> None:
     """
-    Bring a file's rows into the records that are being served.
+    Merge a file's rows into the records that are being served.
 
     Raises: ``LoadFailed``.
     """

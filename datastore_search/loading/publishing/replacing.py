@@ -1,5 +1,5 @@
 """
-Replace the records of a resource: a new table version takes the place of the old one at one moment.
+Replace the records of a resource: a new table version replaces the old one in one transaction.
 
 Until then readers see the old records, and from then on the new ones.
 """
@@ -167,7 +167,7 @@ def _publish_version(
     indexes: storage.Indexes,
     progress: ProgressReporter,
 ) -> None:
-    """Switch the resource to the new records, its fields with it, at one moment."""
+    """Switch the resource to the new records and fields, in one transaction."""
     load = plan.load
     with storage.begin_load_transaction(connection, load.pk):
         resource = Resource.objects.select_for_update().filter(pk=load.resource_id).first()

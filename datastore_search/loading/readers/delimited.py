@@ -87,7 +87,7 @@ def _describe_layout(layout: Layout, width: int) -> Iterator[Notice]:
 
 
 def _stage_regular(path: Path, layout: Layout, staging_area: StagingArea) -> bool:
-    """Let DuckDB read the file, and return whether each of its lines is in one of the rows."""
+    """Read the file by DuckDB, and return whether each of its lines is in one of the rows."""
     lines = _Lines.count_in(path, layout.dialect.quote.encode())
     width = len(layout.header)
     if lines.are_mixed or (width == 1 and lines.are_blank_at_end):

@@ -99,7 +99,7 @@ class RecordTableBuilder:
             self._add_element(line, element)
 
     def _add_header(self, line: int, header: list[Any]) -> None:
-        """Take a first row as the header, if it has only texts."""
+        """Use a first row as the header, if it has only texts."""
         has_names = all(isinstance(cell, str) and not isinstance(cell, Number) for cell in header)
         for position, cell in enumerate(header):
             self._add_field(_CellKey(position, cell if has_names else ""))

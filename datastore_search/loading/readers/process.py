@@ -64,7 +64,7 @@ _BLOCK_BYTES = 2**16
 #: The time that the child may take to end after its answer.
 _END_TIMEOUT_SECONDS = 10
 
-#: What is in the log of a process that Rust, C++ or Python has ended for want of memory.
+#: Texts in the log of a process that Rust, C++ or Python has ended because memory was short.
 _OUT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError")
 
 

@@ -138,7 +138,7 @@ def find_ods_errors(path: Path, number: int) -> Iterator[ErrorCell]:
 
 
 def _split_ods_rows(archive: ZipFile) -> Iterator[bytes]:
-    """Give what is above the first row, and each row with what is below it."""
+    """Yield the text above the first row, then each row with the text below it."""
     for block in _read_blocks(archive, "content.xml", _ODS_ROW):
         yield from block.removesuffix(_ODS_ROW).split(_ODS_ROW)
 

@@ -48,7 +48,7 @@ class FieldFormat:
 
     @property
     def title(self) -> Message | str:
-        """The title for people: a message, or the type where there is no more to say."""
+        """The title for users: a message, or the type where that is enough."""
         if not self.title_code:
             return self.field_type.name
         if self.title_code == "format.boolean_words":
