@@ -18,9 +18,9 @@ from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 
 from .builders import make_resource, make_slow
-from .example_project.test_serve import answers, free_port
-from .loading.jobs.holds import wait_for
-from .loading.jobs.workers import PROJECT, database_url, environment
+from .example_project.test_serve import find_free_port, has_answer
+from .loading.jobs.holds import wait_until
+from .loading.jobs.workers import PROJECT, build_database_url, build_environment
 
 WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
 
@@ -38,14 +38,15 @@ SERVERS = {
 @contextmanager
 def serving(name: str, uploads: Path) -> Iterator[int]:
     """Serve the example portal by a server of this name, and give its port."""
-    port = free_port()
+    port = find_free_port()
     command = [part.format(port=port) for part in SERVERS[name]]
     with subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=PROJECT, env=environment(database_url(), uploads),
+        [sys.executable, "-m", *command],
+        cwd=PROJECT, env=build_environment(build_database_url(), uploads),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
-            wait_for(lambda: answers(port), "an answer", alive=lambda: process.poll() is None)
+            wait_until(lambda: has_answer(port), "an answer", alive=lambda: process.poll() is None)
             yield port
         finally:
             process.send_signal(signal.SIGTERM)
@@ -97,7 +98,7 @@ def test_a_statement_ends_when_its_client_closes_the_connection(
             f"/en/datastore/dump/{slow.pk}",
         ):
             client = asking(port, path)
-            wait_for(running, "the search", alive=lambda: True)
+            wait_until(running, "the search", alive=lambda: True)
             time.sleep(2)
             assert running() == 1  # as long as the client waits
 
@@ -107,4 +108,4 @@ def test_a_statement_ends_when_its_client_closes_the_connection(
             while running():
                 assert time.monotonic() - began < 8, path  # its limit is 15 seconds
                 time.sleep(0.05)
-        assert answers(port)
+        assert has_answer(port)

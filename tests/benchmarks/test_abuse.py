@@ -28,7 +28,7 @@ from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import DEFAULT_THREADS
 
 from ..builders import ask, make_resource
-from ..loading.jobs.workers import database_url
+from ..loading.jobs.workers import build_database_url
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "abuse.md").read_text(encoding="utf-8")
@@ -188,7 +188,7 @@ def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
             *("--seconds", "2", "--only", "slow-bodies", "long-ids"),
         ],
         cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url()},
+        env={**os.environ, "DATABASE_URL": build_database_url()},
         capture_output=True,
         text=True,
         check=False,
@@ -202,7 +202,7 @@ def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", process.stdout, re.MULTILINE)
     assert re.search(r"^long-ids +60 +60 +413, ", process.stdout, re.MULTILINE)
     connection.ensure_connection()
-    with psycopg.connect(database_url(), autocommit=True) as other_connection:
+    with psycopg.connect(build_database_url(), autocommit=True) as other_connection:
         others = other_connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
             " AND pid NOT IN (pg_backend_pid(), %s)",

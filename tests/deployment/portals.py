@@ -1,4 +1,4 @@
-"""The portal of a test, on other databases than that of the suite."""
+"""Run the portal of a test on other databases than that of the suite."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from datastore_search.search.consistency import _descriptions
 
 
 @contextmanager
-def portal_on(urls: Mapping[str, str], *, router: type | None = None) -> Iterator[None]:
-    """Let the app of this process use other databases, by alias, for the block."""
+def use_databases(urls: Mapping[str, str], *, router: type | None = None) -> Iterator[None]:
+    """Use other databases, by alias, within the block."""
     before = dict(connections.databases)
-    given = {alias: dj_database_url.parse(url, conn_max_age=600) for alias, url in urls.items()}
-    _use(before, connections.configure_settings(given))
+    configured = {
+        alias: dj_database_url.parse(url, conn_max_age=600) for alias, url in urls.items()
+    }
+    _replace_databases(before, connections.configure_settings(configured))
     routers = [f"{router.__module__}.{router.__qualname__}"] if router else []
     try:
         with override_settings(DATABASE_ROUTERS=routers):
             yield
     finally:
-        _use(given, before)
+        _replace_databases(configured, before)
 
 
-def _use(old: Iterable[str], new: Mapping[str, Any]) -> None:
+def _replace_databases(old: Iterable[str], new: Mapping[str, Any]) -> None:
     for alias in old:
         connections[alias].close()
         del connections[alias]
@@ -38,12 +40,12 @@ def _use(old: Iterable[str], new: Mapping[str, Any]) -> None:
     _descriptions.clear()
 
 
-def migrate() -> None:
-    """Bring the database of the portal up to date."""
+def migrate_portal() -> None:
+    """Migrate the database of the portal."""
     call_command("migrate", verbosity=0, database="default")
 
 
-def empty() -> None:
-    """Take everything away that tests have made."""
+def empty_portal() -> None:
+    """Delete all resources."""
     for resource in Resource.objects.using("default").all():
         resource.delete(using="default")

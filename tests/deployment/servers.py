@@ -19,13 +19,13 @@ from ..loading.servers import OwnServer
 
 _BIN = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
 
-#: Seconds after which a server that was started is taken for broken.
+#: Maximum seconds until a server accepts connections.
 _START_TIMEOUT_SECONDS = 60
 
 
 @contextmanager
-def own_server() -> Iterator[OwnServer]:
-    """Run a PostgreSQL of the test's own."""
+def run_own_server() -> Iterator[OwnServer]:
+    """Run a separate PostgreSQL."""
     # The server of a test that runs as root is another user, who may not enter pytest's folders.
     with tempfile.TemporaryDirectory(prefix="own_") as name:
         Path(name).chmod(0o755)
@@ -37,49 +37,50 @@ def own_server() -> Iterator[OwnServer]:
 
 
 class Standby:
-    """A hot standby of a server, whose lag is as long as the test wants it."""
+    """A hot standby of a server, with a lag that the test controls."""
 
     def __init__(self, url: str) -> None:
-        """Know the standby's address."""
+        """Take the URL of the standby."""
         self.url = url
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Let the standby stay as it is, whatever happens on the primary."""
-        self.run("SELECT pg_wal_replay_pause()")
-        wait(lambda: self.run("SELECT pg_get_wal_replay_pause_state()") == "paused")
+    def pause_replay(self) -> Iterator[None]:
+        """Pause the replay of the primary's changes within the block."""
+        self.fetch_value("SELECT pg_wal_replay_pause()")
+        wait_until(lambda: self.fetch_value("SELECT pg_get_wal_replay_pause_state()") == "paused")
         try:
             yield
         finally:
-            self.run("SELECT pg_wal_replay_resume()")
+            self.fetch_value("SELECT pg_wal_replay_resume()")
 
     def catch_up(self, primary: OwnServer) -> None:
         """Wait until the standby has all that the primary has now."""
         with psycopg.connect(primary.url) as connection:
-            found = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
-        assert found
-        wait(lambda: self.run("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", found[0]))
+            row = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
+        assert row
+        wait_until(
+            lambda: self.fetch_value("SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", row[0])
+        )
 
-    def run(self, statement: str, *values: object) -> Any:
+    def fetch_value(self, statement: str, *values: object) -> Any:
         """
-        Run a statement and give the first value of its first row.
+        Run a statement, and return the first value of its first row.
 
-        Any statement, and even a new connection, may stand in the way of a replay, which ends it:
-        then it is run again.
+        A replay may end any statement, and even a new connection: then it is run again.
         """
         deadline = time.monotonic() + _START_TIMEOUT_SECONDS
         while True:
             try:
                 with psycopg.connect(self.url, autocommit=True) as connection:
-                    found = connection.execute(statement, values).fetchone()
-                return found and found[0]
+                    row = connection.execute(statement, values).fetchone()
+                return row and row[0]
             except psycopg.OperationalError:
                 if time.monotonic() > deadline:
                     raise
 
 
 @contextmanager
-def standby_of(primary: OwnServer, **settings: str) -> Iterator[Standby]:
+def run_standby(primary: OwnServer, **settings: str) -> Iterator[Standby]:
     """Run a hot standby of a server, with some settings of PostgreSQL."""
     with tempfile.TemporaryDirectory(prefix="standby_") as name:
         folder = Path(name)
@@ -90,34 +91,34 @@ def standby_of(primary: OwnServer, **settings: str) -> Iterator[Standby]:
             "--write-recovery-conf", "--checkpoint=fast",
         ]  # fmt: skip
         subprocess.run(command, user=primary.user, cwd=folder, check=True)
-        given = [f"-c{name}={value}" for name, value in settings.items()]
-        server = [str(_BIN / "postgres"), "-D", str(data), "-h", "", "-k", str(folder), *given]
+        arguments = [f"-c{name}={value}" for name, value in settings.items()]
+        server = [str(_BIN / "postgres"), "-D", str(data), "-h", "", "-k", str(folder), *arguments]
         log = folder / "log"
         with log.open("wb") as file:
             process = subprocess.Popen(
                 server, user=primary.user, cwd=folder, stdout=file, stderr=file
             )
-        standby = Standby(_at_socket(primary.url, folder))
+        standby = Standby(_replace_socket(primary.url, folder))
         try:
-            _wait_for(standby.url, process, log)
+            _wait_for_server(standby.url, process, log)
             yield standby
         finally:
-            process.send_signal(signal.SIGQUIT)  # at once, without a word
+            process.send_signal(signal.SIGQUIT)  # immediate shutdown
             process.wait()
 
 
 @contextmanager
-def pgbouncer_before(server: OwnServer, *, pool_size: int) -> Iterator[str]:
-    """Run PgBouncer in transaction mode before a server, and give the address to use."""
+def run_pgbouncer(server: OwnServer, *, pool_size: int) -> Iterator[str]:
+    """Run PgBouncer in transaction mode before a server; yield its URL."""
     with tempfile.TemporaryDirectory(prefix="pgbouncer_") as name:
         folder = Path(name)
         shutil.chown(folder, server.user)
-        where = psycopg.conninfo.conninfo_to_dict(server.url)
+        parameters = psycopg.conninfo.conninfo_to_dict(server.url)
         users, log = folder / "users", folder / "log"
-        users.write_text(f'"{where["user"]}" ""\n')
+        users.write_text(f'"{parameters["user"]}" ""\n')
         configuration = folder / "pgbouncer.ini"
         configuration.write_text(
-            f"[databases]\n* = host={where['host']} port=5432\n[pgbouncer]\n"
+            f"[databases]\n* = host={parameters['host']} port=5432\n[pgbouncer]\n"
             f"unix_socket_dir = {folder}\nlisten_port = 5432\nauth_type = trust\n"
             f"auth_file = {users}\npool_mode = transaction\ndefault_pool_size = {pool_size}\n"
         )
@@ -126,23 +127,23 @@ def pgbouncer_before(server: OwnServer, *, pool_size: int) -> Iterator[str]:
             process = subprocess.Popen(
                 [program, configuration], user=server.user, cwd=folder, stdout=file, stderr=file
             )
-        url = _at_socket(server.url, folder)
+        url = _replace_socket(server.url, folder)
         try:
-            _wait_for(url, process, log)
+            _wait_for_server(url, process, log)
             yield url
         finally:
             process.kill()
             process.wait()
 
 
-def _at_socket(url: str, folder: Path) -> str:
-    """Give the address of the same database by another socket."""
+def _replace_socket(url: str, folder: Path) -> str:
+    """Replace the folder of the socket in a URL."""
     address, _, _host = url.partition("?")
     return f"{address}?host={folder}"
 
 
-def _wait_for(url: str, process: subprocess.Popen[Any], log: Path) -> None:
-    def answers() -> bool:
+def _wait_for_server(url: str, process: subprocess.Popen[Any], log: Path) -> None:
+    def is_reachable() -> bool:
         assert process.poll() is None, log.read_text()[-3000:]
         try:
             psycopg.connect(url).close()
@@ -150,12 +151,12 @@ def _wait_for(url: str, process: subprocess.Popen[Any], log: Path) -> None:
             return False
         return True
 
-    wait(answers)
+    wait_until(is_reachable)
 
 
-def wait(happened: Callable[[], object]) -> None:
-    """Wait until something has happened."""
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait until a condition is met."""
     deadline = time.monotonic() + _START_TIMEOUT_SECONDS
-    while not happened():
-        assert time.monotonic() < deadline, "it never happened"
+    while not condition():
+        assert time.monotonic() < deadline, "the condition was not met in time"
         time.sleep(0.02)

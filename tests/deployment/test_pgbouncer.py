@@ -27,8 +27,8 @@ from datastore_search.tokens import issue_token
 from ..builders import act, ask, get_result, make_user
 from ..loading.servers import OwnServer
 from ..reader_threads import ReaderThreads
-from .portals import empty, migrate, portal_on
-from .servers import own_server, pgbouncer_before, wait
+from .portals import empty_portal, migrate_portal, use_databases
+from .servers import run_own_server, run_pgbouncer, wait_until
 
 _POOL_SIZE = 6
 
@@ -38,8 +38,8 @@ _ROWS = 12_000
 #: The first numbers of the locks.
 _LOAD_LOCK, _RESOURCE_LOCK = 0x64735F6C, 0x64735F72
 
-#: What a session of the server holds or has set that is not as it was at its start.
-_LEFT = """
+#: Settings, locks, prepared statements and cursors that a session did not have at its start.
+_LEFTOVERS = """
 SELECT name || ' = ' || setting FROM pg_settings WHERE source = 'session'
 AND name NOT IN ('client_encoding', 'application_name', 'DateStyle', 'TimeZone')
 UNION ALL
@@ -52,52 +52,52 @@ UNION ALL SELECT 'cursor ' || name FROM pg_cursors WHERE name <> ''
 
 @pytest.fixture(scope="module")
 def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    with own_server() as server, django_db_blocker.unblock():
-        with portal_on({"default": server.url}):
-            migrate()
+    with run_own_server() as server, django_db_blocker.unblock():
+        with use_databases({"default": server.url}):
+            migrate_portal()
         yield server
 
 
 @pytest.fixture
 def address(server: OwnServer, django_db_blocker: Any) -> Iterator[str]:
-    """A portal that knows PgBouncer alone."""
+    """A portal that connects only through PgBouncer."""
     with (
         django_db_blocker.unblock(),
-        pgbouncer_before(server, pool_size=_POOL_SIZE) as url,
-        portal_on({"default": url}),
+        run_pgbouncer(server, pool_size=_POOL_SIZE) as url,
+        use_databases({"default": url}),
     ):
         try:
             yield url
         finally:
-            empty()
+            empty_portal()
 
 
 class Searchers(ReaderThreads):
-    """Search all the time, so that the sessions of the server change hands."""
+    """Search repeatedly, so that clients share the sessions of the server."""
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(count=3)
-        self.found = 0
+        self.answer_count = 0
         self._resource = resource
 
     def read_once(self) -> None:
         answer = ask(Client(), {"resource_id": str(self._resource.pk), "limit": 5})
         if answer.status_code != 200:
             self.errors.append(answer.json())
-        self.found += 1
+        self.answer_count += 1
 
 
 @pytest.fixture
 def searched(address: str, load: Callable[..., Load]) -> Iterator[Resource]:
     resource = Resource.objects.create(name="searched")
-    load(resource, csv(0, 10))
+    load(resource, write_csv(0, 10))
     with Searchers(resource) as searchers:
         yield resource
     assert searchers.errors == []
-    assert searchers.found
+    assert searchers.answer_count
 
 
-def csv(version: int, rows: int, start: int = 0) -> str:
+def write_csv(version: int, rows: int, start: int = 0) -> str:
     return "key,version,text\n" + "".join(
         f"{key},{version},river {key % 7}\n" for key in range(start, start + rows)
     )
@@ -105,7 +105,7 @@ def csv(version: int, rows: int, start: int = 0) -> str:
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., Load]:
-    """Loads a text into a resource, in a mode."""
+    """Load a text into a resource, in a mode."""
 
     def load(resource: Resource, text: str, mode: Mode = Mode.REPLACE, **options: Any) -> Load:
         path = tmp_path / "file.csv"
@@ -115,21 +115,21 @@ def load(tmp_path: Path) -> Callable[..., Load]:
     return load
 
 
-def left_in_pool(url: str) -> set[str]:
-    """Say what is left behind in the sessions of the pool, all of them."""
+def list_pool_leftovers(url: str) -> set[str]:
+    """List what is left in all sessions of the pool."""
     with ExitStack() as stack:
         sessions = [stack.enter_context(psycopg.connect(url)) for _number in range(_POOL_SIZE)]
-        found = [row for session in sessions for row in session.execute(_LEFT).fetchall()]
-        return {left for (left,) in found}
+        rows = [row for session in sessions for row in session.execute(_LEFTOVERS).fetchall()]
+        return {leftover for (leftover,) in rows}
 
 
-def advisory_locks(server: OwnServer) -> int:
+def count_advisory_locks(server: OwnServer) -> int:
     with psycopg.connect(server.url) as connection:
-        found = connection.execute(
+        row = connection.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
         ).fetchone()
-    assert found
-    return int(found[0])
+    assert row
+    return int(row[0])
 
 
 def test_every_kind_of_load_leaves_nothing_behind(
@@ -137,29 +137,29 @@ def test_every_kind_of_load_leaves_nothing_behind(
 ) -> None:
     resource = Resource.objects.create(name="loaded")
 
-    load(resource, csv(1, _ROWS), key=("key",))
-    load(resource, csv(2, _ROWS))
-    load(resource, csv(3, 100, _ROWS), Mode.APPEND)
-    last = load(resource, csv(4, 200, _ROWS), Mode.UPSERT)
+    load(resource, write_csv(1, _ROWS), key=("key",))
+    load(resource, write_csv(2, _ROWS))
+    load(resource, write_csv(3, 100, _ROWS), Mode.APPEND)
+    last = load(resource, write_csv(4, 200, _ROWS), Mode.UPSERT)
 
     assert last.state == LoadState.READY
     assert clean_up_loads() == 0
-    found = get_result(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
-    assert found["total"] == 200
+    result = get_result(ask(Client(), {"resource_id": str(resource.pk), "filters": {"version": 4}}))
+    assert result["total"] == 200
     dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
     assert len(b"".join(dump.streaming_content).splitlines()) == 1 + _ROWS + 200
-    assert advisory_locks(server) == 0
-    assert left_in_pool(address) == set()
+    assert count_advisory_locks(server) == 0
+    assert list_pool_leftovers(address) == set()
 
 
 def test_a_load_that_fails_leaves_nothing_behind(
     server: OwnServer, address: str, searched: Resource, load: Callable[..., Load]
 ) -> None:
     resource = Resource.objects.create(name="loaded")
-    load(resource, csv(1, 10), key=("key",))
+    load(resource, write_csv(1, 10), key=("key",))
 
     with pytest.raises(LoadFailed):
-        load(resource, csv(2, 3_000, 5), Mode.APPEND)
+        load(resource, write_csv(2, 3_000, 5), Mode.APPEND)
 
     failed = resource.loads.filter(state=LoadState.FAILED).get()
     report = "".join(write_row_error_report(failed, "en")).splitlines()
@@ -167,19 +167,19 @@ def test_a_load_that_fails_leaves_nothing_behind(
     assert storage.list_record_tables(connections["default"]) == set(
         TableVersion.objects.values_list("pk", flat=True)
     )
-    assert advisory_locks(server) == 0
-    assert left_in_pool(address) == set()
+    assert count_advisory_locks(server) == 0
+    assert list_pool_leftovers(address) == set()
 
 
 @contextmanager
-def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadFailed]]]:
-    """Let a load come so far that it waits for its resource, until the block ends."""
+def hold_publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadFailed]]]:
+    """Run a load that waits for the lock of its resource until the block ends."""
     resource = Resource.objects.create(name="waited-for")
-    path.write_text(csv(1, _ROWS))
+    path.write_text(write_csv(1, _ROWS))
     job = create_load(resource, LoadOptions(), source="file.csv")
     failures: list[LoadFailed] = []
 
-    def work() -> None:
+    def run_job() -> None:
         try:
             run_load(Load.objects.get(pk=job.pk), path)
         except LoadFailed as failure:
@@ -191,9 +191,9 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
         holder.execute(
             "SELECT FROM datastore_search_resource WHERE name = 'waited-for' FOR NO KEY UPDATE"
         )
-        thread = Thread(target=work)
+        thread = Thread(target=run_job)
         thread.start()
-        wait(lambda: waits(server, "UPDATE"))
+        wait_until(lambda: waits_for_lock(server, "UPDATE"))
         assert storage.is_running(connections["default"], job.pk)
         yield job, failures
         thread.join()
@@ -206,25 +206,25 @@ def publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadF
 def test_a_load_is_cancelled_while_the_server_works(
     server: OwnServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:
-    with publishing(server, tmp_path / "file.csv") as (job, failures):
+    with hold_publishing(server, tmp_path / "file.csv") as (job, failures):
         assert cancel_load(job)
 
     assert [failure.code for failure in failures] == ["load.cancelled"]
     assert job.state == LoadState.CANCELLED
-    assert advisory_locks(server) == 0
-    assert left_in_pool(address) == set()
+    assert count_advisory_locks(server) == 0
+    assert list_pool_leftovers(address) == set()
 
 
 def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
     server: OwnServer, address: str, tmp_path: Path
 ) -> None:
     with (
-        publishing(server, tmp_path / "file.csv") as (job, _failures),
+        hold_publishing(server, tmp_path / "file.csv") as (job, _failures),
         psycopg.connect(server.url, autocommit=True) as connection,
     ):
 
-        def holder() -> tuple[Any, ...] | None:
-            """Find the session of the locks, while it is not just being asked for them."""
+        def read_holder() -> tuple[Any, ...] | None:
+            """Read the transaction of the session with the locks, unless it runs a statement."""
             return connection.execute(
                 "SELECT backend_xid, backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid)"
                 " WHERE locktype = 'advisory' AND classid = %s::bigint::oid"
@@ -232,18 +232,18 @@ def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
                 [_LOAD_LOCK],
             ).fetchone()
 
-        wait(holder)
-        seen = holder() or holder()
+        wait_until(read_holder)
+        transaction = read_holder() or read_holder()
         cancel_load(job)
 
-    assert seen == (None, None)
+    assert transaction == (None, None)
 
 
 def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
     server: OwnServer, address: str, tmp_path: Path
 ) -> None:
     with (
-        publishing(server, tmp_path / "file.csv") as (job, failures),
+        hold_publishing(server, tmp_path / "file.csv") as (job, failures),
         psycopg.connect(server.url) as connection,
     ):
         connection.execute(
@@ -256,13 +256,13 @@ def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
     assert job.state == LoadState.FAILED
 
 
-def waits(server: OwnServer, statement: str) -> bool:
+def waits_for_lock(server: OwnServer, statement: str) -> bool:
     with psycopg.connect(server.url) as connection:
-        found = connection.execute(
+        row = connection.execute(
             "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s",
             [f"%{statement}%"],
         ).fetchone()
-    return found is not None
+    return row is not None
 
 
 def test_loads_of_one_resource_run_one_after_the_other(
@@ -272,15 +272,15 @@ def test_loads_of_one_resource_run_one_after_the_other(
     jobs = []
     for number in range(4):
         path = tmp_path / f"{number}.csv"
-        path.write_text(csv(number, 50, number * 50))
+        path.write_text(write_csv(number, 50, number * 50))
         options = LoadOptions(mode=Mode.APPEND.value)
         jobs.append((create_load(resource, options, source=path.name), path))
 
-    def work(job: Load, path: Path) -> None:
+    def run_job(job: Load, path: Path) -> None:
         run_load(Load.objects.get(pk=job.pk), path)
         connections["default"].close()
 
-    threads = [Thread(target=work, args=job) for job in jobs]
+    threads = [Thread(target=run_job, args=job) for job in jobs]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -290,7 +290,7 @@ def test_loads_of_one_resource_run_one_after_the_other(
     assert resource.table_version is not None
     assert resource.table_version.record_count == 200
     assert {load.state for load in resource.loads.all()} == {LoadState.READY}
-    assert advisory_locks(server) == 0
+    assert count_advisory_locks(server) == 0
 
 
 def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
@@ -303,12 +303,12 @@ def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
         holder.execute("SELECT pg_advisory_lock(%s, %s)", [_RESOURCE_LOCK, number])
 
         with pytest.raises(LoadFailed) as caught:
-            load(resource, csv(1, 10))
+            load(resource, write_csv(1, 10))
 
         assert str(holder.info.backend_pid) in str(caught.value)
     failed = resource.loads.get()
     assert (failed.state, failed.error) == (LoadState.FAILED, str(caught.value))
-    assert load(resource, csv(1, 10)).state == LoadState.READY
+    assert load(resource, write_csv(1, 10)).state == LoadState.READY
 
 
 def test_writes_and_searches_leave_nothing_behind(
@@ -317,11 +317,17 @@ def test_writes_and_searches_leave_nothing_behind(
     token = issue_token(make_user("writer", is_superuser=True))
     table = {"resource": {"name": "written"}, "primary_key": ["k"], "records": [{"k": 1}]}
     created = act(Client(), "datastore_create", table, token).json()["result"]
-    known = {"resource_id": created["resource_id"]}
-    changes = {**known, "records": [{"k": 2}], "include_records": True}
+    resource_query = {"resource_id": created["resource_id"]}
+    changes = {**resource_query, "records": [{"k": 2}], "include_records": True}
     assert act(Client(), "datastore_upsert", changes, token).status_code == 200
-    for more in ({}, {"q": "1"}, {"records_format": "csv"}, {"limit": 2_000}, {"distinct": True}):
-        assert ask(Client(), {**known, **more}).status_code == 200
+    for parameters in (
+        {},
+        {"q": "1"},
+        {"records_format": "csv"},
+        {"limit": 2_000},
+        {"distinct": True},
+    ):
+        assert ask(Client(), {**resource_query, **parameters}).status_code == 200
     call_command("datastore_cleanup", verbosity=0)
 
-    assert left_in_pool(address) == set()
+    assert list_pool_leftovers(address) == set()

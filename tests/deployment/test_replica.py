@@ -31,20 +31,20 @@ from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, check_error, get_result, get_version_id, make_user
 from ..failures import fails_with
-from ..loading.jobs.workers import DATABASE, PROJECT, worker_command
+from ..loading.jobs.workers import DATABASE, PROJECT, build_worker_command
 from ..loading.servers import OwnServer
-from .portals import empty, migrate, portal_on
+from .portals import empty_portal, migrate_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
-from .servers import Standby, own_server, standby_of, wait
+from .servers import Standby, run_own_server, run_standby, wait_until
 
 
 @pytest.fixture(scope="module")
 def servers(django_db_blocker: Any) -> Iterator[tuple[OwnServer, Standby]]:
-    with own_server() as primary, django_db_blocker.unblock():
-        with portal_on({"default": primary.url}):
-            migrate()
-        # Nobody who reads from the standby keeps it from following.
-        with standby_of(primary, max_standby_streaming_delay="0") as standby:
+    with run_own_server() as primary, django_db_blocker.unblock():
+        with use_databases({"default": primary.url}):
+            migrate_portal()
+        # Queries on the standby do not delay its replay.
+        with run_standby(primary, max_standby_streaming_delay="0") as standby:
             yield primary, standby
 
 
@@ -52,14 +52,14 @@ def servers(django_db_blocker: Any) -> Iterator[tuple[OwnServer, Standby]]:
 def catch_up(
     servers: tuple[OwnServer, Standby], django_db_blocker: Any
 ) -> Iterator[Callable[[], None]]:
-    """A portal that reads from the standby; what it gives lets that have all that there is."""
+    """A portal that reads from the standby; call the value to let the standby catch up."""
     primary, standby = servers
     aliases = {"default": primary.url, "replica": standby.url}
-    with django_db_blocker.unblock(), portal_on(aliases, router=ReplicaRouter):
+    with django_db_blocker.unblock(), use_databases(aliases, router=ReplicaRouter):
         try:
             yield lambda: standby.catch_up(primary)
         finally:
-            empty()
+            empty_portal()
 
 
 @pytest.fixture
@@ -67,13 +67,13 @@ def standby(servers: tuple[OwnServer, Standby], catch_up: Callable[[], None]) ->
     return servers[1]
 
 
-def csv(version: int, rows: int = 20) -> str:
+def write_csv(version: int, rows: int = 20) -> str:
     return "version,text\n" + "".join(f"{version},river {row}\n" for row in range(rows))
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., Load]:
-    """Loads a text into a resource, in a mode."""
+    """Load a text into a resource, in a mode."""
 
     def load(resource: Resource, text: str, mode: Mode = Mode.REPLACE, **options: Any) -> Load:
         path = tmp_path / "file.csv"
@@ -83,13 +83,13 @@ def load(tmp_path: Path) -> Callable[..., Load]:
     return load
 
 
-def versions(resource: Resource) -> tuple[set[int], int]:
-    """Search as anybody does; give the versions of the records, and how many there are."""
-    found = get_result(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))
-    return {record["version"] for record in found["records"]}, found["total"]
+def read_versions(resource: Resource) -> tuple[set[int], int]:
+    """Search; return the versions of the records, and their number."""
+    result = get_result(ask(Client(), {"resource_id": str(resource.pk), "limit": 100}))
+    return {record["version"] for record in result["records"]}, result["total"]
 
 
-def tables() -> set[int]:
+def list_tables() -> set[int]:
     return storage.list_record_tables(connections["default"])
 
 
@@ -100,24 +100,24 @@ def test_a_table_that_was_just_published_stays(
     standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
 ) -> None:
     resource = Resource.objects.create(name="replaced")
-    load(resource, csv(1))
+    load(resource, write_csv(1))
     catch_up()
 
-    with standby.paused():
-        second = load(resource, csv(2))
+    with standby.pause_replay():
+        second = load(resource, write_csv(2))
         dropped = clean_up_loads()
         call_command("datastore_cleanup", verbosity=0)
-        assert (dropped, tables()) == (0, {get_version_id(second)})
+        assert (dropped, list_tables()) == (0, {get_version_id(second)})
         assert Resource.objects.get().table_version_id == get_version_id(second)
 
     catch_up()
-    assert versions(resource) == ({2}, 20)
+    assert read_versions(resource) == ({2}, 20)
 
 
 def test_every_kind_of_load_sees_what_the_one_before_has_left(
     standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
 ) -> None:
-    with standby.paused():
+    with standby.pause_replay():
         resource = Resource.objects.create(name="new")
         load(resource, "key,version\n1,1\n2,1\n", key=("key",))
         load(resource, "key,version\n3,2\n", Mode.APPEND)
@@ -128,8 +128,8 @@ def test_every_kind_of_load_sees_what_the_one_before_has_left(
 
     catch_up()
     assert (last.state, same.state) == (LoadState.READY, LoadState.UNCHANGED)
-    found = get_result(ask(Client(), {"resource_id": str(resource.pk)}))
-    assert [(record["key"], record["version"]) for record in found["records"]] == [
+    result = get_result(ask(Client(), {"resource_id": str(resource.pk)}))
+    assert [(record["key"], record["version"]) for record in result["records"]] == [
         (1, 1), (2, 3), (3, 2), (4, 3),
     ]  # fmt: skip
 
@@ -138,20 +138,20 @@ def test_the_command_makes_a_resource_and_loads_it_again(
     standby: Standby, catch_up: Callable[[], None], tmp_path: Path
 ) -> None:
     path = tmp_path / "file.csv"
-    with standby.paused():
+    with standby.pause_replay():
         for version in (1, 2):
-            path.write_text(csv(version))
+            path.write_text(write_csv(version))
             call_command("load_resource", str(path), name="by-command", verbosity=0)
 
     catch_up()
-    assert versions(Resource.objects.get(name="by-command")) == ({2}, 20)
+    assert read_versions(Resource.objects.get(name="by-command")) == ({2}, 20)
 
 
 def test_a_load_is_cancelled_and_retried(standby: Standby, settings: Any, uploads: Path) -> None:
     settings.TASKS = DATABASE
-    with standby.paused():
+    with standby.pause_replay():
         resource = Resource.objects.create(name="queued")
-        first = submit_load(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
+        first = submit_load(resource, file=ContentFile(write_csv(1).encode(), name="file.csv"))
         assert cancel_load(first)
         assert first.state == LoadState.CANCELLED
         second = retry_load(first)
@@ -163,11 +163,11 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
     servers: tuple[OwnServer, Standby], standby: Standby, settings: Any, uploads: Path
 ) -> None:
     settings.TASKS = DATABASE
-    with standby.paused():
+    with standby.pause_replay():
         resource = Resource.objects.create(name="queued")
-        load = submit_load(resource, file=ContentFile(csv(1).encode(), name="file.csv"))
-        done = subprocess.run(
-            worker_command("--batch"), cwd=PROJECT, check=False, capture_output=True,
+        load = submit_load(resource, file=ContentFile(write_csv(1).encode(), name="file.csv"))
+        process = subprocess.run(
+            build_worker_command("--batch"), cwd=PROJECT, check=False, capture_output=True,
             env={
                 **os.environ,
                 "DJANGO_SETTINGS_MODULE": "tests.deployment.replica_settings",
@@ -176,18 +176,18 @@ def test_a_worker_runs_what_the_replica_does_not_know_yet(
                 "MEDIA_ROOT": str(uploads),
             },
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr.decode()[-3000:]
+        assert process.returncode == 0, process.stderr.decode()[-3000:]
         load.refresh_from_db()
         resource.refresh_from_db()
         assert (load.state, load.error, load.record_count) == (LoadState.READY, "", 20)
         assert resource.table_version_id == get_version_id(load)
-        assert tables() == {get_version_id(load)}
+        assert list_tables() == {get_version_id(load)}
 
 
 # The admin ----------------------------------------------------------------------------------------
 
 
-def test_staff_load_a_file_and_see_at_once_what_came_of_it(
+def test_staff_load_a_file_and_see_the_result_at_once(
     standby: Standby, catch_up: Callable[[], None]
 ) -> None:
     client = Client()
@@ -195,8 +195,8 @@ def test_staff_load_a_file_and_see_at_once_what_came_of_it(
     client.force_login(make_user("staff", is_staff=True, is_superuser=True))
     catch_up()
 
-    with standby.paused():
-        made = client.post(
+    with standby.pause_replay():
+        add_response = client.post(
             reverse("admin:datastore_search_resource_add"),
             {
                 "title": "Rivers", "name": "rivers", "description": "", "language": "english",
@@ -204,29 +204,29 @@ def test_staff_load_a_file_and_see_at_once_what_came_of_it(
                 "aliases-0-name": "flowing", "_load": "1",
             },
         )  # fmt: skip
-        assert made.status_code == 302, made.context["errors"]
-        file = ContentFile(csv(1).encode(), name="file.csv")
+        assert add_response.status_code == 302, add_response.context["errors"]
+        file = ContentFile(write_csv(1).encode(), name="file.csv")
         choices = {"mode": "replace", "bad_rows": "refuse"}
-        drafted = client.post(made["Location"], {"file": file, **choices})
-        assert drafted.status_code == 302, drafted.context["form"].errors
-        preview = client.get(drafted["Location"])
+        draft_response = client.post(add_response["Location"], {"file": file, **choices})
+        assert draft_response.status_code == 302, draft_response.context["form"].errors
+        preview = client.get(draft_response["Location"])
         seen = preview.context["preview"].digest
-        begun = client.post(
-            drafted["Location"],
+        load_response = client.post(
+            draft_response["Location"],
             {"load": "1", "bad_rows": "refuse", "seen": seen, "type_0": "", "type_1": ""},
         )
-        page = client.get(begun["Location"])
+        page = client.get(load_response["Location"])
         assert page.status_code == 200
         assert page.context["load"].state == LoadState.READY
         pk = page.context["load"].pk
         progress = client.get(reverse("admin:datastore_search_load_progress"), {"load": pk})
         assert progress.json()["loads"][str(pk)]["state"] == "ready"
-        shown = client.get(reverse("admin:datastore_search_resource_changelist"))
-        assert "rivers" in shown.content.decode()
+        list_response = client.get(reverse("admin:datastore_search_resource_changelist"))
+        assert "rivers" in list_response.content.decode()
 
     catch_up()
-    found = get_result(ask(Client(), {"resource_id": "flowing"}))
-    assert found["total"] == 20
+    result = get_result(ask(Client(), {"resource_id": "flowing"}))
+    assert result["total"] == 20
 
 
 def test_a_token_is_shown_when_it_is_issued_and_revoked_at_once(
@@ -238,7 +238,7 @@ def test_a_token_is_shown_when_it_is_issued_and_revoked_at_once(
     resource = Resource.objects.create(name="private", private=True)
     catch_up()
 
-    with standby.paused():
+    with standby.pause_replay():
         issued = client.post(reverse("admin:knox_authtoken_add"), {"user": user.pk})
         assert issued.status_code == 302
         listed = client.get(issued["Location"])
@@ -254,7 +254,7 @@ def test_a_token_is_shown_when_it_is_issued_and_revoked_at_once(
 def test_a_token_of_a_user_who_was_just_made_is_issued(
     standby: Standby, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with standby.paused():
+    with standby.pause_replay():
         make_user("just-made")
         call_command("create_api_token", "just-made")
     assert capsys.readouterr().out.strip()
@@ -270,7 +270,7 @@ def test_an_answer_holds_what_its_own_call_has_written(
     catch_up()
     client = Client()
 
-    with standby.paused():
+    with standby.pause_replay():
         table = {
             "resource": {"name": "written"},
             "primary_key": ["k"],
@@ -278,20 +278,24 @@ def test_an_answer_holds_what_its_own_call_has_written(
             "records": [{"k": 1, "v": "a"}],
         }
         created = act(client, "datastore_create", table, token).json()["result"]
-        known = {"resource_id": created["resource_id"], "force": True}
+        resource_query = {"resource_id": created["resource_id"], "force": True}
         changes = {"records": [{"k": 1, "v": "b"}, {"k": 2}], "include_records": True}
-        written = act(client, "datastore_upsert", known | changes, token).json()["result"]
+        written = act(client, "datastore_upsert", resource_query | changes, token).json()["result"]
         assert [(r["_id"], r["k"], r["v"]) for r in written["records"]] == [
             (1, 1, "b"), (2, 2, None),
         ]  # fmt: skip
-        which = {"filters": {"k": 1}, "include_deleted_records": True}
-        deleted = act(client, "datastore_records_delete", known | which, token).json()["result"]
+        deletion = {"filters": {"k": 1}, "include_deleted_records": True}
+        deleted = act(client, "datastore_records_delete", resource_query | deletion, token).json()[
+            "result"
+        ]
         assert [record["v"] for record in deleted["deleted_records"]] == ["b"]
-        known.pop("force")
-        check_error(ask(client, known), 404, "Not Found Error")  # the replica has none of it
+        resource_query.pop("force")
+        check_error(
+            ask(client, resource_query), 404, "Not Found Error"
+        )  # the replica has none of it
 
     catch_up()
-    assert get_result(ask(client, known))["total"] == 1
+    assert get_result(ask(client, resource_query))["total"] == 1
     assert get_result(ask(client, {"resource_id": "w"}))["total"] == 1
 
 
@@ -299,17 +303,17 @@ def test_a_search_sees_what_the_replica_has_wholly(
     standby: Standby, catch_up: Callable[[], None], load: Callable[..., Load]
 ) -> None:
     resource = Resource.objects.create(name="searched")
-    load(resource, csv(1, 20))
+    load(resource, write_csv(1, 20))
     catch_up()
-    assert versions(resource) == ({1}, 20)
+    assert read_versions(resource) == ({1}, 20)
 
-    with standby.paused():
-        load(resource, csv(2, 30))
-        load(resource, csv(2, 5), Mode.APPEND)
-        assert versions(resource) == ({1}, 20)
+    with standby.pause_replay():
+        load(resource, write_csv(2, 30))
+        load(resource, write_csv(2, 5), Mode.APPEND)
+        assert read_versions(resource) == ({1}, 20)
 
     catch_up()
-    assert versions(resource) == ({2}, 35)
+    assert read_versions(resource) == ({2}, 35)
 
 
 def test_a_dump_reads_all_from_one_database(
@@ -319,20 +323,20 @@ def test_a_dump_reads_all_from_one_database(
     load: Callable[..., Load],
 ) -> None:
     resource = Resource.objects.create(name="dumped")
-    load(resource, csv(1, 40_000))
+    load(resource, write_csv(1, 40_000))
     catch_up()
     aliases = {"default": servers[0].url, "replica": standby.url}
 
-    with standby.paused():
-        load(resource, csv(2, 50_000))
-        with portal_on(aliases, router=ChangingRouter):
+    with standby.pause_replay():
+        load(resource, write_csv(2, 50_000))
+        with use_databases(aliases, router=ChangingRouter):
             for _time in range(8):
                 dump: Any = Client().get(f"/en/datastore/dump/{resource.pk}")
                 assert not any(connections[alias].in_atomic_block for alias in aliases)
                 text = b"".join(dump.streaming_content).decode()
                 lines = [line.split(",")[1] for line in text.splitlines()[1:]]
                 assert lines in (["1"] * 40_000, ["2"] * 50_000)
-                assert versions(resource) in (({1}, 40_000), ({2}, 50_000))
+                assert read_versions(resource) in (({1}, 40_000), ({2}, 50_000))
 
 
 def test_a_search_that_the_standby_ends_is_made_again(
@@ -342,7 +346,7 @@ def test_a_search_that_the_standby_ends_is_made_again(
     load: Callable[..., Load],
 ) -> None:
     resource = Resource.objects.create(name="in-the-way")
-    table = f"datastore_search_record_{get_version_id(load(resource, csv(1)))}"
+    table = f"datastore_search_record_{get_version_id(load(resource, write_csv(1)))}"
     with psycopg.connect(servers[0].url) as primary:
         primary.execute(f"ALTER TABLE {table} RENAME TO slow")
         primary.execute(f"CREATE VIEW {table} AS SELECT slow.*, slow.ctid FROM slow, pg_sleep(2)")
@@ -357,8 +361,8 @@ def test_a_search_that_the_standby_ends_is_made_again(
     try:
         thread = Thread(target=search)
         thread.start()
-        wait(
-            lambda: standby.run(
+        wait_until(
+            lambda: standby.fetch_value(
                 "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'slow'::regclass"
             )
         )
@@ -371,7 +375,7 @@ def test_a_search_that_the_standby_ends_is_made_again(
             primary.execute(f"DROP VIEW {table}")
             primary.execute("DROP TABLE slow")
 
-    conflicts = standby.run(
+    conflicts = standby.fetch_value(
         "SELECT confl_lock FROM pg_stat_database_conflicts WHERE datname = current_database()"
     )
     assert conflicts == 1

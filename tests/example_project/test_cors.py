@@ -1,4 +1,4 @@
-"""Pages of other origins: what their browsers are allowed to ask the portal."""
+"""Pages of other origins: which requests to the portal their browsers allow."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ browser = test_browser.browser
 ORIGIN = "https://elsewhere.example"
 SEARCH = "api/action/datastore_search"
 
-#: Headers of an answer that speak of other origins.
+#: Headers of an answer about other origins.
 ALLOW_ORIGIN = "Access-Control-Allow-Origin"
 ALLOW_CREDENTIALS = "Access-Control-Allow-Credentials"
 
 
-def words_of(value: str) -> set[str]:
+def split_words(value: str) -> set[str]:
     return {word.strip().lower() for word in value.split(",")}
 
 
@@ -58,9 +58,10 @@ def test_a_preflight_allows_a_post_with_a_token_from_anywhere(client: Client, pa
 
     assert response.status_code == 200
     assert response[ALLOW_ORIGIN] == "*"
-    assert words_of(response["Access-Control-Allow-Methods"]) == {"get", "head", "options", "post"}
+    methods = {"get", "head", "options", "post"}
+    assert split_words(response["Access-Control-Allow-Methods"]) == methods
     allowed = {"authorization", "content-type", "if-none-match"}
-    assert words_of(response["Access-Control-Allow-Headers"]) == allowed
+    assert split_words(response["Access-Control-Allow-Headers"]) == allowed
     assert ALLOW_CREDENTIALS not in response
 
 
@@ -75,22 +76,22 @@ def test_an_answer_may_be_read_by_a_page_of_any_origin(
     assert response.status_code == 200
     assert response[ALLOW_ORIGIN] == "*"
     assert ALLOW_CREDENTIALS not in response
-    assert {"origin", "authorization"} <= words_of(response["Vary"])
+    assert {"origin", "authorization"} <= split_words(response["Vary"])
 
 
 @pytest.mark.parametrize("prefix", ["/vi", "/en_GB"])
 def test_a_dump_may_be_read_by_a_page_of_any_origin(
     client: Client, resource: Resource, prefix: str
 ) -> None:
-    found = client.get(f"{prefix}/datastore/dump/{resource.pk}", headers={"Origin": ORIGIN})
+    dump = client.get(f"{prefix}/datastore/dump/{resource.pk}", headers={"Origin": ORIGIN})
     unknown = client.get(f"{prefix}/datastore/dump/nope", headers={"Origin": ORIGIN})
 
-    assert b"".join(found).count(b"\n") == 7
-    assert (found.status_code, found[ALLOW_ORIGIN]) == (200, "*")
+    assert b"".join(dump).count(b"\n") == 7
+    assert (dump.status_code, dump[ALLOW_ORIGIN]) == (200, "*")
     assert (unknown.status_code, unknown[ALLOW_ORIGIN]) == (404, "*")
 
 
-def test_a_program_that_names_no_origin_is_told_nothing_of_them(
+def test_an_answer_to_a_request_without_an_origin_has_no_cors_headers(
     client: Client, resource: Resource
 ) -> None:
     response = client.get(f"/{SEARCH}?resource_id={resource.pk}&limit=1")
@@ -99,7 +100,7 @@ def test_a_program_that_names_no_origin_is_told_nothing_of_them(
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "kind"),
+    ("parameters", "status", "kind"),
     [
         ({"limit": -1}, 409, "Validation Error"),
         ({"resource_id": "nope"}, 404, "Not Found Error"),
@@ -108,24 +109,25 @@ def test_a_program_that_names_no_origin_is_told_nothing_of_them(
     ],
 )
 def test_a_page_may_read_a_refusal_too(
-    client: Client, db: None, sent: Any, status: int, kind: str
+    client: Client, db: None, parameters: Any, status: int, kind: str
 ) -> None:
     hidden = make_resource(private=True)
-    asked = sent if isinstance(sent, str) else {"resource_id": str(hidden.pk), **sent}
+    if not isinstance(parameters, str):
+        parameters = {"resource_id": str(hidden.pk), **parameters}
 
-    response = ask(client, asked, Origin=ORIGIN)
+    response = ask(client, parameters, Origin=ORIGIN)
 
     check_error(response, status, kind)
     assert response[ALLOW_ORIGIN] == "*"
 
 
-def test_a_page_may_read_what_nobody_expected(
+def test_a_page_may_read_an_unexpected_error(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_args: object) -> None:
+    def fail(*_args: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("datastore_search.api.actions.search.read_page", broken)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_page", fail)
 
     response = ask(client, {"resource_id": str(resource.pk)}, Origin=ORIGIN)
 
@@ -153,11 +155,11 @@ def test_a_page_may_read_that_a_method_is_not_allowed(client: Client, db: None) 
     ],
 )
 def test_other_addresses_are_for_this_origin_alone(client: Client, db: None, path: str) -> None:
-    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
+    preflight = {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}
 
     for response in (
         client.get(path, headers={"Origin": ORIGIN}),
-        client.options(path, headers=asked),
+        client.options(path, headers=preflight),
     ):
         assert not [name for name in response.headers if name.startswith("Access-Control-")]
 
@@ -173,7 +175,7 @@ class _EmptyPage(BaseHTTPRequestHandler):
         self.wfile.write(b"<title>Elsewhere</title><link rel=icon href=data:,>")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -201,8 +203,8 @@ fetch(address, options)
 """
 
 
-def fetch(browser: Chrome, address: str, **options: Any) -> tuple[int, str]:
-    """Let the open page fetch an address; 0 and the error's name when the browser forbids it."""
+def fetch_from_page(browser: Chrome, address: str, **options: Any) -> tuple[int, str]:
+    """Fetch an address from the open page; 0 and the error's name if the browser forbids it."""
     status, text = browser.execute_async_script(_FETCH, address, options)
     return status, text
 
@@ -214,7 +216,7 @@ def test_a_page_of_another_origin_searches_a_private_table_with_its_token(
     browser.get(elsewhere)
 
     def search(**headers: str) -> tuple[int, str]:
-        return fetch(
+        return fetch_from_page(
             browser,
             f"{base}/vi/{SEARCH}",
             method="POST",
@@ -235,7 +237,7 @@ def test_a_page_of_another_origin_reads_nothing_but_the_api(
 ) -> None:
     browser.get(elsewhere)
 
-    assert fetch(browser, f"{base}/vi/api/3") == (200, '{"version": 3}')
-    assert fetch(browser, f"{base}/vi/admin/login/") == (0, "TypeError")
-    assert fetch(browser, f"{base}/vi/api/3", headers={"X-Other": "1"}) == (0, "TypeError")
-    assert fetch(browser, f"{base}/vi/api/3", credentials="include") == (0, "TypeError")
+    assert fetch_from_page(browser, f"{base}/vi/api/3") == (200, '{"version": 3}')
+    assert fetch_from_page(browser, f"{base}/vi/admin/login/") == (0, "TypeError")
+    for options in ({"headers": {"X-Other": "1"}}, {"credentials": "include"}):
+        assert fetch_from_page(browser, f"{base}/vi/api/3", **options) == (0, "TypeError")

@@ -1,4 +1,4 @@
-"""``make demo`` without the serving: what it makes, and what it prints."""
+"""``make demo`` without the server: the sample data, and the printed text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def printed(db: None) -> str:
 
 def test_the_printed_curl_command_works(client: Client, printed: str) -> None:
     command = shlex.split(printed[printed.index("curl -X POST") :].replace("\\\n", ""))
-    url, headers = command[3], [command[place + 1] for place, w in enumerate(command) if w == "-H"]
+    url = command[3]
+    headers = [command[index + 1] for index, word in enumerate(command) if word == "-H"]
     token = headers[0].removeprefix("Authorization: ")
 
     response = ask(
@@ -51,9 +52,9 @@ def test_the_admin_can_log_in_and_the_token_reads_private_tables(
 
 
 def test_the_sample_has_a_field_of_every_type(printed: str) -> None:
-    found = set(Field.objects.filter(resource__name="every-type").values_list("type", flat=True))
+    types = set(Field.objects.filter(resource__name="every-type").values_list("type", flat=True))
 
-    assert found >= {name for name in field_types if not name.startswith("_")}
+    assert types >= {name for name in field_types if not name.startswith("_")}
 
 
 def test_every_value_of_every_type_comes_back(client: Client, printed: str) -> None:

@@ -1,4 +1,4 @@
-"""The PostgreSQL of the wheel: it starts, survives, and says why it cannot."""
+"""The PostgreSQL of the wheel: start, recovery, and messages of failures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from example_project import embedded_postgres
 
 #: Starts the server as each process of the example project does, and asks it something.
-START = """
+START_SCRIPT = """
 import sys, psycopg
 from pathlib import Path
 from example_project.embedded_postgres import start_server
@@ -25,27 +25,27 @@ with psycopg.connect(start_server(Path(sys.argv[1]))) as connection:
     print(connection.execute("SELECT lower('ĐÀ'), version()").fetchone())
 """
 
-#: Does so too, and stays until its input ends.
-STAY = START + "\nprint(flush=True)\nsys.stdin.read()"
+#: Does the same, and runs until its input ends.
+STAY_SCRIPT = START_SCRIPT + "\nprint(flush=True)\nsys.stdin.read()"
 
 
-def start(folder: Path, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", START, str(folder)],
+def run_start_script(folder: Path, **environment: str) -> str:
+    process = subprocess.run(
+        [sys.executable, "-c", START_SCRIPT, str(folder)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.strip()
+    assert process.returncode == 0, process.stderr
+    assert process.stderr == ""
+    return process.stdout.strip()
 
 
 @contextmanager
-def staying(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """Use the server in a process of its own, which ends with the block unless it has before."""
-    command = [sys.executable, "-c", STAY, str(folder)]
+def keep_server(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Use the server in another process until the end of the block."""
+    command = [sys.executable, "-c", STAY_SCRIPT, str(folder)]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
@@ -60,27 +60,27 @@ def test_it_starts_again_whatever_happened_before(tmp_path: Path) -> None:
     folder.parent.mkdir()
     expected = "('đà', 'PostgreSQL 18"
 
-    assert start(folder, LC_ALL="xx_XX.UTF-8", LANG="nowhere").startswith(expected)
+    assert run_start_script(folder, LC_ALL="xx_XX.UTF-8", LANG="nowhere").startswith(expected)
     assert not (folder / "postmaster.pid").exists()  # it stopped with its last process
-    assert start(folder).startswith(expected)
+    assert run_start_script(folder).startswith(expected)
 
-    with staying(folder) as killed:
+    with keep_server(folder) as killed:
         pid = int((folder / "postmaster.pid").read_text().split()[0])
         server = psutil.Process(pid)
         server.kill()
         server.wait(10)
         killed.kill()
 
-    (folder / "postmaster.pid").write_text(f"{os.getpid()}\n" + "x\n" * 7)  # a stranger's
-    assert start(folder).startswith(expected)
-    os.kill(os.getpid(), signal.SIGCONT)  # we are still here: only our own server was ended
+    (folder / "postmaster.pid").write_text(f"{os.getpid()}\n" + "x\n" * 7)  # of another process
+    assert run_start_script(folder).startswith(expected)
+    os.kill(os.getpid(), signal.SIGCONT)  # this process still runs: only the server was ended
     assert not (folder / "postmaster.pid").exists()
 
 
 def test_it_stops_though_another_process_was_killed(tmp_path: Path) -> None:
     folder = tmp_path / "postgres"
 
-    with staying(folder), staying(folder) as killed:
+    with keep_server(folder), keep_server(folder) as killed:
         killed.kill()
         killed.wait()
         assert (folder / "postmaster.pid").exists()
@@ -114,7 +114,7 @@ def test_a_missing_wheel_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "manage.py", "demo"],
         cwd=Path(embedded_postgres.__file__).parent.parent,
         env={**os.environ, "DATABASE_URL": url},
@@ -123,6 +123,6 @@ def test_a_wrong_database_url_is_explained_without_a_traceback(url: str, message
         check=False,
     )
 
-    assert done.returncode == 1
-    assert done.stderr.startswith(message)
-    assert "Traceback" not in done.stderr
+    assert process.returncode == 1
+    assert process.stderr.startswith(message)
+    assert "Traceback" not in process.stderr

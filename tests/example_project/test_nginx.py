@@ -1,4 +1,4 @@
-"""The configuration of nginx that the documentation has, run by a real nginx."""
+"""The configuration of nginx in the documentation, run by nginx."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ from datastore_search.models import Resource
 from example_project.management.commands.serve import build_web_server_command
 
 from ..builders import make_resource
-from ..deployment.servers import wait
-from ..loading.jobs.workers import PROJECT, database_url, environment
+from ..deployment.servers import wait_until
+from ..loading.jobs.workers import PROJECT, build_database_url, build_environment
 
 ACTION = "/en_GB/api/3/action/datastore_search"
 TAIL = "/api/3/action/help_show?name=datastore_search"
 
 
 @contextmanager
-def portal(uploads: Path) -> Iterator[str]:
-    """The portal as ``serve`` runs it, with two workers of four threads: host and port."""
+def run_portal(uploads: Path) -> Iterator[str]:
+    """Run the portal like ``serve``, with two workers of four threads; yield host and port."""
     port = find_free_port()
     server = subprocess.Popen(
-        build_web_server_command(port, 2, 4), cwd=PROJECT, env=environment(database_url(), uploads)
+        build_web_server_command(port, 2, 4),
+        cwd=PROJECT,
+        env=build_environment(build_database_url(), uploads),
     )
     try:
         wait_for_server(f"127.0.0.1:{port}", server)
@@ -55,84 +57,88 @@ def large(transactional_db: None) -> Iterator[Resource]:
 def send(
     server: str, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    called = http.client.HTTPConnection(server, timeout=60)
+    connection = http.client.HTTPConnection(server, timeout=60)
     try:
-        called.request(method, path, body or None, dict(headers or {}))
-        answer = called.getresponse()
+        connection.request(method, path, body or None, dict(headers or {}))
+        answer = connection.getresponse()
         return answer, answer.read()
     finally:
-        called.close()
+        connection.close()
 
 
-def envelope(answered: tuple[http.client.HTTPResponse, bytes], status: int) -> Any:
-    """What is wrong, out of an answer that is an envelope in full."""
-    answer, body = answered
-    found = json.loads(body)
+def read_error_envelope(exchange: tuple[http.client.HTTPResponse, bytes], status: int) -> Any:
+    """Check that an answer is a complete envelope of a failure, and return it."""
+    answer, body = exchange
+    envelope = json.loads(body)
     assert answer.status == status
     assert answer.getheader("Content-Type") == "application/json; charset=utf-8"
     assert answer.getheader("Access-Control-Allow-Origin") == "*"
-    assert sorted(found) == ["error", "help", "success"]
-    assert found["success"] is False
-    assert found["help"].startswith("http://portal.example.org/")
-    return found
+    assert sorted(envelope) == ["error", "help", "success"]
+    assert envelope["success"] is False
+    assert envelope["help"].startswith("http://portal.example.org/")
+    return envelope
 
 
 def connect(server: str, client: str, **options: int) -> socket.socket:
-    """Connect from an address of its own."""
+    """Connect from the address of a client."""
     host, port = server.split(":")
-    made = socket.socket()
+    connection = socket.socket()
     for name, value in options.items():
-        made.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
-    made.settimeout(60)
-    made.bind((client, 0))
-    made.connect((host, int(port)))
-    return made
+        connection.setsockopt(socket.SOL_SOCKET, getattr(socket, name), value)
+    connection.settimeout(60)
+    connection.bind((client, 0))
+    connection.connect((host, int(port)))
+    return connection
 
 
-def get(server: str, client: str) -> tuple[http.client.HTTPResponse, bytes]:
-    """Send a request from an address of its own."""
-    with connect(server, client) as made:
-        made.sendall(f"GET {ACTION} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
-        answer = http.client.HTTPResponse(made)
+def send_get(server: str, client: str) -> tuple[http.client.HTTPResponse, bytes]:
+    """Send a request from the address of a client."""
+    with connect(server, client) as connection:
+        connection.sendall(
+            f"GET {ACTION} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+        )
+        answer = http.client.HTTPResponse(connection)
         answer.begin()
         return answer, answer.read()
 
 
-def begin_body(server: str, client: str) -> socket.socket:
-    """Send a request of whose body only the first byte comes."""
-    made = connect(server, client)
-    made.sendall(
+def start_body(server: str, client: str) -> socket.socket:
+    """Send a request with only the first byte of its body."""
+    connection = connect(server, client)
+    connection.sendall(
         f"POST {ACTION} HTTP/1.1\r\nHost: {server}\r\nContent-Type: application/json\r\n"
         "Content-Length: 9\r\n\r\n{".encode()
     )
-    return made
+    return connection
 
 
-def begin_dump(server: str, client: str, resource: Resource) -> socket.socket:
-    """Ask for a dump, and read no more than its first bytes; a process sends two at once."""
-    made = connect(server, client, SO_RCVBUF=4096)
-    made.sendall(
+def start_dump(server: str, client: str, resource: Resource) -> socket.socket:
+    """Request a dump, and read only its first bytes; a process sends at most two dumps at once."""
+    connection = connect(server, client, SO_RCVBUF=4096)
+    connection.sendall(
         f"GET /en/datastore/dump/{resource.pk} HTTP/1.1\r\nHost: {server}\r\n\r\n".encode()
     )
-    assert made.recv(12) in {b"HTTP/1.1 200", b"HTTP/1.1 503"}
-    return made
+    assert connection.recv(12) in {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+    return connection
 
 
-def test_slow_bodies_and_slow_readers_keep_nobody_waiting(large: Resource, uploads: Path) -> None:
-    asked = json.dumps({"resource_id": str(large.pk), "limit": 5}).encode()
-    with portal(uploads) as behind, serve_nginx(behind) as server, ExitStack() as held:
+def test_slow_bodies_and_slow_readers_delay_no_other_request(
+    large: Resource, uploads: Path
+) -> None:
+    query = json.dumps({"resource_id": str(large.pk), "limit": 5}).encode()
+    with run_portal(uploads) as behind, serve_nginx(behind) as server, ExitStack() as stack:
         for number in range(8):
-            held.enter_context(begin_body(server, f"127.0.1.{number + 1}"))
-            held.enter_context(begin_dump(server, f"127.0.2.{number + 1}", large))
+            stack.enter_context(start_body(server, f"127.0.1.{number + 1}"))
+            stack.enter_context(start_dump(server, f"127.0.2.{number + 1}", large))
 
-        answers = [send(server, "POST", ACTION, asked) for _ in range(16)]
+        answers = [send(server, "POST", ACTION, query) for _ in range(16)]
 
     assert [answer.status for answer, _body in answers] == [200] * 16
     assert all(len(json.loads(body)["result"]["records"]) == 5 for _answer, body in answers)
 
 
-class Echo(BaseHTTPRequestHandler):
-    """Answers with what it was sent."""
+class EchoHandler(BaseHTTPRequestHandler):
+    """Answers with the request."""
 
     protocol_version = "HTTP/1.1"
 
@@ -160,8 +166,8 @@ class Echo(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Nginx before a server that says what it was sent."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as echo:
+    """Nginx before a server that answers with the request."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), EchoHandler) as echo:
         Thread(target=echo.serve_forever).start()
         with serve_nginx(f"127.0.0.1:{echo.server_address[1]}") as address:
             yield address
@@ -172,7 +178,7 @@ MB = 2**20
 
 
 @pytest.mark.parametrize(
-    ("path", "most"),
+    ("path", "max_bytes"),
     [
         ("/api/action/datastore_search", MB),
         ("/vi/api/3/action/datastore_info", MB),
@@ -183,27 +189,29 @@ MB = 2**20
         ("/pt_BR/admin/datastore_search/resource/1/load/", 1025 * MB),
     ],
 )
-def test_a_body_may_be_as_large_as_its_address_allows(server: str, path: str, most: int) -> None:
-    sent = min(most, 11 * MB)  # of the largest ones only the announcement is tried
-    answer, body = send(server, "POST", path, bytes(sent))
+def test_a_body_may_be_as_large_as_its_address_allows(
+    server: str, path: str, max_bytes: int
+) -> None:
+    body_bytes = min(max_bytes, 11 * MB)  # of the largest ones, only the header is tested
+    answer, body = send(server, "POST", path, bytes(body_bytes))
     assert answer.status == 200
-    assert json.loads(body)["bytes"] == sent
+    assert json.loads(body)["bytes"] == body_bytes
 
-    with connect(server, "127.0.0.1") as made:
-        made.sendall(
-            f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {most + 1}\r\n\r\n".encode()
+    with connect(server, "127.0.0.1") as connection:
+        connection.sendall(
+            f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {max_bytes + 1}\r\n\r\n".encode()
         )
-        assert made.recv(12) == b"HTTP/1.1 413"
+        assert connection.recv(12) == b"HTTP/1.1 413"
 
 
 def test_a_body_that_is_too_large_is_refused_in_the_envelope(server: str) -> None:
-    found = envelope(send(server, "POST", ACTION, bytes(MB + 1)), 413)
+    envelope = read_error_envelope(send(server, "POST", ACTION, bytes(MB + 1)), 413)
 
-    assert found["error"] == {"__type": "Request Too Large", "message": "Request too large"}
-    assert found["help"] == f"http://portal.example.org/en_GB{TAIL}"
+    assert envelope["error"] == {"__type": "Request Too Large", "message": "Request too large"}
+    assert envelope["help"] == f"http://portal.example.org/en_GB{TAIL}"
 
 
-def test_what_the_portal_refuses_stays_as_it_says_it(server: str) -> None:
+def test_a_refusal_of_the_portal_is_passed_on_unchanged(server: str) -> None:
     answer, body = send(server, "GET", "/api/action/refused")
 
     assert answer.status == 413
@@ -211,41 +219,43 @@ def test_what_the_portal_refuses_stays_as_it_says_it(server: str) -> None:
 
 
 @pytest.mark.parametrize("locale", ["", "/vi", "/zh_Hans_CN"])
-def test_a_portal_that_is_down_is_said_in_the_envelope(locale: str) -> None:
+def test_a_portal_that_is_down_is_reported_in_the_envelope(locale: str) -> None:
     with serve_nginx(f"127.0.0.1:{find_free_port()}") as server:
-        answered = send(server, "POST", f"{locale}/api/action/datastore_search", b"{}")
+        exchange = send(server, "POST", f"{locale}/api/action/datastore_search", b"{}")
         dump, _body = send(server, "GET", f"{locale}/datastore/dump/1")
         page, html = send(server, "GET", f"{locale}/datastore/")
 
-    found = envelope(answered, 503)
-    assert found["help"] == f"http://portal.example.org{locale}{TAIL}"
-    assert found["error"] == {
+    envelope = read_error_envelope(exchange, 503)
+    assert envelope["help"] == f"http://portal.example.org{locale}{TAIL}"
+    assert envelope["error"] == {
         "__type": "Service Unavailable",
         "message": "The portal cannot be reached. Try again in a moment.",
     }
-    assert answered[0].getheader("Retry-After") == dump.getheader("Retry-After") == "5"
+    assert exchange[0].getheader("Retry-After") == dump.getheader("Retry-After") == "5"
     assert (page.status, html[:6]) == (502, b"<html>")
 
 
 def test_one_address_is_answered_twenty_requests_at_once(server: str) -> None:
-    with ExitStack() as held:
+    with ExitStack() as stack:
         for _ in range(19):
-            held.enter_context(begin_body(server, "127.0.3.1"))
-        assert get(server, "127.0.3.1")[0].status == 200
+            stack.enter_context(start_body(server, "127.0.3.1"))
+        assert send_get(server, "127.0.3.1")[0].status == 200
         # nginx may still count the request before, and its processes begin requests in no order.
         for _ in range(2):
-            held.enter_context(begin_body(server, "127.0.3.1"))
-        wait(lambda: get(server, "127.0.3.1")[0].status == 429)
-        refused = get(server, "127.0.3.1")
+            stack.enter_context(start_body(server, "127.0.3.1"))
+        wait_until(lambda: send_get(server, "127.0.3.1")[0].status == 429)
+        refused = send_get(server, "127.0.3.1")
         other = send(server, "GET", ACTION)
 
-    found = envelope(refused, 429)
-    assert found["error"]["__type"] == "Too Many Requests"
+    envelope = read_error_envelope(refused, 429)
+    assert envelope["error"]["__type"] == "Too Many Requests"
     assert refused[0].getheader("Retry-After") == "1"
     assert other[0].status == 200
 
 
-def test_the_portal_hears_who_asks_and_how_whatever_the_client_claims(server: str) -> None:
+def test_the_portal_gets_the_address_and_scheme_of_nginx_not_those_that_the_client_claims(
+    server: str,
+) -> None:
     claims = {
         "X-Forwarded-For": "192.0.2.1",
         "X-Forwarded-Proto": "https",
@@ -253,16 +263,16 @@ def test_the_portal_hears_who_asks_and_how_whatever_the_client_claims(server: st
         "Authorization": "a token",
     }
     _answer, body = send(server, "GET", ACTION, headers=claims)
-    heard = json.loads(body)
+    received = json.loads(body)
 
-    assert heard["X-Forwarded-For"] == "127.0.0.1"
-    assert heard["X-Forwarded-Proto"] == "http"
-    assert "X-Forwarded-Host" not in heard
-    assert heard["Host"] == server
-    assert heard["Authorization"] == "a token"
+    assert received["X-Forwarded-For"] == "127.0.0.1"
+    assert received["X-Forwarded-Proto"] == "http"
+    assert "X-Forwarded-Host" not in received
+    assert received["Host"] == server
+    assert received["Authorization"] == "a token"
 
 
-def test_answers_are_compressed_for_who_takes_them_so(server: str) -> None:
+def test_answers_are_compressed_for_clients_that_accept_it(server: str) -> None:
     packed, body = send(server, "GET", ACTION, headers={"Accept-Encoding": "gzip"})
     plain, text = send(server, "GET", ACTION)
 

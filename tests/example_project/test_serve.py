@@ -1,4 +1,4 @@
-"""``make serve`` without make: a web server and a worker, which begin and end together."""
+"""``make serve`` without make: a web server and a worker that start and end together."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from datastore_search.loading.jobs import submit_load
 from datastore_search.models import LoadState, Resource
 from example_project.management.commands import serve
 
-from ..loading.jobs.holds import wait_for
-from ..loading.jobs.workers import DATABASE, PROJECT, database_url, environment
+from ..loading.jobs.holds import wait_until
+from ..loading.jobs.workers import DATABASE, PROJECT, build_database_url, build_environment
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+def find_free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
     return port
 
 
-def answers(port: int) -> bool:
+def has_answer(port: int) -> bool:
     try:
         with urlopen(f"http://127.0.0.1:{port}/en/datastore/") as answer:
             return bool(answer.status == 200)
@@ -44,44 +44,45 @@ def answers(port: int) -> bool:
         return False
 
 
-def serve_command(port: int, workers: int) -> list[str]:
+def build_serve_command(port: int, workers: int) -> list[str]:
     return [
         sys.executable, "manage.py", "serve", "--port", str(port), "--workers", str(workers)
     ]  # fmt: skip
 
 
 @contextmanager
-def serving(uploads: Path, workers: int = 1) -> Iterator[tuple[psutil.Popen, int]]:
-    """Serve on a port, as soon as there is an answer; all processes are killed in the end."""
-    port = free_port()
-    # A shell lets what it runs in the background ignore SIGINT, and so would all its children.
+def run_serve(uploads: Path, workers: int = 1) -> Iterator[tuple[psutil.Popen, int]]:
+    """Serve on a port, and wait for an answer; kill all processes at the end."""
+    port = find_free_port()
+    # A process that a shell runs in the background ignores SIGINT, and so do its children.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        served = psutil.Popen(
-            serve_command(port, workers), cwd=PROJECT,
-            env=environment(database_url(), uploads), stderr=subprocess.DEVNULL,
+        supervisor = psutil.Popen(
+            build_serve_command(port, workers), cwd=PROJECT,
+            env=build_environment(build_database_url(), uploads), stderr=subprocess.DEVNULL,
         )  # fmt: skip
     finally:
         signal.signal(signal.SIGINT, before)
     try:
-        wait_for(lambda: answers(port), "an answer", alive=lambda: served.poll() is None)
-        yield served, port
+        wait_until(lambda: has_answer(port), "an answer", alive=lambda: supervisor.poll() is None)
+        yield supervisor, port
     finally:
-        processes = served.children(recursive=True) if served.is_running() else []
-        for process in [served, *processes]:  # the first one, or it would start the others again
+        processes = supervisor.children(recursive=True) if supervisor.is_running() else []
+        # The supervisor first, because it restarts the others.
+        for process in [supervisor, *processes]:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        served.wait()
+        supervisor.wait()
 
 
-def web_among(served: psutil.Popen) -> psutil.Process:
-    (found,) = [process for process in served.children() if "granian" in process.cmdline()]
-    return found
+def get_web_server(supervisor: psutil.Popen) -> psutil.Process:
+    (server,) = [process for process in supervisor.children() if "granian" in process.cmdline()]
+    return server
 
 
-def worker_among(processes: list[psutil.Process]) -> psutil.Process:
-    (found,) = [process for process in processes if "db_worker" in process.cmdline()]
-    return found
+def get_worker(processes: list[psutil.Process]) -> psutil.Process:
+    (worker,) = [process for process in processes if "db_worker" in process.cmdline()]
+    return worker
 
 
 @pytest.fixture
@@ -91,47 +92,47 @@ def resource(transactional_db: None, settings: Any) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
-def loaded(resource: Resource, served: psutil.Popen) -> str:
+def run_load(resource: Resource, supervisor: psutil.Popen) -> str:
     load = submit_load(resource, file=ContentFile(b"a\n1\n2\n", name="file.csv"))
 
-    def is_over() -> bool:
+    def has_ended() -> bool:
         load.refresh_from_db()
         return load.is_finished
 
-    wait_for(is_over, "the end of the load", alive=served.is_running)
+    wait_until(has_ended, "the end of the load", alive=supervisor.is_running)
     assert load.error == ""
     return load.state
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_what_is_queued_is_loaded_and_nobody_is_left_behind(
+def test_queued_loads_run_and_no_process_is_left(
     resource: Resource, uploads: Path, number: int
 ) -> None:
-    with serving(uploads) as (served, _port):
-        processes = served.children(recursive=True)
-        assert loaded(resource, served) == LoadState.READY
+    with run_serve(uploads) as (supervisor, _port):
+        processes = supervisor.children(recursive=True)
+        assert run_load(resource, supervisor) == LoadState.READY
         assert len(processes) >= 3
 
-        os.kill(served.pid, number)
-        served.wait()
+        os.kill(supervisor.pid, number)
+        supervisor.wait()
 
-        left, alive = psutil.wait_procs(processes, timeout=0)
+        ended, alive = psutil.wait_procs(processes, timeout=0)
         assert alive == []
-        assert len(left) == len(processes)
+        assert len(ended) == len(processes)
 
 
 def test_a_worker_that_dies_is_replaced(resource: Resource, uploads: Path) -> None:
-    with serving(uploads) as (served, _port):
-        worker_among(served.children()).kill()
+    with run_serve(uploads) as (supervisor, _port):
+        get_worker(supervisor.children()).kill()
 
-        assert loaded(resource, served) == LoadState.READY
+        assert run_load(resource, supervisor) == LoadState.READY
 
 
 @pytest.mark.parametrize("killed", [1, 2], ids=["one", "all"])
 @pytest.mark.usefixtures("transactional_db")
 def test_workers_of_the_web_server_that_are_killed_are_replaced(uploads: Path, killed: int) -> None:
-    with serving(uploads, workers=2) as (served, port):
-        web = web_among(served)
+    with run_serve(uploads, workers=2) as (supervisor, port):
+        web = get_web_server(supervisor)
         before = web.children()
         for process in before[:killed]:
             process.kill()
@@ -140,44 +141,48 @@ def test_workers_of_the_web_server_that_are_killed_are_replaced(uploads: Path, k
             alive = [process for process in web.children() if process.is_running()]
             return len(alive) == 2 and len({*alive} - {*before}) == killed
 
-        wait_for(are_replaced, "other workers", alive=web.is_running)
-        wait_for(lambda: answers(port), "an answer", alive=web.is_running)
-        assert web_among(served) == web
+        wait_until(are_replaced, "other workers", alive=web.is_running)
+        wait_until(lambda: has_answer(port), "an answer", alive=web.is_running)
+        assert get_web_server(supervisor) == web
 
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_web_server_that_is_killed_is_started_again_and_leaves_no_worker_behind(
     uploads: Path,
 ) -> None:
-    with serving(uploads) as (served, port):
-        web = web_among(served)
+    with run_serve(uploads) as (supervisor, port):
+        web = get_web_server(supervisor)
         orphans = web.children()
         time.sleep(max(0, web.create_time() + serve._MIN_UPTIME_SECONDS + 1 - time.time()))
         web.kill()
 
-        left, alive = psutil.wait_procs(orphans, timeout=30)
-        assert (len(left), alive) == (1, [])
-        wait_for(lambda: answers(port), "an answer", alive=lambda: served.poll() is None)
-        assert web_among(served) != web
+        ended, alive = psutil.wait_procs(orphans, timeout=30)
+        assert (len(ended), alive) == (1, [])
+        wait_until(lambda: has_answer(port), "an answer", alive=lambda: supervisor.poll() is None)
+        assert get_web_server(supervisor) != web
 
 
 def test_a_web_server_that_cannot_be_started_ends_everything(
     resource: Resource, uploads: Path
 ) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        done = subprocess.run(
-            serve_command(taken.getsockname()[1], 1), cwd=PROJECT, capture_output=True, text=True,
-            env=environment(database_url(), uploads), check=False,
-        )  # fmt: skip
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        process = subprocess.run(
+            build_serve_command(listener.getsockname()[1], 1),
+            cwd=PROJECT,
+            env=build_environment(build_database_url(), uploads),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
-    assert done.returncode == 1
-    assert done.stderr.endswith("CommandError: The web server cannot be started.\n")
+    assert process.returncode == 1
+    assert process.stderr.endswith("CommandError: The web server cannot be started.\n")
 
 
-def changed(command: list[str], **options: int) -> list[str]:
-    """The same command with other values of some of its options."""
+def change_options(command: list[str], **options: int) -> list[str]:
+    """Return the command with other values of some options."""
     command = command.copy()
     for name, value in options.items():
         command[command.index("--" + name.replace("_", "-")) + 1] = str(value)
@@ -186,22 +191,22 @@ def changed(command: list[str], **options: int) -> list[str]:
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_worker_over_the_limit_of_memory_is_replaced(uploads: Path) -> None:
-    port = free_port()
-    command = changed(
+    port = find_free_port()
+    command = change_options(
         serve.build_web_server_command(port, 1, 1),
         workers_max_rss=1,
         rss_sample_interval=1,
         rss_samples=1,
     )
-    web = psutil.Popen(command, cwd=PROJECT, env=environment(database_url(), uploads))
+    web = psutil.Popen(command, cwd=PROJECT, env=build_environment(build_database_url(), uploads))
     try:
-        wait_for(lambda: answers(port), "an answer", alive=lambda: web.poll() is None)
+        wait_until(lambda: has_answer(port), "an answer", alive=lambda: web.poll() is None)
         first = web.children()
-        wait_for(
+        wait_until(
             lambda: not any(process.is_running() for process in first),
             "another worker", alive=lambda: web.poll() is None,
         )  # fmt: skip
-        wait_for(lambda: answers(port), "an answer", alive=lambda: web.poll() is None)
+        wait_until(lambda: has_answer(port), "an answer", alive=lambda: web.poll() is None)
     finally:
         web.terminate()
         web.wait()

@@ -14,7 +14,7 @@ from datastore_search.html.records import Column
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
-from ..loading.files import load, loaded
+from ..loading.files import load_new_resource, load_text
 from ..writing.tables import Table
 from .parsing import extract_text
 
@@ -30,7 +30,7 @@ def get_fields_text(resource: Resource, client: Client | None = None) -> str:
 
 
 def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
-    resource = loaded("kind,day\n" + "river,2024-01-01\n" * 1_200 + "lake,\n" * 300)
+    resource = load_new_resource("kind,day\n" + "river,2024-01-01\n" * 1_200 + "lake,\n" * 300)
     resource.fields.filter(name="kind").update(label="What it is", notes="By law")
 
     assert get_fields_text(resource) == (
@@ -40,7 +40,9 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
 
 
 def test_numbers_have_a_histogram(db: None) -> None:
-    section = get_fields_text(loaded("n\n" + "".join(f"{number}\n" for number in range(40))))
+    section = get_fields_text(
+        load_new_resource("n\n" + "".join(f"{number}\n" for number in range(40)))
+    )
 
     assert section == "Fields n int4 40 values 0 to 39 mean 19.5 0 40"
 
@@ -77,10 +79,10 @@ def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, text
 
 
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
-    resource = loaded("a\n1\n2\n")
+    resource = load_new_resource("a\n1\n2\n")
     assert "since" not in get_fields_text(resource)
 
-    load(resource, "a\n3\n", mode="append")
+    load_text(resource, "a\n3\n", mode="append")
 
     assert "The figures are those of the 2 records of" in get_fields_text(resource)
     assert "some have changed since." in get_fields_text(resource)
@@ -94,7 +96,7 @@ def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
 
 
 def test_values_are_never_markup(db: None) -> None:
-    resource = loaded("a\n" + '"<b onclick=""x()"">"\n' * 2)
+    resource = load_new_resource("a\n" + '"<b onclick=""x()"">"\n' * 2)
 
     page = Client().get(f"/en/datastore/{resource.pk}/").content.decode()
 
@@ -105,13 +107,13 @@ def test_values_are_never_markup(db: None) -> None:
 def test_only_the_first_fields_have_charts(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "MAX_FIELDS_WITH_CHARTS", 1)
 
-    section = get_fields_text(loaded("a,b\nx,y\nx,y\n"))
+    section = get_fields_text(load_new_resource("a,b\nx,y\nx,y\n"))
 
     assert section == "Fields a text 1 value 1 to 1 letters x 2 b text 1 value 1 to 1 letters"
 
 
 def test_a_private_resource_discloses_no_values(db: None) -> None:
-    resource = loaded("secret\nsecret value\nsecret value\n")
+    resource = load_new_resource("secret\nsecret value\nsecret value\n")
     Resource.objects.filter(pk=resource.pk).update(private=True)
 
     response: Any = Client().get(f"/en/datastore/{resource.pk}/")

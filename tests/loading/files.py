@@ -1,4 +1,4 @@
-"""Loading a small file, and what came of it."""
+"""Load small files, and read the results."""
 
 from __future__ import annotations
 
@@ -15,51 +15,49 @@ from ..builders import ask, get_result
 from ..reading import read_in_test_process
 
 
-def load(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:
-    """Load a text as a file, read the resource again, and give the load."""
+def load_text(resource: Resource, text: str, *, name: str = "file.csv", **options: Any) -> Load:
+    """Load a text as a file, refresh the resource, and return the load."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_text(text)
         with read_in_test_process():
-            done = load_file(resource, path, options=LoadOptions(**options))
+            load = load_file(resource, path, options=LoadOptions(**options))
     resource.refresh_from_db()
-    done.refresh_from_db()
-    return done
+    load.refresh_from_db()
+    return load
 
 
-def loaded(text: str, **options: Any) -> Resource:
-    """Make a resource of a text."""
+def load_new_resource(text: str, **options: Any) -> Resource:
+    """Create a resource, and load a text into it."""
     resource = Resource.objects.create(name=f"resource-{Resource.objects.count() + 1}")
-    load(resource, text, **options)
+    load_text(resource, text, **options)
     return resource
 
 
-def records_of(resource: Resource, **parameters: Any) -> list[dict[str, Any]]:
-    """Give the records, as many as there are."""
-    result = _searched(resource, parameters)
+def read_records(resource: Resource, **parameters: Any) -> list[dict[str, Any]]:
+    """Search for all records."""
+    result = _search(resource, parameters)
     records: list[dict[str, Any]] = result["records"]
     assert result["total"] == len(records)
     return records
 
 
-def rows_of(resource: Resource, **parameters: Any) -> list[list[Any]]:
-    """Give the records as lists, the ``_id`` first."""
-    rows: list[list[Any]] = _searched(resource, {"records_format": "lists", **parameters})[
-        "records"
-    ]
+def read_rows(resource: Resource, **parameters: Any) -> list[list[Any]]:
+    """Search for all records as lists, the ``_id`` first."""
+    rows: list[list[Any]] = _search(resource, {"records_format": "lists", **parameters})["records"]
     return rows
 
 
-def types_of(resource: Resource) -> dict[str, str]:
-    """Give the fields in order, with their types."""
+def read_types(resource: Resource) -> dict[str, str]:
+    """Read the names and types of the fields, in order."""
     return dict(resource.fields.values_list("name", "type"))
 
 
-def faults_of(done: Load) -> list[tuple[int, str, str, str]]:
-    """Give the report of bad rows: line, field, value and reason."""
-    return [(row.line, row.field, row.value, row.reason) for row in done.row_errors.all()]
+def list_row_errors(load: Load) -> list[tuple[int, str, str, str]]:
+    """List line, field, value and reason of each bad row."""
+    return [(row.line, row.field, row.value, row.reason) for row in load.row_errors.all()]
 
 
-def _searched(resource: Resource, parameters: dict[str, Any]) -> dict[str, Any]:
-    sent = {"resource_id": str(resource.pk), "limit": 10_000, **parameters}
-    return get_result(ask(Client(), sent))
+def _search(resource: Resource, parameters: dict[str, Any]) -> dict[str, Any]:
+    query = {"resource_id": str(resource.pk), "limit": 10_000, **parameters}
+    return get_result(ask(Client(), query))

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, which can be stopped at once as if the power had failed."""
+"""A separate PostgreSQL that can be stopped immediately, as by a power failure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from example_project import embedded_postgres
 
 
 class OwnServer:
-    """The embedded PostgreSQL, started and stopped by the test in place of its package."""
+    """The embedded PostgreSQL, started and stopped by the test instead of its package."""
 
     def __init__(self, folder: Path) -> None:
-        """Make a cluster in a folder, and start it."""
+        """Create a cluster in a folder, and start it."""
         self._folder = folder
         self.url = embedded_postgres.start_server(folder)
-        known = self._process()
-        self._command, self.user = known.cmdline(), known.username()
+        process = self._get_process()
+        self._command, self.user = process.cmdline(), process.username()
         self._started: subprocess.Popen[Any] | None = None
 
     def stop_immediately(self) -> None:
         """
-        Let every process of the server end without a word, as after a failure of the power.
+        End every process of the server immediately, as a power failure does.
 
         Source: PostgreSQL's immediate shutdown, which is the signal SIGQUIT.
         """
-        process = self._process()
+        process = self._get_process()
         process.send_signal(signal.SIGQUIT)
         if self._started:
             self._started.wait()
@@ -41,26 +41,26 @@ class OwnServer:
     def start(self) -> None:
         """Start the server again, and wait until it has recovered."""
         path = self._folder / "started.log"
-        for _attempt in range(5):  # what is left of the old one may still be in its way
+        for _attempt in range(5):  # processes of the old server may still run
             with path.open("wb") as log:
                 started = subprocess.Popen(
                     self._command, user=self.user, cwd=self._folder, stdout=log, stderr=log
                 )
             self._started = started
             while started.poll() is None:
-                if self._answers():
+                if self._accepts_connections():
                     return
                 time.sleep(0.05)
             time.sleep(0.5)
         raise AssertionError(path.read_text()[-3000:])
 
-    def _answers(self) -> bool:
+    def _accepts_connections(self) -> bool:
         try:
             psycopg.connect(self.url).close()
         except psycopg.OperationalError:
             return False
         return True
 
-    def _process(self) -> psutil.Process:
+    def _get_process(self) -> psutil.Process:
         pid = (self._folder / "postmaster.pid").read_text().split()[0]
         return psutil.Process(int(pid))

@@ -32,7 +32,7 @@ from ..reader_threads import ReaderThreads
 
 @pytest.fixture(autouse=True)
 def no_tables_of_others(db: None) -> None:
-    """Begin without the tables that a test with its own transactions has left behind."""
+    """Drop the tables that a test with its own transactions may have left."""
     clean_up_loads()
 
 
@@ -43,11 +43,11 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def records_of(resource: Resource) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = get_result(ask(Client(), {"resource_id": str(resource.pk)}))[
+def read_records(resource: Resource) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = get_result(ask(Client(), {"resource_id": str(resource.pk)}))[
         "records"
     ]
-    return found
+    return records
 
 
 def test_a_load_records_what_it_did(db: None, path: Path) -> None:
@@ -96,7 +96,7 @@ def test_progress_reaches_all_rows(db: None, tmp_path: Path) -> None:
 
 
 def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path: Path) -> None:
-    before = records_of(resource)
+    before = read_records(resource)
     tables = storage.list_record_tables(connection)
     path.write_text("")
 
@@ -107,12 +107,12 @@ def test_a_failed_load_leaves_the_old_records_in_place(resource: Resource, path:
     assert load is not None
     assert (load.state, load.error) == (LoadState.FAILED, "The file is empty.")
     assert load.finished_at is not None
-    assert records_of(resource) == before
+    assert read_records(resource) == before
     assert storage.list_record_tables(connection) == tables
 
 
 def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, path: Path) -> None:
-    before = records_of(resource)
+    before = read_records(resource)
     path.write_text('a,b\n1,"{}"\n2,"""\\u0000"""\n')
 
     with fails_with("load.bad_rows") as refusal:
@@ -124,16 +124,16 @@ def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, pa
         'Rows that cannot be loaded: 1. The first is line 3, field “b”, value “"\\u0000"”:'
         " The value cannot be stored: it has the character U+0000, or is not valid JSON."
     )
-    assert records_of(resource) == before
+    assert read_records(resource) == before
 
 
 def test_an_unexpected_failure_is_recorded_and_raised(
     resource: Resource, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_args: object, **_options: object) -> None:
+    def fail(*_args: object, **_options: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(storage, "create_indexes", broken)
+    monkeypatch.setattr(storage, "create_indexes", fail)
 
     with pytest.raises(RuntimeError, match="secret"):
         load_file(resource, path, options=LoadOptions(drop_missing_fields=True))
@@ -151,7 +151,7 @@ def test_a_reload_replaces_records_and_drops_the_old_table(resource: Resource) -
 
     load_csv(resource, "a\n1\n")
 
-    assert records_of(resource) == [{"_id": 1, "a": 1}]
+    assert read_records(resource) == [{"_id": 1, "a": 1}]
     assert resource.table_version_id != first
     assert first not in storage.list_record_tables(connection)
 
@@ -189,21 +189,21 @@ def test_names_of_any_kind_are_stored_and_given_back(client: Client, db: None) -
     header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
     resource = make_resource(f"{header}\n" + ",".join(f"v{i}" for i in range(len(names))) + "\n")
 
-    (record,) = records_of(resource)
+    (record,) = read_records(resource)
 
     assert list(record) == ["_id", *names]
     assert list(record.values()) == [1, *(f"v{i}" for i in range(len(names)))]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         key = f"${name}" if name.startswith("$") else name
-        found = ask(client, {"resource_id": str(resource.pk), "filters": {key: f"v{place}"}})
-        assert get_ids(found) == [1]
+        response = ask(client, {"resource_id": str(resource.pk), "filters": {key: f"v{index}"}})
+        assert get_ids(response) == [1]
 
 
 def test_five_hundred_fields_are_answered(db: None) -> None:
     names = [f"field {i}" for i in range(500)]
     resource = make_resource(",".join(names) + "\n" + ",".join(map(str, range(500))) + "\n")
 
-    (record,) = records_of(resource)
+    (record,) = read_records(resource)
 
     assert record == {"_id": 1, **{name: i for i, name in enumerate(names)}}
 
@@ -212,26 +212,26 @@ def test_a_text_of_a_megabyte_is_stored_whole(client: Client, db: None) -> None:
     text = "word " * 200_000 + "end"
     resource = make_resource(f"a\nfirst {text}\n")
 
-    assert records_of(resource)[0]["a"] == f"first {text}"
+    assert read_records(resource)[0]["a"] == f"first {text}"
     assert get_ids(ask(client, {"resource_id": str(resource.pk), "q": "first word"})) == [1]
 
 
 def test_the_language_of_the_search_takes_effect_with_the_next_load(
     client: Client, resource: Resource
 ) -> None:
-    def found() -> list[int]:
+    def search_ids() -> list[int]:
         return get_ids(ask(client, {"resource_id": str(resource.pk), "q": "running"}))
 
     resource.language = "simple"
     resource.save()
     csv = "a\nruns\nrunning\n"
-    assert found() == [5]
+    assert search_ids() == [5]
     load_csv(resource, csv)
-    assert found() == [2]
+    assert search_ids() == [2]
     resource.language = "english"
     resource.save()
     load_csv(resource, csv)
-    assert sorted(found()) == [1, 2]
+    assert sorted(search_ids()) == [1, 2]
 
 
 # What is left behind ------------------------------------------------------------------------------
@@ -292,14 +292,14 @@ def test_a_table_in_use_is_dropped_by_a_later_clean_up(
     transactional_db: None, resource_loaded: Resource
 ) -> None:
     old = resource_loaded.table_version_id
-    reading, done = threading.Event(), threading.Event()
+    reading, finished = threading.Event(), threading.Event()
 
     def read() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(f"SELECT count(*) FROM datastore_search_record_{old}")
                 reading.set()
-                done.wait(30)
+                finished.wait(30)
         finally:
             connection.close()
 
@@ -308,7 +308,7 @@ def test_a_table_in_use_is_dropped_by_a_later_clean_up(
     reading.wait(30)
     load_csv(resource_loaded, "a\n1\n")
     assert old in storage.list_record_tables(connection)
-    done.set()
+    finished.set()
     reader.join()
 
     clean_up_loads()
@@ -338,7 +338,7 @@ def test_a_resource_deleted_during_its_load_leaves_nothing(
 
 
 class Readers(ReaderThreads):
-    """Readers that ask again and again, and note what they saw and what was wrong with it."""
+    """Readers that search repeatedly, and record the versions and wrong answers."""
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(count=4)
@@ -353,10 +353,10 @@ class Readers(ReaderThreads):
         client = Client()
         extras: list[dict[str, Any]] = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
         for extra in extras:
-            self._look(client, extra)
+            self._search_once(client, extra)
 
-    def _look(self, client: Client, extra: dict[str, Any]) -> None:
-        """Each version holds its number in all its records, and 50 records more than that."""
+    def _search_once(self, client: Client, extra: dict[str, Any]) -> None:
+        """Search; version *n* has *n* + 50 records, all with the number *n*."""
         answer = ask(client, {"resource_id": str(self._resource.pk), "limit": 60, **extra})
         if answer.status_code != 200:
             self.errors.append(answer.content)
@@ -415,7 +415,7 @@ def test_two_loads_of_one_resource_at_once_leave_one_whole_table(
     resource.refresh_from_db()
 
     assert faults == []
-    assert len({record["version"] for record in records_of(resource)}) == 1
+    assert len({record["version"] for record in read_records(resource)}) == 1
     assert storage.list_record_tables(connection) == {resource.table_version_id}
     Resource.objects.all().delete()
 

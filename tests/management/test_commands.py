@@ -1,4 +1,4 @@
-"""The commands, as staff type them."""
+"""The management commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datastore_search.models import Resource
 from ..builders import SURVEY, ask, get_ids, make_user
 
 
-def run(*arguments: object, **options: Any) -> tuple[str, str]:
+def run_command(*arguments: object, **options: Any) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
     call_command(*map(str, arguments), stdout=out, stderr=err, **options)
     return out.getvalue(), err.getvalue()
@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_load_resource_makes_a_resource(db: None, path: Path) -> None:
-    out, err = run("load_resource", path)
+    out, err = run_command("load_resource", path)
 
     resource = Resource.objects.get()
     assert (resource.name, resource.private) == ("my-survey-2024", False)
@@ -40,22 +40,22 @@ def test_load_resource_makes_a_resource(db: None, path: Path) -> None:
 
 
 def test_load_resource_takes_id_name_privacy_and_types(db: None, path: Path) -> None:
-    wanted = uuid.uuid4()
+    resource_id = uuid.uuid4()
 
-    run(
-        "load_resource", path, "--id", wanted, "--name", "n", "--private", "--language", "simple",
-        "--type", "amount=text", "--type", "code=int",
+    run_command(
+        "load_resource", path, "--id", resource_id, "--name", "n", "--private",
+        "--language", "simple", "--type", "amount=text", "--type", "code=int",
     )  # fmt: skip
 
-    resource = Resource.objects.get(pk=wanted)
+    resource = Resource.objects.get(pk=resource_id)
     assert (resource.name, resource.private, resource.language) == ("n", True, "simple")
     types = {field.name: field.type for field in resource.fields.all()}
     assert (types["amount"], types["code"]) == ("text", "int4")
 
 
 def test_load_resource_takes_the_indexes_of_this_and_all_later_loads(db: None, path: Path) -> None:
-    run("load_resource", path, "--name", "n", "--index", "words", "--index", "dates")
-    run("load_resource", path, "--name", "n")
+    run_command("load_resource", path, "--name", "n", "--index", "words", "--index", "dates")
+    run_command("load_resource", path, "--name", "n")
 
     resource = Resource.objects.get()
     assert resource.indexes == ["words", "dates"]
@@ -63,25 +63,25 @@ def test_load_resource_takes_the_indexes_of_this_and_all_later_loads(db: None, p
     assert resource.table_version.indexes == ["words", "dates"]
     assert resource.loads.count() == 2
     with pytest.raises(CommandError, match="colours"):
-        run("load_resource", path, "--name", "n", "--index", "colours")
+        run_command("load_resource", path, "--name", "n", "--index", "colours")
 
 
 def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: Path) -> None:
-    run("load_resource", path, "--name", "n", "--private")
+    run_command("load_resource", path, "--name", "n", "--private")
     resource = Resource.objects.get()
     resource.private = False
     resource.save()
     path.write_text("a\n1\n2\n")
 
-    run("load_resource", path, "--id", resource.pk, "--drop-missing-fields")
-    run("load_resource", path, "--name", "n")
+    run_command("load_resource", path, "--id", resource.pk, "--drop-missing-fields")
+    run_command("load_resource", path, "--name", "n")
 
     assert Resource.objects.count() == 1
     assert get_ids(ask(client, {"resource_id": str(resource.pk)})) == [1, 2]
 
 
 def test_the_progress_bar_can_be_silenced(db: None, path: Path) -> None:
-    assert run("load_resource", path, verbosity=0)[1] == ""
+    assert run_command("load_resource", path, verbosity=0)[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_load_resource_says_what_is_wrong_and_leaves_nothing(
     db: None, path: Path, arguments: list[str], message: str
 ) -> None:
     with pytest.raises(CommandError, match=message):
-        run("load_resource", *(argument.format(path=path) for argument in arguments))
+        run_command("load_resource", *(argument.format(path=path) for argument in arguments))
 
     assert not Resource.objects.exists()
 
@@ -108,7 +108,7 @@ def test_load_resource_says_what_is_wrong_and_leaves_nothing(
 def test_create_api_token_prints_the_token_alone(client: Client, db: None) -> None:
     make_user("ann")
 
-    out, _ = run("create_api_token", "ann")
+    out, _ = run_command("create_api_token", "ann")
 
     assert out.count("\n") == 1
     assert out.strip().isalnum()
@@ -116,8 +116,8 @@ def test_create_api_token_prints_the_token_alone(client: Client, db: None) -> No
 
 def test_create_api_token_needs_a_user(db: None) -> None:
     with pytest.raises(CommandError, match="nobody"):
-        run("create_api_token", "nobody")
+        run_command("create_api_token", "nobody")
 
 
 def test_datastore_cleanup_counts_what_it_dropped(db: None) -> None:
-    assert run("datastore_cleanup")[0] == "0 tables dropped.\n"
+    assert run_command("datastore_cleanup")[0] == "0 tables dropped.\n"

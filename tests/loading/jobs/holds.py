@@ -1,4 +1,4 @@
-"""Hold a load of another process in one of its states, as long as a test needs it there."""
+"""Hold a load of another process in one of its states for the time of a block."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from threading import Thread
 
 import psycopg
 
-#: Where a load can be held; the last one is when all but the switch is done.  One that adds to the
-#: records can be held while it is *merging*, too.
+#: States in which a load can be held; in the last one, only the switch of tables is missing.
+#: A load that adds records can also be held in *merging*.
 MOMENTS = ("reading", "copying", "indexing", "publishing")
 
 _VECTOR = "datastore_search_vector(jsonb, regconfig)"
@@ -31,16 +31,16 @@ ALTER FUNCTION datastore_search_vector_not_held RENAME TO datastore_search_vecto
 """
 
 
-def wait_for(happened: Callable[[], object], what: str, *, alive: Callable[[], object]) -> None:
+def wait_until(condition: Callable[[], object], event: str, *, alive: Callable[[], object]) -> None:
     """Wait for a condition, while the process that fulfils it is alive."""
-    while not happened():
-        assert alive(), f"{what} will never happen"
+    while not condition():
+        assert alive(), f"{event} cannot happen: the process has ended"
         time.sleep(0.05)
 
 
 @contextmanager
-def copying_can_be_held(url: str) -> Iterator[None]:
-    """Let every record that is written ask for a lock, in the tables that are made meanwhile."""
+def allow_holding_copies(url: str) -> Iterator[None]:
+    """Acquire a lock for each record that is written into a table that is created in the block."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(_HELD.format(vector=_VECTOR))
     try:
@@ -52,61 +52,63 @@ def copying_can_be_held(url: str) -> Iterator[None]:
                 " WHERE datname = current_database()"
                 " AND application_name LIKE 'datastore_search load %'"
             )
-            # The tables of the test use it, and go with it.
+            # The tables of the test use the function, and are dropped before it.
             connection.execute(
-                "DO $$ DECLARE made regclass; BEGIN FOR made IN SELECT oid::regclass FROM pg_class"
+                "DO $$ DECLARE part regclass; BEGIN FOR part IN SELECT oid::regclass FROM pg_class"
                 " WHERE relname ~ '^datastore_search_record_[0-9]+$' AND relkind = 'r'"
-                " LOOP EXECUTE 'DROP TABLE ' || made; END LOOP; END $$"
+                " LOOP EXECUTE 'DROP TABLE ' || part; END LOOP; END $$"
             )
             connection.execute(_FREE.format(vector=_VECTOR))
 
 
 class Hold:
-    """Holds a load in a state: by a file that never arrives, or by a lock."""
+    """Hold a load in a state: by a file that never arrives, or by a lock."""
 
     def __init__(self, url: str, load_id: int, upload: Path) -> None:
-        """Know the load: its number, and where its upload lies."""
+        """Take the id of the load, and the path of its upload."""
         self._url = url
         self._load_id = load_id
         self._upload = upload
 
     @contextmanager
-    def at(self, moment: str) -> Iterator[Callable[[Callable[[], object]], None]]:
-        """Hold the load for the block; what it gives waits until the load has come so far."""
+    def hold_at(self, moment: str) -> Iterator[Callable[[Callable[[], object]], None]]:
+        """Hold the load within the block; yield a function that waits until the load is there."""
         with ExitStack() as stack:
             if moment == "reading":
-                stack.enter_context(self._no_file())
-                yield lambda alive: wait_for(lambda: self._is_in("reading"), moment, alive=alive)
+                stack.enter_context(self._replace_upload_by_pipe())
+                yield lambda alive: wait_until(
+                    lambda: self._has_state("reading"), moment, alive=alive
+                )
                 return
             if moment == "publishing":
-                resource = stack.enter_context(self._session())
+                resource = stack.enter_context(self._open_session())
                 resource.execute(
                     "SELECT FROM datastore_search_resource AS r JOIN datastore_search_load AS l"
                     " ON l.resource_id = r.id WHERE l.id = %s FOR NO KEY UPDATE OF r",
                     [self._load_id],
                 )
-                yield lambda alive: wait_for(
-                    lambda: self._is_in("indexing") and self._waits("UPDATE"),
+                yield lambda alive: wait_until(
+                    lambda: self._has_state("indexing") and self._waits_for_lock("UPDATE"),
                     moment,
                     alive=alive,
                 )
                 return
-            copying = stack.enter_context(self._session())
+            copying = stack.enter_context(self._open_session())
             copying.execute("SELECT pg_advisory_xact_lock(5)")
 
             def reach(alive: Callable[[], object]) -> None:
                 if moment == "merging":
-                    wait_for(lambda: self._waits("INSERT"), moment, alive=alive)
+                    wait_until(lambda: self._waits_for_lock("INSERT"), moment, alive=alive)
                     return
-                wait_for(lambda: self._waits("COPY"), "copying", alive=alive)
+                wait_until(lambda: self._waits_for_lock("COPY"), "copying", alive=alive)
                 if moment == "indexing":
-                    first, reader = (stack.enter_context(self._session()) for _session in range(2))
-                    self._let_copy(copying, first, reader, alive)
-                    wait_for(lambda: self._waits("PRIMARY KEY"), moment, alive=alive)
+                    first, reader = (stack.enter_context(self._open_session()) for _ in range(2))
+                    self._finish_copying(copying, first, reader, alive)
+                    wait_until(lambda: self._waits_for_lock("PRIMARY KEY"), moment, alive=alive)
 
             yield reach
 
-    def _let_copy(
+    def _finish_copying(
         self,
         copying: psycopg.Connection,
         first: psycopg.Connection,
@@ -114,30 +116,30 @@ class Hold:
         alive: Callable[[], object],
     ) -> None:
         """
-        Let the copying end, and have a reader of the table before the load goes on.
+        End the copying, and read the table before the load continues.
 
-        Whoever waits for a table gets it by turns: the load's last statement over the copied
-        records waits for the first reader, and the second reader stands in line behind it.
+        Locks of a table are granted in order: the load's last statement over the copied records
+        waits for the first reader, and the second reader waits for that statement.
         """
-        found = first.execute(
+        version_row = first.execute(
             "SELECT id FROM datastore_search_tableversion WHERE load_id = %s", [self._load_id]
         ).fetchone()
-        assert found
-        read = f"SELECT FROM datastore_search_record_{found[0]} LIMIT 1"
+        assert version_row
+        read = f"SELECT FROM datastore_search_record_{version_row[0]} LIMIT 1"
         first.execute(read)
         copying.rollback()
-        wait_for(lambda: self._waits("RESTART"), "the end of the copying", alive=alive)
+        wait_until(lambda: self._waits_for_lock("RESTART"), "the end of the copying", alive=alive)
         thread = Thread(target=reader.execute, args=[read])
         thread.start()
         pid = reader.info.backend_pid
         waits = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
-        wait_for(lambda: self._finds(waits, pid), "the second reader", alive=alive)
+        wait_until(lambda: self._has_row(waits, pid), "the second reader", alive=alive)
         first.rollback()
         thread.join()
 
     @contextmanager
-    def _session(self) -> Iterator[psycopg.Connection]:
-        """Open a transaction; a server that is gone ends it, too."""
+    def _open_session(self) -> Iterator[psycopg.Connection]:
+        """Open a transaction; it also ends with the server."""
         connection = psycopg.connect(self._url)
         try:
             yield connection
@@ -145,8 +147,8 @@ class Hold:
             connection.close()
 
     @contextmanager
-    def _no_file(self) -> Iterator[None]:
-        """Put a pipe in the place of the upload, into which nobody writes."""
+    def _replace_upload_by_pipe(self) -> Iterator[None]:
+        """Replace the upload by a pipe into which nothing is written."""
         content = self._upload.read_bytes()
         self._upload.unlink()
         os.mkfifo(self._upload)
@@ -156,14 +158,14 @@ class Hold:
             self._upload.unlink()
             self._upload.write_bytes(content)
 
-    def _is_in(self, state: str) -> bool:
-        return self._finds(
+    def _has_state(self, state: str) -> bool:
+        return self._has_row(
             "SELECT FROM datastore_search_load WHERE id = %s AND state = %s", self._load_id, state
         )
 
-    def _waits(self, statement: str) -> bool:
-        """Tell whether a session of the load waits for a lock in some statement."""
-        return self._finds(
+    def _waits_for_lock(self, statement: str) -> bool:
+        """Return whether a session of the load waits for a lock in a statement."""
+        return self._has_row(
             "SELECT FROM pg_stat_activity"
             " WHERE datname = current_database() AND application_name = %s"
             " AND wait_event_type = 'Lock' AND query LIKE %s",
@@ -171,6 +173,6 @@ class Hold:
             f"%{statement}%",
         )
 
-    def _finds(self, statement: str, *values: object) -> bool:
+    def _has_row(self, statement: str, *values: object) -> bool:
         with psycopg.connect(self._url) as connection:
             return connection.execute(statement, values).fetchone() is not None

@@ -1,4 +1,4 @@
-"""Workers that are killed, and loads that are cancelled, in each state, while people search."""
+"""Killed workers and cancelled loads, in each state of a load, during searches."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from datastore_search.models import Load, LoadState, Mode, Resource
 
 from ...builders import ask, get_version_id
 from ...reader_threads import ReaderThreads
-from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
-from .workers import DATABASE, IMMEDIATE, database_url, work_off, working
+from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
+from .workers import DATABASE, IMMEDIATE, build_database_url, run_queued_tasks, run_worker
 
-#: More than are copied over a single connection.
+#: More rows than are copied over a single connection.
 _ROWS = 12_000
 
 
-def records(version: int, count: int) -> bytes:
+def write_records(version: int, count: int) -> bytes:
     return b"version,text\n" + f"{version},river\n".encode() * count
 
 
 class Searchers(ReaderThreads):
-    """Each version holds its number in all of its records, and has a number of them of its own."""
+    """Search; each version has its own number of records, all with the version's number."""
 
     pause_seconds = 0.05
 
@@ -55,10 +55,10 @@ class Searchers(ReaderThreads):
             answer = ask(
                 Client(), {"resource_id": str(self._resource.pk), "limit": 20, **extra}
             ).json()
-            found = answer.get("result")
-            versions = {record["version"] for record in found["records"]} if found else None
-            known = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended to
-            if versions is None or (versions, found["total"]) not in known:
+            result = answer.get("result")
+            versions = {record["version"] for record in result["records"]} if result else None
+            expected = ({0}, 20), ({1}, _ROWS), ({0}, 20 + _ROWS)  # first, replaced, appended
+            if versions is None or (versions, result["total"]) not in expected:
                 self.errors.append(answer)
             else:
                 self.seen += versions
@@ -66,14 +66,13 @@ class Searchers(ReaderThreads):
 
 @pytest.fixture
 def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Resource]:
-    """A resource that is searched all the time, and tasks that a worker runs."""
+    """A resource that is searched during the whole test; a worker runs tasks."""
     path = tmp_path / "first.csv"
-    path.write_bytes(records(0, 20))
+    path.write_bytes(write_records(0, 20))
     settings.TASKS = DATABASE
-    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(
-        0
-    )  # of what other tests have left
-    with copying_can_be_held(database_url()):
+    # Drop the tables that other tests have left.
+    settings.DATASTORE_SEARCH_UNSERVED_TABLE_RETENTION = timedelta(0)
+    with allow_holding_copies(build_database_url()):
         resource = Resource.objects.create(name="served")
         load_file(resource, path)
         resource.refresh_from_db()
@@ -85,25 +84,25 @@ def served(transactional_db: None, settings: Any, tmp_path: Path) -> Iterator[Re
         Resource.objects.all().delete()
 
 
-def queued(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
+def queue_load(resource: Resource, mode: Mode = Mode.REPLACE) -> Load:
     return submit_load(
         resource,
-        file=ContentFile(records(1, _ROWS), name="second.csv"),
+        file=ContentFile(write_records(1, _ROWS), name="second.csv"),
         options=LoadOptions(mode=mode.value),
     )
 
 
 @contextmanager
-def held(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
-    """Hold a load of a worker in a state; it goes on after the block, if it still can."""
-    url = database_url()
+def hold_load(load: Load, moment: str, uploads: Path) -> Iterator[Any]:
+    """Hold a load of a worker in a state; it continues after the block, unless it was ended."""
+    url = build_database_url()
     hold = Hold(url, load.pk, Path(load.file.path))
-    with working(url, uploads) as worker, hold.at(moment) as reach:
+    with run_worker(url, uploads) as worker, hold.hold_at(moment) as reach:
         reach(lambda: worker.poll() is None)
         yield worker
 
 
-def gone(load: Load) -> bool:
+def has_no_session(load: Load) -> bool:
     return not storage.is_running(connection, load.pk)
 
 
@@ -112,12 +111,12 @@ def test_a_killed_worker_leaves_what_was_served_and_a_load_to_retry(
     served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queued(served)
+    load = queue_load(served)
 
-    with held(load, moment, uploads) as worker:
+    with hold_load(load, moment, uploads) as worker:
         worker.kill()
         worker.wait()
-        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
     clean_up_loads()
 
     load.refresh_from_db()
@@ -140,14 +139,14 @@ def test_the_next_task_of_a_worker_ends_a_load_that_was_cut_off(
     served: Resource, uploads: Path
 ) -> None:
     before = served.table_version_id
-    load = queued(served)
-    with held(load, "copying", uploads) as worker:
+    load = queue_load(served)
+    with hold_load(load, "copying", uploads) as worker:
         worker.kill()
         worker.wait()
-        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
-    other = queued(Resource.objects.create(name="other"))
+        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
+    other = queue_load(Resource.objects.create(name="other"))
 
-    work_off(database_url(), uploads)
+    run_queued_tasks(build_database_url(), uploads)
 
     load.refresh_from_db()
     assert (load.state, load.error) == (LoadState.FAILED, str(LoadFailed("load.interrupted")))
@@ -160,17 +159,23 @@ def test_a_load_is_cancelled_by_another_process(
     served: Resource, uploads: Path, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queued(served)
+    load = queue_load(served)
 
-    with held(load, moment, uploads) as worker:
-        worker.send_signal(signal.SIGSTOP)  # it looks once a second, perhaps at this very moment
+    with hold_load(load, moment, uploads) as worker:
+        worker.send_signal(signal.SIGSTOP)  # it may check for a request just now
         try:
             assert cancel_load(load)
             assert load.state not in {LoadState.CANCELLED, LoadState.READY}
         finally:
             worker.send_signal(signal.SIGCONT)
-        wait_for(lambda: ended(load), "the end of the load", alive=lambda: worker.poll() is None)
-        wait_for(lambda: gone(load), "the worker’s rest", alive=lambda: worker.poll() is None)
+        wait_until(
+            lambda: has_ended(load), "the end of the load", alive=lambda: worker.poll() is None
+        )
+        wait_until(
+            lambda: has_no_session(load),
+            "the end of the sessions",
+            alive=lambda: worker.poll() is None,
+        )
 
     served.refresh_from_db()
     assert (load.state, load.error) == (LoadState.CANCELLED, "The load was cancelled.")
@@ -184,22 +189,28 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
     served: Resource, uploads: Path, settings: Any, moment: str
 ) -> None:
     before = served.table_version_id
-    load = queued(served, Mode.APPEND)
+    load = queue_load(served, Mode.APPEND)
 
-    with held(load, moment, uploads) as worker:
+    with hold_load(load, moment, uploads) as worker:
         worker.kill()
         worker.wait()
-        wait_for(lambda: gone(load), "the end of the server's sessions", alive=lambda: True)
+        wait_until(lambda: has_no_session(load), "the end of the sessions", alive=lambda: True)
     clean_up_loads()
     load.refresh_from_db()
     assert load.state == LoadState.FAILED
     assert storage.list_record_tables(connection) == {before}
 
     again = retry_load(load)
-    with held(again, moment, uploads) as worker:
+    with hold_load(again, moment, uploads) as worker:
         cancel_load(again)
-        wait_for(lambda: ended(again), "the end of the load", alive=lambda: worker.poll() is None)
-        wait_for(lambda: gone(again), "the worker’s rest", alive=lambda: worker.poll() is None)
+        wait_until(
+            lambda: has_ended(again), "the end of the load", alive=lambda: worker.poll() is None
+        )
+        wait_until(
+            lambda: has_no_session(again),
+            "the end of the sessions",
+            alive=lambda: worker.poll() is None,
+        )
     assert again.state == LoadState.CANCELLED
 
     settings.TASKS = IMMEDIATE
@@ -214,11 +225,14 @@ def test_what_is_added_is_added_wholly_or_not_at_all(
 def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
     served: Resource, uploads: Path
 ) -> None:
-    first = queued(served)
+    first = queue_load(served)
 
-    with held(first, "indexing", uploads), working(database_url(), uploads) as second_worker:
-        second = queued(served)
-        wait_for(
+    with (
+        hold_load(first, "indexing", uploads),
+        run_worker(build_database_url(), uploads) as second_worker,
+    ):
+        second = queue_load(served)
+        wait_until(
             lambda: Load.objects.filter(pk=second.pk, started_at__isnull=False).exists(),
             "the second load",
             alive=lambda: second_worker.poll() is None,
@@ -226,24 +240,28 @@ def test_a_load_that_waits_for_another_is_cancelled_meanwhile(
         assert Load.objects.get(pk=second.pk).state == LoadState.QUEUED
         assert cancel_load(second)
         assert second.state == LoadState.CANCELLED
-        wait_for(lambda: gone(second), "its end", alive=lambda: second_worker.poll() is None)
+        wait_until(
+            lambda: has_no_session(second), "its end", alive=lambda: second_worker.poll() is None
+        )
         first.refresh_from_db()
         assert first.state == LoadState.INDEXING
 
 
-def ended(load: Load) -> bool:
+def has_ended(load: Load) -> bool:
     load.refresh_from_db()
     return load.is_finished
 
 
 def test_a_load_whose_resource_is_deleted_ends(served: Resource, uploads: Path) -> None:
     resource = Resource.objects.create(name="deleted")
-    load = queued(resource)
+    load = queue_load(resource)
     upload = Path(load.file.path)
 
-    with held(load, "copying", uploads) as worker:
+    with hold_load(load, "copying", uploads) as worker:
         Resource.objects.filter(pk=resource.pk).delete()
-        wait_for(lambda: gone(load), "the end of the load", alive=lambda: worker.poll() is None)
+        wait_until(
+            lambda: has_no_session(load), "the end of the load", alive=lambda: worker.poll() is None
+        )
 
     clean_up_loads()
     assert storage.list_record_tables(connection) == {served.table_version_id}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -40,7 +41,7 @@ from datastore_search.storage import indexes
 
 from ...builders import make_resource
 from ...failures import fails_with
-from .holds import wait_for
+from .holds import wait_until
 from .workers import DATABASE
 
 CSV = b"a,b\n1,x\n2,y\n"
@@ -48,7 +49,7 @@ CSV = b"a,b\n1,x\n2,y\n"
 
 @pytest.fixture(autouse=True)
 def no_tables_of_others(db: None) -> None:
-    """Begin without the tables that a test with its own transactions has left behind."""
+    """Drop the tables that a test with its own transactions may have left."""
     clean_up_loads()
 
 
@@ -59,11 +60,11 @@ def committed(transactional_db: None) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
-def upload(content: bytes = CSV) -> ContentFile:
+def build_upload(content: bytes = CSV) -> ContentFile:
     return ContentFile(content, name="file.csv")
 
 
-def files(uploads: Path) -> list[Path]:
+def list_files(uploads: Path) -> list[Path]:
     return [path for path in uploads.rglob("*") if path.is_file()]
 
 
@@ -76,13 +77,13 @@ def test_an_upload_is_loaded_at_once_without_a_worker_and_then_deleted(
     resource = Resource.objects.create(name="r")
 
     with django_capture_on_commit_callbacks(execute=True):
-        load = submit_load(resource, file=upload(), options=LoadOptions(types={"a": "text"}))
+        load = submit_load(resource, file=build_upload(), options=LoadOptions(types={"a": "text"}))
     load.refresh_from_db()
 
     assert (load.state, load.record_count, load.source) == (LoadState.READY, 2, "file.csv")
     assert load.checksum == sha256(CSV).hexdigest()
     assert not load.file
-    assert files(uploads) == []
+    assert list_files(uploads) == []
     assert [field.type for field in resource.fields.all()] == ["text", "text"]
 
 
@@ -91,9 +92,9 @@ def test_an_upload_waits_for_its_worker_under_a_name_that_cannot_be_guessed(
 ) -> None:
     settings.TASKS = DATABASE
 
-    load = submit_load(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
 
-    (path,) = files(uploads)
+    (path,) = list_files(uploads)
     assert (load.state, load.is_waiting, load.percentage) == (LoadState.QUEUED, True, None)
     assert path.read_bytes() == CSV
     assert path.suffix == ".csv"
@@ -109,7 +110,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
     settings.TASKS = DATABASE
 
     with transaction.atomic():
-        load = submit_load(committed, file=upload())
+        load = submit_load(committed, file=build_upload())
         assert not DBTaskResult.objects.exists()
     (task,) = DBTaskResult.objects.all()
 
@@ -120,7 +121,7 @@ def test_nothing_is_queued_before_the_transaction_is_committed(
 def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_BACKEND = "nowhere"
 
-    load = submit_load(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
 
     assert load.state == LoadState.FAILED
     assert "could not be queued" in load.error
@@ -129,7 +130,7 @@ def test_a_load_that_cannot_be_queued_fails(db: None, settings: Any) -> None:
 
 def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
     resource = Resource.objects.create(name="r")
-    load = submit_load(resource, file=upload())
+    load = submit_load(resource, file=build_upload())
 
     runner.run_load(Load.objects.get(pk=load.pk))
 
@@ -140,8 +141,8 @@ def test_a_task_that_is_delivered_twice_loads_once(db: None) -> None:
 
 def test_a_missing_file_fails_the_load(db: None, uploads: Path, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=upload())
-    files(uploads)[0].unlink()
+    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
+    list_files(uploads)[0].unlink()
 
     with fails_with("file.missing"):
         runner.run_load(load)
@@ -160,14 +161,14 @@ def test_uploads_have_a_storage_of_their_own_where_the_portal_names_one(settings
 # Sources ------------------------------------------------------------------------------------------
 
 
-def stored(content: bytes) -> Any:
-    """Give a file of a storage that is not on this machine's disk."""
+def build_stored_file(content: bytes) -> Any:
+    """Build a file of a storage that is not on this machine's disk."""
     elsewhere = InMemoryStorage()
     elsewhere.save("file.csv", ContentFile(content))
     return elsewhere.open("file.csv")
 
 
-def on_disk(content: bytes) -> TemporaryUploadedFile:
+def build_temporary_file(content: bytes) -> TemporaryUploadedFile:
     file = TemporaryUploadedFile("file.csv", "text/csv", len(content), None)
     file.write(content)
     file.seek(0)
@@ -175,14 +176,20 @@ def on_disk(content: bytes) -> TemporaryUploadedFile:
 
 
 @pytest.mark.parametrize(
-    "made", [upload, stored, on_disk, lambda content: SimpleUploadedFile("file.csv", content)]
+    "build_file",
+    [
+        build_upload,
+        build_stored_file,
+        build_temporary_file,
+        lambda content: SimpleUploadedFile("file.csv", content),
+    ],
 )
 def test_every_kind_of_django_file_is_copied_with_its_digest(
-    tmp_path: Path, made: Callable[[bytes], Any]
+    tmp_path: Path, build_file: Callable[[bytes], Any]
 ) -> None:
     content = CSV * 500_000
     reported: list[tuple[int, int | None]] = []
-    file = made(content)
+    file = build_file(content)
 
     source = sources.copy_source(
         file, tmp_path, report_progress=lambda done, total: reported.append((done, total))
@@ -199,7 +206,7 @@ def test_every_kind_of_django_file_is_copied_with_its_digest(
 
 def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) -> None:
     options = LoadOptions(types={"a": "text"}, bad_rows="skip", drop_missing_fields=True)
-    first = submit_load(resource, file=upload(b""), options=options)
+    first = submit_load(resource, file=build_upload(b""), options=options)
     assert (first.state, first.error) == (LoadState.FAILED, str(LoadFailed("file.empty")))
     Path(first.file.path).write_bytes(CSV)
 
@@ -214,7 +221,7 @@ def test_a_failed_load_is_retried_with_its_file_and_options(resource: Resource) 
 
 def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
 
     with fails_with("load.not_retryable"):
         retry_load(load)
@@ -225,7 +232,7 @@ def test_a_load_that_is_not_over_is_not_retried(db: None, settings: Any) -> None
 
 def test_a_load_that_waits_is_cancelled_at_once_and_never_runs(db: None, settings: Any) -> None:
     settings.TASKS = DATABASE
-    load = submit_load(Resource.objects.create(name="r"), file=upload())
+    load = submit_load(Resource.objects.create(name="r"), file=build_upload())
 
     assert cancel_load(load)
     runner.run_load(Load.objects.get(pk=load.pk))
@@ -251,14 +258,15 @@ def test_statements_of_duckdb_are_interrupted(
     path = tmp_path / "file.csv"
     path.write_bytes(CSV)
 
-    def endless(table: Any, *_arguments: object) -> None:
+    def run_endless_query(table: Any, *_arguments: object) -> None:
         load = Load.objects.filter(resource=committed).first()
         assert load is not None
-        threading.Thread(target=cancel_apart, args=[load]).start()
+        threading.Thread(target=cancel_in_thread, args=[load]).start()
         table.connection.execute("SELECT sum(a.range) FROM range(100000000) a, range(100000000) b")
 
     monkeypatch.setattr(
-        "datastore_search.loading.jobs.runner.publish_table", lambda _c, _l, t, *_: endless(t)
+        "datastore_search.loading.jobs.runner.publish_table",
+        lambda _c, _l, table, *_: run_endless_query(table),
     )
 
     with fails_with("load.cancelled"):
@@ -270,7 +278,7 @@ def test_statements_of_duckdb_are_interrupted(
     assert load.cancel_requested_at is not None
 
 
-def cancel_apart(load: Load) -> None:
+def cancel_in_thread(load: Load) -> None:
     try:
         cancel_load(load)
     finally:
@@ -311,13 +319,13 @@ def test_progress_only_grows_and_is_seen_from_elsewhere(
     path.write_bytes(b"a\n" + b"1\n" * 30_000)
     seen: list[tuple[int | None, str]] = []
 
-    def look(done: int, _total: int) -> None:
+    def record_progress(done: int, _total: int) -> None:
         loads = Load.objects.filter(resource=committed, state=LoadState.COPYING)
-        wait_for(lambda: loads.filter(rows_written=done).exists(), "progress", alive=lambda: True)
+        wait_until(lambda: loads.filter(rows_written=done).exists(), "progress", alive=lambda: True)
         load = loads.get()
         seen.append((load.percentage, load.state))
 
-    load_file(committed, path, progress=look)
+    load_file(committed, path, progress=record_progress)
 
     percentages = [percentage or 0 for percentage, _state in seen]
     assert percentages == sorted(percentages)
@@ -338,12 +346,12 @@ def test_progress_only_grows_and_is_seen_from_elsewhere(
         (LoadState.FAILED, 0.5, None, None),
     ],
 )
-def test_what_remains_is_estimated_from_what_is_done(
+def test_the_remaining_time_is_estimated_from_the_progress(
     state: LoadState, progress: float, percentage: int | None, remaining: timedelta | None
 ) -> None:
-    began = timezone.now()
+    now = timezone.now()
     load = Load(
-        state=state, progress=progress, started_at=began, heartbeat_at=began + timedelta(seconds=10)
+        state=state, progress=progress, started_at=now, heartbeat_at=now + timedelta(seconds=10)
     )
 
     assert load.percentage == percentage
@@ -357,19 +365,19 @@ def test_what_remains_is_estimated_from_what_is_done(
 # Failing ------------------------------------------------------------------------------------------
 
 
-def raised(error: Exception, cause: Exception) -> Exception:
+def chain_error(error: Exception, cause: Exception) -> Exception:
     error.__cause__ = cause
     return error
 
 
 @pytest.mark.parametrize(
-    ("error", "gone"),
+    ("error", "is_lost"),
     [
         (psycopg.OperationalError("the server closed the connection"), True),
         (psycopg.errors.AdminShutdown(), True),
         (psycopg.errors.CrashShutdown(), True),
         (psycopg.InterfaceError("the connection is closed"), True),
-        (raised(DatabaseError(), psycopg.OperationalError()), True),
+        (chain_error(DatabaseError(), psycopg.OperationalError()), True),
         (psycopg.errors.QueryCanceled(), False),
         (psycopg.errors.DiskFull(), False),
         (psycopg.errors.UniqueViolation(), False),
@@ -378,9 +386,9 @@ def raised(error: Exception, cause: Exception) -> Exception:
     ],
 )
 def test_a_lost_connection_is_distinguished_from_an_error_of_a_statement(
-    error: Exception, gone: bool
+    error: Exception, is_lost: bool
 ) -> None:
-    assert is_connection_lost(error) is gone
+    assert is_connection_lost(error) is is_lost
 
 
 def test_a_connection_that_is_ended_fails_the_load_and_no_more(
@@ -391,14 +399,14 @@ def test_a_connection_that_is_ended_fails_the_load_and_no_more(
     path.write_bytes(CSV)
     index = storage.create_indexes
 
-    def cut_off(*arguments: Any, **options: Any) -> None:
+    def end_session_and_index(*arguments: Any, **options: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             (pid,) = cursor.fetchone()
         threading.Thread(target=end_session, args=[pid]).run()
         index(*arguments, **options)
 
-    monkeypatch.setattr(storage, "create_indexes", cut_off)
+    monkeypatch.setattr(storage, "create_indexes", end_session_and_index)
 
     with fails_with("load.database_lost"):
         load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
@@ -412,28 +420,27 @@ def test_a_connection_that_is_ended_fails_the_load_and_no_more(
 
 
 def end_session(pid: int) -> None:
-    known = connection.get_connection_params()
-    known = {
-        key: known[key] for key in ("dbname", "user", "password", "host", "port") if key in known
-    }
-    with psycopg.connect(**known) as other:
+    parameters = connection.get_connection_params()
+    names = ("dbname", "user", "password", "host", "port")
+    parameters = {name: parameters[name] for name in names if name in parameters}
+    with psycopg.connect(**parameters) as other:
         other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
 
 
 @pytest.mark.parametrize("state", [LoadState.QUEUED, LoadState.COPYING])
-def test_a_load_that_was_begun_and_left_is_failed_but_one_that_waits_is_not(
+def test_an_abandoned_load_is_failed_and_a_queued_one_is_not(
     resource: Resource, state: LoadState
 ) -> None:
     values = {"resource": resource, "source": "x"}
-    left = Load.objects.create(state=state, started_at=timezone.now(), **values)
-    waits = Load.objects.create(state=LoadState.QUEUED, **values)
+    abandoned = Load.objects.create(state=state, started_at=timezone.now(), **values)
+    queued = Load.objects.create(state=LoadState.QUEUED, **values)
     draft = Load.objects.create(state=LoadState.DRAFT, **values)
 
     clean_up_loads()
 
-    states = [Load.objects.get(pk=load.pk).state for load in (left, waits, draft)]
+    states = [Load.objects.get(pk=load.pk).state for load in (abandoned, queued, draft)]
     assert states == [LoadState.FAILED, LoadState.QUEUED, LoadState.DRAFT]
-    assert Load.objects.get(pk=left.pk).error == str(LoadFailed("load.interrupted"))
+    assert Load.objects.get(pk=abandoned.pk).error == str(LoadFailed("load.interrupted"))
 
 
 def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
@@ -444,24 +451,24 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
     limits: list[str] = []
     analyze_records = indexes.analyze_records
 
-    def ask() -> str:
+    def read_limit() -> str:
         with connection.cursor() as cursor:
             cursor.execute("SELECT current_setting('statement_timeout')")
             (limit,) = cursor.fetchone()
         return str(limit)
 
-    def noted(*arguments: Any, **options: Any) -> None:
-        limits.append(ask())
+    def record_limit(*arguments: Any, **options: Any) -> None:
+        limits.append(read_limit())
         analyze_records(*arguments, **options)
 
-    monkeypatch.setattr(indexes, "analyze_records", noted)
+    monkeypatch.setattr(indexes, "analyze_records", record_limit)
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout = '10min'")
 
     load_file(committed, path, options=LoadOptions(drop_missing_fields=True))
 
     assert limits == ["0"]
-    assert ask() == "10min"
+    assert read_limit() == "10min"
     with connection.cursor() as cursor:
         cursor.execute("RESET statement_timeout")
 
@@ -472,17 +479,16 @@ def test_a_limit_of_the_portal_for_its_requests_does_not_end_a_load(
 def test_a_second_load_of_a_resource_waits_for_the_first(
     committed: Resource, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    begun, go_on = threading.Event(), threading.Event()
+    indexing_started, can_continue = threading.Event(), threading.Event()
     order: list[tuple[str, str]] = []
     index = storage.create_indexes
 
-    def held(*arguments: Any, **options: Any) -> None:
-        begun.set()
-        go_on.wait()
+    def wait_and_index(*arguments: Any, **options: Any) -> None:
+        indexing_started.set()
+        can_continue.wait()
         index(*arguments, **options)
 
-    monkeypatch.setattr(storage, "create_indexes", held)
-    listening = resource_loaded_into(order)
+    monkeypatch.setattr(storage, "create_indexes", wait_and_index)
 
     def load(name: str) -> None:
         path = tmp_path / name
@@ -492,15 +498,15 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
         finally:
             connection.close()
 
-    with listening:
+    with record_loads(order):
         loaders = [threading.Thread(target=load, args=[name]) for name in ("1", "2")]
         loaders[0].start()
-        begun.wait()
+        indexing_started.wait()
         loaders[1].start()
         while not Load.objects.filter(source="2", started_at__isnull=False).exists():
             assert loaders[1].is_alive()
         assert Load.objects.get(source="2").state == LoadState.QUEUED
-        go_on.set()
+        can_continue.set()
         for loader in loaders:
             loader.join()
 
@@ -511,20 +517,18 @@ def test_a_second_load_of_a_resource_waits_for_the_first(
     assert storage.list_record_tables(connection) == {committed.table_version_id}
 
 
-class resource_loaded_into:  # noqa: N801 - reads like the function that it could be
-    """Note the source and the state of each load whose signal is sent."""
+@contextmanager
+def record_loads(order: list[tuple[str, str]]) -> Iterator[None]:
+    """Append the source and the state of each load whose signal is sent within the block."""
 
-    def __init__(self, seen: list[tuple[str, str]]) -> None:
-        self.seen = seen
+    def record_load(load: Load, **_values: object) -> None:
+        order.append((load.source, load.state))
 
-    def __enter__(self) -> None:
-        resource_loaded.connect(self.note)
-
-    def __exit__(self, *_error: object) -> None:
-        resource_loaded.disconnect(self.note)
-
-    def note(self, load: Load, **_values: object) -> None:
-        self.seen.append((load.source, load.state))
+    resource_loaded.connect(record_load)
+    try:
+        yield
+    finally:
+        resource_loaded.disconnect(record_load)
 
 
 # Signals ------------------------------------------------------------------------------------------
@@ -554,7 +558,9 @@ def test_the_signal_of_a_load_is_sent_once_it_is_served(
     committed: Resource, signals: list[dict[str, Any]]
 ) -> None:
     with transaction.atomic():
-        load = submit_load(committed, file=upload(), options=LoadOptions(drop_missing_fields=True))
+        load = submit_load(
+            committed, file=build_upload(), options=LoadOptions(drop_missing_fields=True)
+        )
         assert signals == []
     load.refresh_from_db()
 
@@ -567,9 +573,9 @@ def test_the_signal_of_a_load_is_sent_once_it_is_served(
 def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
     committed: Resource, signals: list[dict[str, Any]], settings: Any
 ) -> None:
-    load = submit_load(committed, file=upload(b""))
+    load = submit_load(committed, file=build_upload(b""))
     settings.TASKS = DATABASE
-    cancel_load(submit_load(committed, file=upload()))
+    cancel_load(submit_load(committed, file=build_upload()))
 
     (values,) = signals
     assert (values["sender"], values["load"]) == (Resource, load)
@@ -582,21 +588,21 @@ def test_the_signal_of_a_failure_is_not_sent_for_a_cancel(
 def test_the_upload_of_a_failed_load_is_deleted_after_some_days(
     resource: Resource, uploads: Path, settings: Any
 ) -> None:
-    load = submit_load(resource, file=upload(b""))
+    load = submit_load(resource, file=build_upload(b""))
     clean_up_loads()
-    assert len(files(uploads)) == 1
+    assert len(list_files(uploads)) == 1
 
     settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
     load.refresh_from_db()
     assert not load.can_be_retried
-    assert files(uploads) == []
+    assert list_files(uploads) == []
 
 
 def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: Any) -> None:
     draft = queue.create_load(
-        resource, LoadOptions(), source="x", file=upload(), state=LoadState.DRAFT
+        resource, LoadOptions(), source="x", file=build_upload(), state=LoadState.DRAFT
     )
     clean_up_loads()
     assert Load.objects.filter(pk=draft.pk).exists()
@@ -605,25 +611,25 @@ def test_an_old_draft_is_deleted(resource: Resource, uploads: Path, settings: An
     clean_up_loads()
 
     assert not Load.objects.filter(pk=draft.pk).exists()
-    assert files(uploads) == []
+    assert list_files(uploads) == []
 
 
 def test_an_upload_without_a_load_is_deleted(db: None, uploads: Path, settings: Any) -> None:
     get_upload_storage().save("datastore_search/stray.csv", io.BytesIO(CSV))
     get_upload_storage().save("others/kept.csv", io.BytesIO(CSV))
     clean_up_loads()
-    assert len(files(uploads)) == 2
+    assert len(list_files(uploads)) == 2
 
     settings.DATASTORE_SEARCH_UPLOAD_RETENTION = timedelta(0)
     clean_up_loads()
 
-    assert [path.name for path in files(uploads)] == ["kept.csv"]
+    assert [path.name for path in list_files(uploads)] == ["kept.csv"]
 
 
 def test_deleting_a_resource_deletes_its_uploads(committed: Resource, uploads: Path) -> None:
-    submit_load(committed, file=upload(b""))
-    assert len(files(uploads)) == 1
+    submit_load(committed, file=build_upload(b""))
+    assert len(list_files(uploads)) == 1
 
     committed.delete()
 
-    assert files(uploads) == []
+    assert list_files(uploads) == []

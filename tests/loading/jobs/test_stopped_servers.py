@@ -1,4 +1,4 @@
-"""A PostgreSQL that stops at once in each state of a load, while people search."""
+"""A PostgreSQL that stops immediately in each state of a load, during searches."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, load_file, retry_load, submit_load
 from datastore_search.models import LoadState, Resource
 
-from ...deployment.portals import empty, migrate, portal_on
-from ...deployment.servers import own_server
+from ...deployment.portals import empty_portal, migrate_portal, use_databases
+from ...deployment.servers import run_own_server
 from ..servers import OwnServer
-from .holds import MOMENTS, Hold, copying_can_be_held, wait_for
-from .workers import DATABASE, IMMEDIATE, PROJECT, working
+from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
+from .workers import DATABASE, IMMEDIATE, PROJECT, run_worker
 
 _ROWS = 12_000
 
-#: Searches until it is ended, and prints what it found, or that there was no answer.
+#: Searches until it is killed; prints versions and total of each answer, or null for a failure.
 SEARCH = """
 import json, os, sys, time
 os.environ["DJANGO_SETTINGS_MODULE"] = "example_project.settings"
@@ -35,48 +35,50 @@ import django
 django.setup()
 from django.test import Client
 client = Client(raise_request_exception=False, SERVER_NAME="localhost")
-asked = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
+queries = [{}, {"q": "river"}, {"filters": {"text": "river"}}]
 while True:
     time.sleep(0.05)
-    for more in asked:
+    for query in queries:
         answer = client.post(
             "/en/api/action/datastore_search",
-            {"resource_id": sys.argv[1], "limit": 20, **more}, content_type="application/json",
+            {"resource_id": sys.argv[1], "limit": 20, **query}, content_type="application/json",
         )
-        found = answer.json().get("result") if answer.status_code == 200 else None
-        print(json.dumps(found and [
-            sorted({record["version"] for record in found["records"]}), found["total"]
+        result = answer.json().get("result") if answer.status_code == 200 else None
+        print(json.dumps(result and [
+            sorted({record["version"] for record in result["records"]}), result["total"]
         ]), flush=True)
 """
 
 
 @pytest.fixture(scope="module")
 def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    with own_server() as server, django_db_blocker.unblock():
-        with portal_on({"default": server.url}):
-            migrate()
+    with run_own_server() as server, django_db_blocker.unblock():
+        with use_databases({"default": server.url}):
+            migrate_portal()
         yield server
 
 
 @pytest.fixture
 def portal(server: OwnServer, settings: Any) -> Iterator[OwnServer]:
-    """The portal of this process on a server of the test's own; a worker runs its tasks."""
+    """The portal of this process on a separate server; a worker runs its tasks."""
     settings.TASKS = DATABASE
-    with portal_on({"default": server.url}), copying_can_be_held(server.url):
+    with use_databases({"default": server.url}), allow_holding_copies(server.url):
         try:
             yield server
         finally:
-            empty()
+            empty_portal()
 
 
 @contextmanager
-def searching(server: OwnServer, resource: Resource, path: Path) -> Iterator[subprocess.Popen[Any]]:
-    """Let another process search a resource during the block, and write down what it finds."""
+def run_searches(
+    server: OwnServer, resource: Resource, path: Path
+) -> Iterator[subprocess.Popen[Any]]:
+    """Search a resource in another process within the block; write the answers into a file."""
     with (
-        path.open("wb") as found,
+        path.open("wb") as log,
         subprocess.Popen(
             [sys.executable, "-c", SEARCH, str(resource.pk)], cwd=PROJECT,
-            env={**os.environ, "DATABASE_URL": server.url}, stdout=found,
+            env={**os.environ, "DATABASE_URL": server.url}, stdout=log,
             stderr=subprocess.DEVNULL,
         ) as process,
     ):  # fmt: skip
@@ -86,7 +88,7 @@ def searching(server: OwnServer, resource: Resource, path: Path) -> Iterator[sub
             process.kill()
 
 
-def records(version: int, count: int) -> bytes:
+def write_records(version: int, count: int) -> bytes:
     return b"version,text\n" + f"{version},river\n".encode() * count
 
 
@@ -94,34 +96,34 @@ def records(version: int, count: int) -> bytes:
 def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     portal: OwnServer, settings: Any, uploads: Path, tmp_path: Path, moment: str
 ) -> None:
-    resource, found = Resource.objects.create(name="served"), tmp_path / "found"
-    (tmp_path / "first.csv").write_bytes(records(0, 20))
+    resource, log = Resource.objects.create(name="served"), tmp_path / "answers"
+    (tmp_path / "first.csv").write_bytes(write_records(0, 20))
     load_file(resource, tmp_path / "first.csv")
     resource.refresh_from_db()
     before = resource.table_version_id
-    load = submit_load(resource, file=ContentFile(records(1, _ROWS), name="second.csv"))
+    load = submit_load(resource, file=ContentFile(write_records(1, _ROWS), name="second.csv"))
     hold = Hold(portal.url, load.pk, Path(load.file.path))
 
     with (
-        searching(portal, resource, found) as searcher,
-        working(portal.url, uploads) as worker,
-        hold.at(moment) as reach,
+        run_searches(portal, resource, log) as searcher,
+        run_worker(portal.url, uploads) as worker,
+        hold.hold_at(moment) as reach,
     ):
         reach(lambda: worker.poll() is None)
-        wait_for(lambda: answers(found), "an answer", alive=lambda: searcher.poll() is None)
+        wait_until(lambda: read_answers(log), "an answer", alive=lambda: searcher.poll() is None)
         connection.close()
         portal.stop_immediately()
         portal.start()
-        asked = len(answers(found))
-        wait_for(
-            lambda: answers(found)[asked + 10 :],
+        count = len(read_answers(log))
+        wait_until(
+            lambda: read_answers(log)[count + 10 :],
             "an answer after the stop",
             alive=lambda: searcher.poll() is None,
         )
     clean_up_loads()
 
-    assert [answer for answer in answers(found) if answer not in (None, [[0], 20])] == []
-    assert answers(found)[-1] == [[0], 20]
+    assert [answer for answer in read_answers(log) if answer not in (None, [[0], 20])] == []
+    assert read_answers(log)[-1] == [[0], 20]
     load.refresh_from_db()
     resource.refresh_from_db()
     assert load.state == LoadState.FAILED
@@ -144,8 +146,6 @@ def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
     assert storage.list_record_tables(connection) == {resource.table_version_id}
 
 
-def answers(found: Path) -> list[Any]:
-    """Read what was found so far, but for a line that is still being written."""
-    return [
-        json.loads(line) for line in found.read_text().splitlines(keepends=True) if "\n" in line
-    ]
+def read_answers(log: Path) -> list[Any]:
+    """Read the answers so far, without a line that is not complete."""
+    return [json.loads(line) for line in log.read_text().splitlines(keepends=True) if "\n" in line]

@@ -19,8 +19,8 @@ from datastore_search.models import Load, LoadState, Resource, TableVersion
 from ...builders import SURVEY, ask, get_ids, load_csv, make_resource
 
 
-def lose(resource: Resource) -> int:
-    """Take a resource's table away as a program of the portal might."""
+def unserve_table(resource: Resource) -> int:
+    """Remove the link to a resource's table, as a program of the portal might."""
     number = resource.table_version_id
     Resource.objects.filter(pk=resource.pk).update(table_version=None)
     assert number is not None
@@ -30,21 +30,21 @@ def lose(resource: Resource) -> int:
 def test_a_table_that_was_served_is_kept_and_can_be_given_back(
     resource: Resource, client: Client
 ) -> None:
-    number = lose(resource)
+    number = unserve_table(resource)
 
     out = StringIO()
     call_command("datastore_cleanup", stdout=out)
     Resource.objects.update(table_version=number)
 
-    said = f"0 tables dropped.\nTable version {number} is kept until 20"
-    assert out.getvalue().startswith(said)
+    expected = f"0 tables dropped.\nTable version {number} is kept until 20"
+    assert out.getvalue().startswith(expected)
     assert len(get_ids(ask(client, {"resource_id": str(resource.pk)}))) == 6
     clean_up_loads()
     assert storage.read_unserved_since(connection, [number]) == {}  # and counts as served again
 
 
 def test_it_is_dropped_in_the_end(resource: Resource, settings: Any) -> None:
-    number = lose(resource)
+    number = unserve_table(resource)
     assert clean_up_loads() == 0
     assert clean_up_loads() == 0
 
@@ -58,7 +58,7 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
     resource: Resource, settings: Any
 ) -> None:
     TableVersion.objects.update(published_at="2020-01-01T00:00:00Z")  # however long it was served
-    number = lose(resource)
+    number = unserve_table(resource)
     clean_up_loads()
     (since,) = storage.read_unserved_since(connection, [number]).values()
 
@@ -69,7 +69,7 @@ def test_it_is_kept_from_when_it_was_found_without_a_resource(
 
 
 def test_it_is_dropped_after_the_next_load_of_the_resource(resource: Resource) -> None:
-    number = lose(resource)
+    number = unserve_table(resource)
 
     load_csv(resource, SURVEY)
 
@@ -103,14 +103,14 @@ def test_a_table_of_which_nothing_else_is_known_is_kept_too(resource: Resource) 
 def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> None:
     resource = make_resource()
     number = resource.table_version_id
-    reading, done = threading.Event(), threading.Event()
+    reading, finished = threading.Event(), threading.Event()
 
     def read() -> None:
         try:
             with transaction.atomic(), connection.cursor() as cursor:
                 cursor.execute(f"SELECT FROM datastore_search_record_{number}")
                 reading.set()
-                done.wait(30)
+                finished.wait(30)
         finally:
             connections.close_all()
 
@@ -119,7 +119,7 @@ def test_a_deleted_table_that_is_being_read_goes_with_the_next_clean_up() -> Non
     assert reading.wait(30)
     resource.delete()
     assert storage.list_record_tables(connection) == {number}
-    done.set()
+    finished.set()
     reader.join()
 
     assert clean_up_loads() == 1

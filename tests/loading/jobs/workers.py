@@ -1,4 +1,4 @@
-"""Workers in processes of their own, on the database of the test."""
+"""Workers in separate processes, on the database of the test."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ PROJECT = Path(__file__).resolve().parents[3]
 #: The backend of the tests, which runs tasks at once.
 IMMEDIATE = settings.TASKS
 
-#: The backend that the example project has.
+#: The backend of the example project.
 DATABASE = {"default": {"BACKEND": "django_tasks_db.DatabaseBackend"}}
 
 
-def database_url() -> str:
-    """Write the address of the test's database."""
-    known = {key: str(value or "") for key, value in connection.settings_dict.items()}
-    user, password = quote(known["USER"], safe=""), quote(known["PASSWORD"], safe="")
-    port = f":{known['PORT']}" if known["PORT"] else ""
+def build_database_url() -> str:
+    """Build the URL of the test's database."""
+    parameters = {key: str(value or "") for key, value in connection.settings_dict.items()}
+    user, password = quote(parameters["USER"], safe=""), quote(parameters["PASSWORD"], safe="")
+    port = f":{parameters['PORT']}" if parameters["PORT"] else ""
     folder = connection.settings_dict["OPTIONS"].get("host")  # of the embedded server's socket
-    where = f"?{urlencode({'host': folder})}" if folder else ""
-    host = quote(known["HOST"], safe="")
-    return f"postgres://{user}:{password}@{host}{port}/{known['NAME']}{where}"
+    query = f"?{urlencode({'host': folder})}" if folder else ""
+    host = quote(parameters["HOST"], safe="")
+    return f"postgres://{user}:{password}@{host}{port}/{parameters['NAME']}{query}"
 
 
-def environment(url: str, uploads: Path) -> dict[str, str]:
+def build_environment(url: str, uploads: Path) -> dict[str, str]:
     return {**os.environ, "DATABASE_URL": url, "MEDIA_ROOT": str(uploads)}
 
 
-def worker_command(*arguments: str) -> list[str]:
+def build_worker_command(*arguments: str) -> list[str]:
     return [
         sys.executable, "manage.py", "db_worker", "--no-reload", "--no-startup-delay",
         "--interval", "0.1", "--skip-checks", *arguments,
@@ -46,10 +46,13 @@ def worker_command(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def working(url: str, uploads: Path) -> Iterator[subprocess.Popen[Any]]:
-    """Let a worker run for the block; it is killed in the end."""
+def run_worker(url: str, uploads: Path) -> Iterator[subprocess.Popen[Any]]:
+    """Run a worker within the block, and kill it at the end."""
     with subprocess.Popen(
-        worker_command(), cwd=PROJECT, env=environment(url, uploads), stderr=subprocess.DEVNULL
+        build_worker_command(),
+        cwd=PROJECT,
+        env=build_environment(url, uploads),
+        stderr=subprocess.DEVNULL,
     ) as process:
         try:
             yield process
@@ -57,9 +60,12 @@ def working(url: str, uploads: Path) -> Iterator[subprocess.Popen[Any]]:
             process.kill()
 
 
-def work_off(url: str, uploads: Path) -> None:
-    """Let a worker run all that is queued."""
+def run_queued_tasks(url: str, uploads: Path) -> None:
+    """Run all queued tasks in a worker."""
     subprocess.run(
-        worker_command("--batch"), cwd=PROJECT, env=environment(url, uploads), check=True,
+        build_worker_command("--batch"),
+        cwd=PROJECT,
+        env=build_environment(url, uploads),
+        check=True,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )

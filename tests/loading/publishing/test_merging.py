@@ -19,7 +19,14 @@ from ...builders import ask, get_ids, make_writer_token
 from ...failures import fails_with
 from ...reader_threads import ReaderThreads
 from ...writing.tables import Table
-from ..files import faults_of, load, loaded, records_of, rows_of, types_of
+from ..files import (
+    list_row_errors,
+    load_new_resource,
+    load_text,
+    read_records,
+    read_rows,
+    read_types,
+)
 
 STOCK = "code,name,count\na,apple,1\nb,bread,2\nc,,3\n"
 
@@ -27,40 +34,40 @@ STOCK = "code,name,count\na,apple,1\nb,bread,2\nc,,3\n"
 @pytest.fixture
 def stock(db: None) -> Resource:
     """Three records with a key."""
-    return loaded(STOCK, key=("code",))
+    return load_new_resource(STOCK, key=("code",))
 
 
 # Append -------------------------------------------------------------------------------------------
 
 
 def test_append_adds_the_rows_behind_the_records(db: None) -> None:
-    resource = loaded("a,b\n1,x\n2,y\n")
+    resource = load_new_resource("a,b\n1,x\n2,y\n")
     served = resource.table_version
 
-    done = load(resource, "a,b\n3,z\n1,x\n", mode="append")
+    load = load_text(resource, "a,b\n3,z\n1,x\n", mode="append")
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "z"], [4, 1, "x"]]
     assert resource.table_version == served
-    assert (done.state, done.record_count) == (LoadState.READY, 2)
-    assert done.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
+    assert (load.state, load.record_count) == (LoadState.READY, 2)
+    assert load.rendered_notices == ["Records added: 2; changed: 0; the same as before: 0."]
     assert storage.list_staging_tables(connection) == set()
 
 
 def test_the_count_of_the_served_load_is_kept_true(db: None) -> None:
-    resource = loaded("a\n1\n2\n")
+    resource = load_new_resource("a\n1\n2\n")
 
-    load(resource, "a\n3\n", mode="append")
+    load_text(resource, "a\n3\n", mode="append")
 
     assert resource.table_version is not None
     resource.table_version.refresh_from_db()
     assert (resource.table_version.record_count, resource.table_version.value_counts) == (3, {})
-    assert len(records_of(resource)) == 3
+    assert len(read_records(resource)) == 3
 
 
 def test_appended_words_are_found(db: None) -> None:
-    resource = loaded("a\nold\n")
+    resource = load_new_resource("a\nold\n")
 
-    load(resource, "a\nnew words\n", mode="append")
+    load_text(resource, "a\nnew words\n", mode="append")
 
     assert get_ids(ask(Client(), {"resource_id": str(resource.pk), "q": "words"})) == [2]
 
@@ -68,125 +75,125 @@ def test_appended_words_are_found(db: None) -> None:
 def test_append_to_nothing_makes_the_table(db: None) -> None:
     resource = Resource.objects.create(name="r")
 
-    done = load(resource, "a\n1\n", mode="append")
+    load = load_text(resource, "a\n1\n", mode="append")
 
-    assert rows_of(resource) == [[1, 1]]
+    assert read_rows(resource) == [[1, 1]]
     assert resource.table_version is not None
-    assert resource.table_version.load == done
+    assert resource.table_version.load == load
 
 
 def test_fields_in_another_order_are_found_by_name(db: None) -> None:
-    resource = loaded("a,b\n1,x\n")
+    resource = load_new_resource("a,b\n1,x\n")
 
-    load(resource, "b,a\ny,2\n", mode="append")
+    load_text(resource, "b,a\ny,2\n", mode="append")
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"]]
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"]]
 
 
 def test_a_new_field_is_added_and_the_old_records_lack_it(db: None) -> None:
-    resource = loaded("a\n1\n")
+    resource = load_new_resource("a\n1\n")
 
-    done = load(resource, "a,New one\n2,5\n", mode="append")
+    load = load_text(resource, "a,New one\n2,5\n", mode="append")
 
-    assert types_of(resource) == {"a": "int4", "New one": "int4"}
-    assert records_of(resource) == [
+    assert read_types(resource) == {"a": "int4", "New one": "int4"}
+    assert read_records(resource) == [
         {"_id": 1, "a": 1, "New one": None},
         {"_id": 2, "a": 2, "New one": 5},
     ]
-    assert len(records_of(resource, filters={"New one": None})) == 1
-    assert done.rendered_notices[0] == "New fields: “New one”."
+    assert len(read_records(resource, filters={"New one": None})) == 1
+    assert load.rendered_notices[0] == "New fields: “New one”."
 
 
 def test_a_missing_field_is_null_in_the_new_records(db: None) -> None:
-    resource = loaded("a,b\n1,x\n")
+    resource = load_new_resource("a,b\n1,x\n")
 
-    done = load(resource, "a\n2\n", mode="append")
+    load = load_text(resource, "a\n2\n", mode="append")
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 2, None]]
-    assert len(records_of(resource, filters={"b": None})) == 1
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, None]]
+    assert len(read_records(resource, filters={"b": None})) == 1
     assert (
-        done.rendered_notices[0]
+        load.rendered_notices[0]
         == "Fields that the file does not have, empty in the new records: “b”."
     )
 
 
 def test_the_resource_s_types_decide(db: None) -> None:
-    resource = loaded("code,amount\n001,1.50\n")
+    resource = load_new_resource("code,amount\n001,1.50\n")
 
-    load(resource, "code,amount\n7,2\n", mode="append")
+    load_text(resource, "code,amount\n7,2\n", mode="append")
 
-    assert types_of(resource) == {"code": "text", "amount": "numeric"}
-    assert rows_of(resource) == [[1, "001", 1.5], [2, "7", 2]]
+    assert read_types(resource) == {"code": "text", "amount": "numeric"}
+    assert read_rows(resource) == [[1, "001", 1.5], [2, "7", 2]]
 
 
 def test_a_value_that_does_not_fit_the_resource_is_a_bad_row(db: None) -> None:
-    resource = loaded("a,b\n1,x\n")
+    resource = load_new_resource("a,b\n1,x\n")
 
     with fails_with("load.bad_rows"):
-        load(resource, "a,b\n2,y\nmany,z\n", mode="append")
+        load_text(resource, "a,b\n2,y\nmany,z\n", mode="append")
 
-    assert rows_of(resource) == [[1, 1, "x"]]
+    assert read_rows(resource) == [[1, 1, "x"]]
     failed = Load.objects.filter(resource=resource).first()
     assert failed is not None
-    assert faults_of(failed) == [(3, "a", "many", "The value is not of type int4.")]
+    assert list_row_errors(failed) == [(3, "a", "many", "The value is not of type int4.")]
 
 
 def test_bad_rows_that_are_skipped_leave_the_others(db: None) -> None:
-    resource = loaded("a,b\n1,x\n")
+    resource = load_new_resource("a,b\n1,x\n")
 
-    done = load(resource, "a,b\n2,y\nmany,z\n3,w\n", mode="append", bad_rows="skip")
+    load = load_text(resource, "a,b\n2,y\nmany,z\n3,w\n", mode="append", bad_rows="skip")
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
-    assert (done.row_error_count, done.record_count, done.row_errors.count()) == (1, 2, 1)
-    assert done.rendered_notices[0] == "Rows that could not be loaded and were left out: 1."
+    assert read_rows(resource) == [[1, 1, "x"], [2, 2, "y"], [3, 3, "w"]]
+    assert (load.row_error_count, load.record_count, load.row_errors.count()) == (1, 2, 1)
+    assert load.rendered_notices[0] == "Rows that could not be loaded and were left out: 1."
 
 
 def test_a_type_chosen_for_later_does_not_change_the_records(db: None) -> None:
-    resource = loaded("a\n1\n")
+    resource = load_new_resource("a\n1\n")
     Field.objects.filter(resource=resource).update(chosen_type="text")
 
-    done = load(resource, "a\n2\n", mode="append")
+    load = load_text(resource, "a\n2\n", mode="append")
 
-    assert types_of(resource) == {"a": "int4"}
-    assert rows_of(resource) == [[1, 1], [2, 2]]
-    assert done.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
+    assert read_types(resource) == {"a": "int4"}
+    assert read_rows(resource) == [[1, 1], [2, 2]]
+    assert load.rendered_notices[0] == "Field “a” keeps its type int4, though text was chosen."
 
 
 def test_dates_are_read_as_the_file_before_wrote_them(db: None) -> None:
-    resource = loaded("day\n31/12/2023\n")
-    assert types_of(resource) == {"day": "date"}
+    resource = load_new_resource("day\n31/12/2023\n")
+    assert read_types(resource) == {"day": "date"}
 
-    load(resource, "day\n02/03/2024\n", mode="append")
+    load_text(resource, "day\n02/03/2024\n", mode="append")
 
-    assert rows_of(resource) == [[1, "2023-12-31"], [2, "2024-03-02"]]
+    assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-03-02"]]
 
 
 def test_dates_that_say_so_themselves_are_read_in_their_own_order(db: None) -> None:
-    resource = loaded("day\n2023-12-31\n")
+    resource = load_new_resource("day\n2023-12-31\n")
 
-    load(resource, "day\n02/03/2024\n31/03/2024\n", mode="append")
+    load_text(resource, "day\n02/03/2024\n31/03/2024\n", mode="append")
 
-    assert rows_of(resource)[1:] == [[2, "2024-03-02"], [3, "2024-03-31"]]
+    assert read_rows(resource)[1:] == [[2, "2024-03-02"], [3, "2024-03-31"]]
 
 
 def test_ambiguous_dates_are_row_errors_until_an_order_is_chosen(db: None) -> None:
-    resource = loaded("day\n2023-12-31\n")
+    resource = load_new_resource("day\n2023-12-31\n")
 
     with fails_with("load.bad_rows"):
-        load(resource, "day\n02/03/2024\n", mode="append")
-    load(resource, "day\n02/03/2024\n", mode="append", date_order="mdy")
+        load_text(resource, "day\n02/03/2024\n", mode="append")
+    load_text(resource, "day\n02/03/2024\n", mode="append", date_order="mdy")
 
-    assert rows_of(resource) == [[1, "2023-12-31"], [2, "2024-02-03"]]
+    assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-02-03"]]
 
 
 def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
     with fails_with("load.bad_rows"):
-        load(stock, "code,name,count\nd,x,1\nb,x,2\n,x,3\nd,x,4\nc,x,many\n", mode="append")
+        load_text(stock, "code,name,count\nd,x,1\nb,x,2\n,x,3\nd,x,4\nc,x,many\n", mode="append")
 
-    assert len(records_of(stock)) == 3
+    assert len(read_records(stock)) == 3
     failed = Load.objects.filter(resource=stock).first()
     assert failed is not None
-    assert faults_of(failed) == [
+    assert list_row_errors(failed) == [
         (3, "code", "b", "There is a record with this key already."),
         (4, "code", "", "A field of the key is empty."),
         (5, "code", "d", "The key is that of line 2, too."),
@@ -196,23 +203,23 @@ def test_records_appended_to_a_key_may_not_share_it(stock: Resource) -> None:
 
 
 def test_records_with_a_key_that_is_there_can_be_skipped(stock: Resource) -> None:
-    done = load(stock, "code,name,count\nd,x,1\nb,x,2\n", mode="append", bad_rows="skip")
+    load = load_text(stock, "code,name,count\nd,x,1\nb,x,2\n", mode="append", bad_rows="skip")
 
-    assert [row[1:] for row in rows_of(stock)][3:] == [["d", "x", 1]]
-    assert len(rows_of(stock)) == 4
-    assert (done.record_count, done.row_error_count, done.row_errors.count()) == (1, 1, 1)
+    assert [row[1:] for row in read_rows(stock)][3:] == [["d", "x", 1]]
+    assert len(read_rows(stock)) == 4
+    assert (load.record_count, load.row_error_count, load.row_errors.count()) == (1, 1, 1)
 
 
 def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> None:
-    resource = loaded("a\nshort\n")
+    resource = load_new_resource("a\nshort\n")
     assert resource.table_version_id is not None
     storage.create_order_indexes(connection, resource.table_version_id, {"a": "{t}"})
     Field.objects.filter(resource=resource).update(has_order_index=True)
     long = "".join(chr(0x4E00 + number) for number in range(5000))
 
-    load(resource, f"a\n{long}\n", mode="append")
+    load_text(resource, f"a\n{long}\n", mode="append")
 
-    assert rows_of(resource)[1] == [2, long]
+    assert read_rows(resource)[1] == [2, long]
     assert not Field.objects.get(resource=resource).has_order_index
 
 
@@ -220,31 +227,31 @@ def test_a_long_value_drops_the_index_of_its_order_and_is_added(db: None) -> Non
 
 
 def test_upsert_changes_known_records_and_adds_the_others(stock: Resource) -> None:
-    done = load(stock, "code,name,count\nd,dill,4\nb,beans,2\na,apple,1\n", mode="upsert")
+    load = load_text(stock, "code,name,count\nd,dill,4\nb,beans,2\na,apple,1\n", mode="upsert")
 
-    assert rows_of(stock, sort="_id") == [
+    assert read_rows(stock, sort="_id") == [
         [1, "a", "apple", 1],
         [2, "b", "beans", 2],
         [3, "c", None, 3],
         [4, "d", "dill", 4],
     ]
-    assert done.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
-    assert done.record_count == 3
+    assert load.rendered_notices == ["Records added: 1; changed: 1; the same as before: 1."]
+    assert load.record_count == 3
 
 
 def test_upserted_words_are_found_and_old_ones_are_not(stock: Resource) -> None:
-    load(stock, "code,name\nb,beans\n", mode="upsert")
+    load_text(stock, "code,name\nb,beans\n", mode="upsert")
 
-    for question, expected in (("beans", [2]), ("bread", [])):
-        assert get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": question})) == expected
+    for word, expected in (("beans", [2]), ("bread", [])):
+        assert get_ids(ask(Client(), {"resource_id": str(stock.pk), "q": word})) == expected
 
 
 def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_empty(
     stock: Resource,
 ) -> None:
-    load(stock, "code,name\nb,\nd,dill\n", mode="upsert")
+    load_text(stock, "code,name\nb,\nd,dill\n", mode="upsert")
 
-    assert rows_of(stock, sort="_id")[1:] == [
+    assert read_rows(stock, sort="_id")[1:] == [
         [2, "b", None, 2],
         [3, "c", None, 3],
         [4, "d", "dill", None],
@@ -252,21 +259,21 @@ def test_an_upsert_keeps_what_the_file_does_not_say_and_empties_what_it_leaves_e
 
 
 def test_the_key_may_be_given_with_the_first_upsert(db: None) -> None:
-    resource = loaded("a,b\n1,x\n2,y\n")
+    resource = load_new_resource("a,b\n1,x\n2,y\n")
 
-    load(resource, "a,b\n2,z\n", mode="upsert", key=("a",))
-    load(resource, "a,b\n1,w\n", mode="upsert")
+    load_text(resource, "a,b\n2,z\n", mode="upsert", key=("a",))
+    load_text(resource, "a,b\n1,w\n", mode="upsert")
 
     assert resource.primary_key == ["a"]
-    assert rows_of(resource, sort="_id") == [[1, 1, "w"], [2, 2, "z"]]
+    assert read_rows(resource, sort="_id") == [[1, 1, "w"], [2, 2, "z"]]
 
 
 def test_a_key_of_two_fields_tells_records_apart(db: None) -> None:
-    resource = loaded("a,b,c\n1,x,old\n1,y,old\n", key=("a", "b"))
+    resource = load_new_resource("a,b,c\n1,x,old\n1,y,old\n", key=("a", "b"))
 
-    load(resource, "a,b,c\n1,y,new\n2,x,new\n", mode="upsert")
+    load_text(resource, "a,b,c\n1,y,new\n2,x,new\n", mode="upsert")
 
-    assert [row[1:] for row in rows_of(resource, sort="_id")] == [
+    assert [row[1:] for row in read_rows(resource, sort="_id")] == [
         [1, "x", "old"],
         [1, "y", "new"],
         [2, "x", "new"],
@@ -274,18 +281,18 @@ def test_a_key_of_two_fields_tells_records_apart(db: None) -> None:
 
 
 def test_numbers_of_the_same_value_are_the_same_key(db: None) -> None:
-    resource = loaded("a,b\n1.5,old\n2.25,old\n", key=("a",))
+    resource = load_new_resource("a,b\n1.5,old\n2.25,old\n", key=("a",))
 
-    load(resource, "a,b\n1.50,new\n", mode="upsert")
+    load_text(resource, "a,b\n1.50,new\n", mode="upsert")
 
-    assert [row[2] for row in rows_of(resource, sort="_id")] == ["new", "old"]
+    assert [row[2] for row in read_rows(resource, sort="_id")] == ["new", "old"]
 
 
 def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
-    resource = loaded("a,b\n1.5,old\n", key=("a",))
+    resource = load_new_resource("a,b\n1.5,old\n", key=("a",))
 
     with fails_with("load.bad_rows") as refusal:
-        load(resource, "a,b\n1.50,new\n1.5,new\n", mode="upsert")
+        load_text(resource, "a,b\n1.50,new\n1.5,new\n", mode="upsert")
 
     assert "The key is that of line 2, too." in str(refusal.value)
 
@@ -301,19 +308,19 @@ def test_the_same_number_in_two_spellings_is_a_repeated_key(db: None) -> None:
 def test_an_upsert_without_a_key_that_tells_records_apart_is_refused(
     db: None, text: str, options: dict[str, Any], failure: str
 ) -> None:
-    resource = loaded("a,b\n1,x\n1,y\n")
+    resource = load_new_resource("a,b\n1,x\n1,y\n")
 
     with fails_with(failure):
-        load(resource, text, mode="upsert", **options)
+        load_text(resource, text, mode="upsert", **options)
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 1, "y"]]
+    assert read_rows(resource) == [[1, 1, "x"], [2, 1, "y"]]
     resource.refresh_from_db()
     assert resource.primary_key == []
 
 
 def test_another_key_is_refused(stock: Resource) -> None:
     with fails_with("key.cannot_change") as refusal:
-        load(stock, "code,count\na,5\n", mode="upsert", key=("count",))
+        load_text(stock, "code,count\na,5\n", mode="upsert", key=("count",))
 
     assert str(refusal.value) == (
         "The key of the resource is code. Only a load that replaces the records can change it."
@@ -322,15 +329,15 @@ def test_another_key_is_refused(stock: Resource) -> None:
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
 def test_a_name_with_a_percent_sign_may_be_a_key(db: None, mode: str) -> None:
-    resource = loaded("% of a,b\nx,1\n", key=("% of a",))
+    resource = load_new_resource("% of a,b\nx,1\n", key=("% of a",))
 
-    load(resource, "% of a,b\ny,2\n", mode=mode)
+    load_text(resource, "% of a,b\ny,2\n", mode=mode)
 
-    assert rows_of(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
+    assert read_rows(resource, sort="_id") == [[1, "x", 1], [2, "y", 2]]
 
 
 def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> None:
-    def versions() -> list[tuple[int, str]]:
+    def read_row_versions() -> list[tuple[int, str]]:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT _id, ctid::text FROM"
@@ -338,10 +345,10 @@ def test_a_record_that_does_not_change_is_not_written_again(stock: Resource) -> 
             )
             return list(cursor.fetchall())
 
-    before = versions()
-    load(stock, STOCK.replace("bread", "beans"), mode="upsert")
+    before = read_row_versions()
+    load_text(stock, STOCK.replace("bread", "beans"), mode="upsert")
 
-    after = versions()
+    after = read_row_versions()
     assert (after[0], after[2]) == (before[0], before[2])
     assert after[1] != before[1]
 
@@ -358,7 +365,7 @@ def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None
         records=[{"key": 5, "by": "api"}],
     )
 
-    load(table.resource, "by,key\nfile,6\n", mode="append")
+    load_text(table.resource, "by,key\nfile,6\n", mode="append")
     table.run("upsert", records=[{"key": 6, "by": "api"}, {"key": 7}])
 
     assert [(row["_id"], row["key"], row["by"]) for row in table.read_records()] == [
@@ -369,56 +376,56 @@ def test_a_table_of_the_api_is_appended_to_and_stays_the_api_s(db: None) -> None
 
 
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+def run_before_merge(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
     """Let something happen between the reading of a file and its merging."""
 
-    def happens(what: Callable[[], object]) -> None:
+    def patch_staging(action: Callable[[], object]) -> None:
         stage = storage.stage_rows
 
-        def staged(*given: Any) -> None:
-            stage(*given)
-            what()
+        def stage_and_run(*arguments: Any) -> None:
+            stage(*arguments)
+            action()
 
-        monkeypatch.setattr(storage, "stage_rows", staged)
+        monkeypatch.setattr(storage, "stage_rows", stage_and_run)
 
-    return happens
+    return patch_staging
 
 
 def test_a_field_that_changed_meanwhile_refuses_the_file(
-    stock: Resource, meanwhile: Callable[[Callable[[], object]], None]
+    stock: Resource, run_before_merge: Callable[[Callable[[], object]], None]
 ) -> None:
     fields = Field.objects.filter(resource=stock, name="count")
-    meanwhile(lambda: fields.update(type="text"))
+    run_before_merge(lambda: fields.update(type="text"))
 
     with fails_with("load.resource_changed"):
-        load(stock, "code,count\na,5\n", mode="upsert")
+        load_text(stock, "code,count\na,5\n", mode="upsert")
 
-    assert rows_of(stock)[0] == [1, "a", "apple", 1]
+    assert read_rows(stock)[0] == [1, "a", "apple", 1]
 
 
 def test_a_table_that_is_gone_meanwhile_refuses_the_file(
-    stock: Resource, meanwhile: Callable[[Callable[[], object]], None]
+    stock: Resource, run_before_merge: Callable[[Callable[[], object]], None]
 ) -> None:
-    meanwhile(lambda: Resource.objects.filter(pk=stock.pk).update(table_version=None))
+    run_before_merge(lambda: Resource.objects.filter(pk=stock.pk).update(table_version=None))
 
     with fails_with("load.resource_changed"):
-        load(stock, "code,count\na,5\n", mode="append")
+        load_text(stock, "code,count\na,5\n", mode="append")
 
 
 def test_a_merge_that_fails_leaves_everything_as_it_was(
     stock: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_given: object, **_options: object) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
         raise RuntimeError
 
-    before = rows_of(stock)
-    monkeypatch.setattr(storage, "add_rows", broken)
+    before = read_rows(stock)
+    monkeypatch.setattr(storage, "add_rows", fail)
 
     with pytest.raises(RuntimeError):
-        load(stock, "code,name,count,more\na,x,9,1\nd,x,9,1\n", mode="upsert")
+        load_text(stock, "code,name,count,more\na,x,9,1\nd,x,9,1\n", mode="upsert")
 
-    assert rows_of(stock) == before
-    assert "more" not in types_of(stock)
+    assert read_rows(stock) == before
+    assert "more" not in read_types(stock)
     assert storage.list_record_tables(connection) >= {stock.table_version_id}
 
 
@@ -430,16 +437,16 @@ def committed(transactional_db: None) -> Iterator[Table]:
     """A committed table of 300 records whose sum is zero."""
     table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
-    load(resource, "key,by,sum\n" + _threes(0, 1, "old"), key=("key",))
+    load_text(resource, "key,by,sum\n" + write_groups(0, 1, "old"), key=("key",))
     yield table
     Resource.objects.all().delete()
     clean_up_loads()
 
 
-def _threes(first: int, number: int, by: str, *, count: int = 300) -> str:
+def write_groups(first: int, number: int, by: str, *, count: int = 300) -> str:
     """Write records in groups of three; the sum of each group is zero."""
     return "".join(
-        f"{first + place},{by},{(-2, 1, 1)[place % 3] * number}\n" for place in range(count)
+        f"{first + index},{by},{(-2, 1, 1)[index % 3] * number}\n" for index in range(count)
     )
 
 
@@ -468,10 +475,12 @@ def test_readers_see_the_records_before_a_merge_or_after_it(committed: Table) ->
     with _Readers(committed) as readers:
         for turn in range(1, 7):
             by = f"turn {turn}"
-            load(committed.resource, "key,by,sum\n" + _threes(0, turn + 1, by), mode="upsert")
-            load(
+            load_text(
+                committed.resource, "key,by,sum\n" + write_groups(0, turn + 1, by), mode="upsert"
+            )
+            load_text(
                 committed.resource,
-                "key,by,sum\n" + _threes(turn * 300, turn, by),
+                "key,by,sum\n" + write_groups(turn * 300, turn, by),
                 mode="append",
             )
 
@@ -487,17 +496,19 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
     merged, go_on = threading.Event(), threading.Event()
     add = storage.add_rows
 
-    def added(*given: Any, **options: Any) -> int:
-        count = add(*given, **options)
+    def add_and_wait(*arguments: Any, **options: Any) -> int:
+        count = add(*arguments, **options)
         merged.set()
         assert go_on.wait(30)
         return count
 
-    monkeypatch.setattr(storage, "add_rows", added)
+    monkeypatch.setattr(storage, "add_rows", add_and_wait)
 
     def merge() -> None:
         try:
-            load(committed.resource, "key,by,sum\n" + _threes(900, 1, "file"), mode="append")
+            load_text(
+                committed.resource, "key,by,sum\n" + write_groups(900, 1, "file"), mode="append"
+            )
         finally:
             connections.close_all()
 
@@ -510,15 +521,15 @@ def test_writers_of_the_api_wait_for_a_merge_and_both_stay(
             connections.close_all()
 
     with ThreadPoolExecutor(2) as pool:
-        merging_ = pool.submit(merge)
+        merge_future = pool.submit(merge)
         assert merged.wait(30)
-        writing = pool.submit(write)
+        write_future = pool.submit(write)
         with pytest.raises(TimeoutError):
-            writing.result(timeout=0.5)
+            write_future.result(timeout=0.5)
         assert len(committed.read_records()) == 300
         go_on.set()
-        merging_.result(timeout=60)
-        assert writing.result(timeout=60) == 200
+        merge_future.result(timeout=60)
+        assert write_future.result(timeout=60) == 200
 
     assert committed.count_records() == (601, 601)
     by = [record["by"] for record in committed.read_records()]
@@ -531,14 +542,14 @@ def test_two_merges_at_once_are_both_whole(committed: Table) -> None:
     def merge(number: int) -> None:
         try:
             start.wait()
-            text = _threes(0, number, f"file {number}") + _threes(number * 1000, 1, "new")
-            load(committed.resource, "key,by,sum\n" + text, mode="upsert")
+            text = write_groups(0, number, f"file {number}") + write_groups(number * 1000, 1, "new")
+            load_text(committed.resource, "key,by,sum\n" + text, mode="upsert")
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(merge, number) for number in (1, 2)]:
-            done.result(timeout=60)
+        for future in [pool.submit(merge, number) for number in (1, 2)]:
+            future.result(timeout=60)
 
     assert committed.count_records() == (900, 900)
     by = [record["by"] for record in committed.read_records()]
@@ -547,10 +558,10 @@ def test_two_merges_at_once_are_both_whole(committed: Table) -> None:
 
 
 def test_a_load_within_a_transaction_that_is_taken_back_changes_nothing(stock: Resource) -> None:
-    before = rows_of(stock)
+    before = read_rows(stock)
 
     with transaction.atomic():
-        load(stock, "code\nz\n", mode="append")
+        load_text(stock, "code\nz\n", mode="append")
         transaction.set_rollback(True)
 
-    assert rows_of(stock) == before
+    assert read_rows(stock) == before

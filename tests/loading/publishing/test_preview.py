@@ -13,7 +13,7 @@ from ...builders import make_resource
 from ...failures import fails_with
 
 
-def preview_of(
+def build_text_preview(
     folder: Path, text: str, resource: Resource | None = None, **options: Any
 ) -> Preview:
     path = folder / "file.csv"
@@ -22,27 +22,32 @@ def preview_of(
 
 
 def test_a_preview_shows_fields_rows_and_reasons(db: None, tmp_path: Path) -> None:
-    found = preview_of(tmp_path, "No.,code,day\n1,007,31/12/2024\n2,,1/2/2024\n")
+    preview = build_text_preview(tmp_path, "No.,code,day\n1,007,31/12/2024\n2,,1/2/2024\n")
 
-    assert [(f.name, f.label, f.format, f.is_chosen, f.values) for f in found.fields] == [
+    assert [(f.name, f.label, f.format, f.is_chosen, f.values) for f in preview.fields] == [
         ("No.", "No.", "int4", False, ("1", "2")),
         ("code", "code", "text", False, ("007",)),
         ("day", "day", "date:dmy", False, ("31/12/2024", "1/2/2024")),
     ]
-    assert [str(field.explanation) for field in found.fields] == [
+    assert [str(field.explanation) for field in preview.fields] == [
         "int4: all values are of this type",
         "text: numbers would lose the zeros that values begin with, first in line 2: “007”",
         "date, day first: all values are of this type",
     ]
-    assert found.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
-    assert (found.row_count, found.bad_row_count, found.row_errors, found.notices) == (2, 0, (), ())
+    assert preview.rows == (("1", "007", "31/12/2024"), ("2", None, "1/2/2024"))
+    assert (preview.row_count, preview.bad_row_count, preview.row_errors, preview.notices) == (
+        2,
+        0,
+        (),
+        (),
+    )
 
 
 def test_a_preview_writes_nothing(db: None, tmp_path: Path) -> None:
     resource = make_resource("a\n1\n")
     before = Resource.objects.values().get(pk=resource.pk)
 
-    preview_of(tmp_path, "a,b\nx,1\n", resource, types={"a": "text"}, nulls=("x",))
+    build_text_preview(tmp_path, "a,b\nx,1\n", resource, types={"a": "text"}, nulls=("x",))
 
     assert Resource.objects.values().get(pk=resource.pk) == before
     assert Load.objects.count() == 1
@@ -54,19 +59,19 @@ def test_a_preview_has_the_first_rows_and_row_errors_and_counts_all(
 ) -> None:
     rows = "".join(f"{line},{'x' if line % 2 else line}\n" for line in range(1, 301))
 
-    found = preview_of(tmp_path, "n,m\n" + rows, types={"m": "int"})
+    preview = build_text_preview(tmp_path, "n,m\n" + rows, types={"m": "int"})
 
-    assert (len(found.rows), found.row_count) == (20, 300)
-    assert (len(found.row_errors), found.bad_row_count) == (50, 150)
-    fault = found.row_errors[0]
-    assert (fault.line, fault.field, fault.value) == (2, "m", "x")
-    assert str(fault.reason) == "The value is not of type int4."
+    assert (len(preview.rows), preview.row_count) == (20, 300)
+    assert (len(preview.row_errors), preview.bad_row_count) == (50, 150)
+    row_error = preview.row_errors[0]
+    assert (row_error.line, row_error.field, row_error.value) == (2, "m", "x")
+    assert str(row_error.reason) == "The value is not of type int4."
 
 
 def test_a_preview_has_the_changes_of_fields(db: None, tmp_path: Path) -> None:
     resource = make_resource("kept,gone,retyped\n1,2,3\n")
 
-    changes = preview_of(tmp_path, "kept,retyped,new\n1,x,2\n", resource).changes
+    changes = build_text_preview(tmp_path, "kept,retyped,new\n1,x,2\n", resource).changes
 
     assert (changes.added, changes.missing) == (("new",), ("gone",))
     (retyped,) = changes.retyped
@@ -79,25 +84,25 @@ def test_a_preview_uses_the_saved_options(db: None, tmp_path: Path) -> None:
     resource.save()
     Field.objects.filter(resource=resource, name="n").update(chosen_type="numeric")
 
-    found = preview_of(tmp_path, "day,n\n01/02/2024,NA\n", resource)
+    preview = build_text_preview(tmp_path, "day,n\n01/02/2024,NA\n", resource)
 
-    assert [field.format for field in found.fields] == ["date:dmy", "numeric"]
-    assert [str(field.explanation) for field in found.fields] == [
+    assert [field.format for field in preview.fields] == ["date:dmy", "numeric"]
+    assert [str(field.explanation) for field in preview.fields] == [
         "date, day first: the order of dates was chosen; the values leave it open",
         "numeric: chosen",
     ]
-    assert found.rows == (("01/02/2024", None),)
+    assert preview.rows == (("01/02/2024", None),)
 
 
 def test_a_preview_with_invalid_options_is_refused(db: None, tmp_path: Path) -> None:
     with fails_with("option.unknown_choice"):
-        preview_of(tmp_path, "a\n1\n", mode="merge")
+        build_text_preview(tmp_path, "a\n1\n", mode="merge")
 
 
 def test_a_file_without_rows_has_a_preview(db: None, tmp_path: Path) -> None:
-    found = preview_of(tmp_path, "a,b\n")
+    preview = build_text_preview(tmp_path, "a,b\n")
 
-    assert [str(field.explanation) for field in found.fields] == [
+    assert [str(field.explanation) for field in preview.fields] == [
         "text: the field has no values"
     ] * 2
-    assert (found.rows, found.row_count) == ((), 0)
+    assert (preview.rows, preview.row_count) == ((), 0)

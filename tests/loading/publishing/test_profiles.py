@@ -13,10 +13,10 @@ from datastore_search.models import Resource, TableVersion, read_profiles
 
 from ...builders import act, make_writer_token
 from ...writing.tables import Table
-from ..files import load, loaded
+from ..files import load_new_resource, load_text
 
 
-def profile_of(resource: Resource, name: str) -> dict[str, Any]:
+def read_profile(resource: Resource, name: str) -> dict[str, Any]:
     """Give the profile of a field as the API has it."""
     answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
     fields = {field["id"]: field for field in answer["result"]["fields"]}
@@ -24,13 +24,13 @@ def profile_of(resource: Resource, name: str) -> dict[str, Any]:
     return profile
 
 
-def profile(text: str, name: str = "a", **options: Any) -> dict[str, Any]:
+def profile_text(text: str, name: str = "a", **options: Any) -> dict[str, Any]:
     """Load a text and give the profile of a field."""
-    return profile_of(loaded(text, **options), name)
+    return read_profile(load_new_resource(text, **options), name)
 
 
 def test_texts_are_counted_and_measured(db: None) -> None:
-    assert profile('a,b\nx,1\n"",1\n,1\nđường,1\nx,1\n') == {
+    assert profile_text('a,b\nx,1\n"",1\n,1\nđường,1\nx,1\n') == {
         "count": 4,
         "nulls": 1,
         "empty": 1,
@@ -42,9 +42,11 @@ def test_texts_are_counted_and_measured(db: None) -> None:
 
 
 def test_whole_numbers_have_a_range_a_mean_and_a_histogram(db: None) -> None:
-    found = profile("a,b\n" + "".join(f"{number},x\n" for number in (-3, 0, 5, 5, 12)) + ",x\n")
+    profile = profile_text(
+        "a,b\n" + "".join(f"{number},x\n" for number in (-3, 0, 5, 5, 12)) + ",x\n"
+    )
 
-    assert found == {
+    assert profile == {
         "count": 5,
         "nulls": 1,
         "distinct": 4,
@@ -60,9 +62,9 @@ def test_whole_numbers_have_a_range_a_mean_and_a_histogram(db: None) -> None:
 
 
 def test_decimals_at_a_bound_are_in_the_bin_that_begins_there(db: None) -> None:
-    found = profile("a\n0.1\n0.2\n0.3\n0.7\n")
+    profile = profile_text("a\n0.1\n0.2\n0.3\n0.7\n")
 
-    assert found["histogram"] == {
+    assert profile["histogram"] == {
         "bounds": pytest.approx([0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65,
                                  0.7, 0.75]),
         "counts": [1, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1],
@@ -70,18 +72,18 @@ def test_decimals_at_a_bound_are_in_the_bin_that_begins_there(db: None) -> None:
 
 
 def test_numbers_of_any_size_keep_their_digits(db: None) -> None:
-    found = profile("a\n9007199254740993\n9223372036854775807\n")
-    assert (found["min"], found["max"]) == (9007199254740993, 9223372036854775807)
+    profile = profile_text("a\n9007199254740993\n9223372036854775807\n")
+    assert (profile["min"], profile["max"]) == (9007199254740993, 9223372036854775807)
 
-    found = profile("a\n0.12345678901234567890123\n1.50\n")
-    assert (found["min"], found["max"]) == ("0.12345678901234567890123", 1.5)
+    profile = profile_text("a\n0.12345678901234567890123\n1.50\n")
+    assert (profile["min"], profile["max"]) == ("0.12345678901234567890123", 1.5)
 
 
 def test_special_numbers_are_not_in_the_histogram(db: None) -> None:
-    found = profile("a\n1.5\nNaN\nInfinity\n2.5\n", types={"a": "float8"})
+    profile = profile_text("a\n1.5\nNaN\nInfinity\n2.5\n", types={"a": "float8"})
 
-    assert (found["min"], found["max"], found["mean"]) == (1.5, 2.5, 2)
-    assert sum(found["histogram"]["counts"]) == 2
+    assert (profile["min"], profile["max"], profile["mean"]) == (1.5, 2.5, 2)
+    assert sum(profile["histogram"]["counts"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -112,22 +114,25 @@ def test_days_are_in_bins_of_the_calendar(
 ) -> None:
     kind = "timestamp" if "T" in values[0] else "date"
 
-    found = profile("a\n" + "\n".join(values) + "\n", types={"a": kind})
+    profile = profile_text("a\n" + "\n".join(values) + "\n", types={"a": kind})
 
-    assert found["histogram"] == {"bounds": bounds, "counts": counts}
+    assert profile["histogram"] == {"bounds": bounds, "counts": counts}
 
 
 def test_dates_in_another_format_are_profiled_as_they_are_stored(db: None) -> None:
-    found = profile("a\n31/01/2024\n01/02/2024\n31/01/2024\n")
+    profile = profile_text("a\n31/01/2024\n01/02/2024\n31/01/2024\n")
 
-    assert (found["min"], found["max"]) == ("2024-01-31", "2024-02-01")
-    assert found["top"] == [{"value": "2024-01-31", "count": 2}]
+    assert (profile["min"], profile["max"]) == ("2024-01-31", "2024-02-01")
+    assert profile["top"] == [{"value": "2024-01-31", "count": 2}]
 
 
 def test_moments_of_one_second_are_told_apart(db: None) -> None:
-    found = profile("a\n2024-01-01T00:00:00.250\n2024-01-01T00:00:00.750\n")
+    profile = profile_text("a\n2024-01-01T00:00:00.250\n2024-01-01T00:00:00.750\n")
 
-    assert (found["min"], found["max"]) == ("2024-01-01T00:00:00.250", "2024-01-01T00:00:00.750")
+    assert (profile["min"], profile["max"]) == (
+        "2024-01-01T00:00:00.250",
+        "2024-01-01T00:00:00.750",
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,17 +162,17 @@ def test_moments_of_one_second_are_told_apart(db: None) -> None:
 def test_every_type_has_a_profile(
     db: None, kind: str, values: list[str], expected: dict[str, Any]
 ) -> None:
-    found = profile("a,b\n" + "".join(f"{value},x\n" for value in values), types={"a": kind})
+    profile = profile_text("a,b\n" + "".join(f"{value},x\n" for value in values), types={"a": kind})
 
-    found.pop("histogram", None)
-    found.pop("mean", None)
+    profile.pop("histogram", None)
+    profile.pop("mean", None)
     if kind == "int4":
         expected |= {"min": 5, "max": 5}
-    assert found == {"count": len(values), "nulls": 0, **expected}
+    assert profile == {"count": len(values), "nulls": 0, **expected}
 
 
 def test_a_field_without_values_has_a_profile(db: None) -> None:
-    assert profile("a,b\n,x\n,y\n") == {
+    assert profile_text("a,b\n,x\n,y\n") == {
         "count": 0,
         "nulls": 2,
         "empty": 0,
@@ -178,34 +183,36 @@ def test_a_field_without_values_has_a_profile(db: None) -> None:
 
 
 def test_a_table_without_records_has_profiles(db: None) -> None:
-    assert profile("a,b\n")["count"] == 0
+    assert profile_text("a,b\n")["count"] == 0
 
 
 def test_the_ten_most_common_values_are_sorted_by_count(db: None) -> None:
     rows = [f"v{number:02}" for number in range(12) for _time in range(number + 1)]
 
-    found = profile("a\n" + "\n".join(rows) + "\n")
+    profile = profile_text("a\n" + "\n".join(rows) + "\n")
 
-    assert found["distinct"] == 12
-    assert [(each["value"], each["count"]) for each in found["top"]] == [
+    assert profile["distinct"] == 12
+    assert [(entry["value"], entry["count"]) for entry in profile["top"]] == [
         (f"v{number:02}", number + 1) for number in range(11, 1, -1)
     ]
 
 
 def test_long_values_are_cut(db: None) -> None:
-    assert profile(f"a\n{'x' * 500}\n{'x' * 500}\n")["top"] == [{"value": "x" * 100, "count": 2}]
+    assert profile_text(f"a\n{'x' * 500}\n{'x' * 500}\n")["top"] == [
+        {"value": "x" * 100, "count": 2}
+    ]
 
 
 def test_many_different_values_are_estimated(db: None) -> None:
-    found = profile("a\n" + "".join(f"v{number}\n" for number in range(5_000)))
+    profile = profile_text("a\n" + "".join(f"v{number}\n" for number in range(5_000)))
 
-    assert found["distinct_is_estimated"] is True
-    assert found["distinct"] == pytest.approx(5_000, rel=0.1)
-    assert "top" not in found
+    assert profile["distinct_is_estimated"] is True
+    assert profile["distinct"] == pytest.approx(5_000, rel=0.1)
+    assert "top" not in profile
 
 
 def test_rows_that_were_left_out_are_not_profiled(db: None) -> None:
-    assert profile("a\n1\nmany\n", types={"a": "int4"}, bad_rows="skip")["count"] == 1
+    assert profile_text("a\n1\nmany\n", types={"a": "int4"}, bad_rows="skip")["count"] == 1
 
 
 def test_a_histogram_has_at_most_twenty_bins() -> None:
@@ -237,49 +244,49 @@ def test_bins_of_days_hold_all_from_a_second_to_ten_thousand_years() -> None:
 # Kept with the table ------------------------------------------------------------------------------
 
 
-def profiled(resource: Resource) -> dict[str, Any] | None:
+def read_profiled_properties(resource: Resource) -> dict[str, Any] | None:
     """Give the properties of all profiles in the API."""
     answer = act(Client(), "datastore_info", {"id": str(resource.pk)}).json()
-    found: dict[str, Any] | None = answer["result"]["meta"].get("profiled")
-    return found
+    profile: dict[str, Any] | None = answer["result"]["meta"].get("profiled")
+    return profile
 
 
 @pytest.fixture
 def table(db: None) -> Table:
     table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
-    load(resource, "a,b\n1,x\n2,y\n", key=("a",))
+    load_text(resource, "a,b\n1,x\n2,y\n", key=("a",))
     return table
 
 
-def current(table: Table) -> tuple[int, bool]:
-    found = read_profiles(table.resource.table_version_id, using="default")
-    assert found is not None
-    return found.record_count, found.is_current
+def read_currency(table: Table) -> tuple[int, bool]:
+    profile = read_profiles(table.resource.table_version_id, using="default")
+    assert profile is not None
+    return profile.record_count, profile.is_current
 
 
 def test_profiles_are_current_until_records_change(table: Table) -> None:
-    assert current(table) == (2, True)
+    assert read_currency(table) == (2, True)
 
     table.run("upsert", records=[{"a": 2, "b": "z"}], force=True)
 
-    assert current(table) == (2, False)
-    load(table.resource, "a,b\n1,x\n")
-    assert current(table) == (1, True)
+    assert read_currency(table) == (2, False)
+    load_text(table.resource, "a,b\n1,x\n")
+    assert read_currency(table) == (1, True)
 
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
 def test_a_merge_leaves_profiles_of_the_records_before(table: Table, mode: str) -> None:
-    load(table.resource, "a,b\n3,z\n", mode=mode)
+    load_text(table.resource, "a,b\n3,z\n", mode=mode)
 
-    assert current(table) == (2, False)
+    assert read_currency(table) == (2, False)
 
 
 def test_the_api_tells_whether_profiles_are_current(table: Table) -> None:
-    found = table.run("info")["meta"]["profiled"]
+    profile = table.run("info")["meta"]["profiled"]
 
-    assert (found["records"], found["current"]) == (2, True)
-    assert datetime.fromisoformat(found["made"]).tzinfo is not None
+    assert (profile["records"], profile["current"]) == (2, True)
+    assert datetime.fromisoformat(profile["made"]).tzinfo is not None
 
 
 def test_a_table_of_the_api_has_no_profiles(db: None) -> None:
@@ -315,9 +322,9 @@ def test_profiles_of_a_private_resource_are_private(table: Table) -> None:
 def test_three_hundred_fields_are_profiled(db: None) -> None:
     row = ",".join("1" for _number in range(300))
 
-    loaded(",".join(f"f{number}" for number in range(300)) + f"\n{row}\n{row}\n")
+    load_new_resource(",".join(f"f{number}" for number in range(300)) + f"\n{row}\n{row}\n")
 
-    (done,) = TableVersion.objects.all()
-    assert [each["top"] for each in done.profiles["fields"].values()] == [
+    (version,) = TableVersion.objects.all()
+    assert [entry["top"] for entry in version.profiles["fields"].values()] == [
         [{"value": 1, "count": 2}]
     ] * 300

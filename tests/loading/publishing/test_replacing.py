@@ -17,57 +17,57 @@ from datastore_search.models import Field, Load, LoadState, Resource, RowError
 from ...builders import make_writer_token
 from ...failures import fails_with
 from ...writing.tables import Table
-from ..files import faults_of, load, loaded, records_of, rows_of
+from ..files import list_row_errors, load_new_resource, load_text, read_records, read_rows
 
 
-def failed_load(resource: Resource) -> Load:
+def get_failed_load(resource: Resource) -> Load:
     """Give the load that failed last."""
-    found = Load.objects.filter(resource=resource).first()
-    assert found is not None
-    assert found.state == LoadState.FAILED
-    return found
+    failed = Load.objects.filter(resource=resource).first()
+    assert failed is not None
+    assert failed.state == LoadState.FAILED
+    return failed
 
 
 # Keys ---------------------------------------------------------------------------------------------
 
 
 def test_a_key_is_set_and_kept_by_the_next_load(db: None) -> None:
-    resource = loaded("a,b\n1,x\n2,y\n", key=("a",))
+    resource = load_new_resource("a,b\n1,x\n2,y\n", key=("a",))
     assert resource.primary_key == ["a"]
 
-    load(resource, "b,a\nz,3\n")
+    load_text(resource, "b,a\nz,3\n")
 
     assert resource.primary_key == ["a"]
     with fails_with("load.bad_rows"):
-        load(resource, "b,a\nz,3\nw,3\n")
+        load_text(resource, "b,a\nz,3\nw,3\n")
 
 
 def test_the_key_of_a_file_is_one_that_the_api_writes_by(db: None) -> None:
     table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
-    load(resource, "a,b\n1,x\n2,y\n", key=("a",))
+    load_text(resource, "a,b\n1,x\n2,y\n", key=("a",))
 
     table.run("upsert", records=[{"a": 2, "b": "z"}, {"a": 3, "b": "w"}], force=True)
 
-    assert rows_of(resource, sort="_id") == [[1, 1, "x"], [2, 2, "z"], [3, 3, "w"]]
+    assert read_rows(resource, sort="_id") == [[1, 1, "x"], [2, 2, "z"], [3, 3, "w"]]
 
 
 def test_a_key_whose_field_is_gone_is_forgotten_and_said(db: None) -> None:
-    resource = loaded("a,b\n1,x\n", key=("a",))
+    resource = load_new_resource("a,b\n1,x\n", key=("a",))
 
-    done = load(resource, "b\ny\n", drop_missing_fields=True)
+    load = load_text(resource, "b\ny\n", drop_missing_fields=True)
 
     assert resource.primary_key == []
-    assert done.rendered_notices[-1] == "The key is gone, since the file lacks fields of it: a."
+    assert load.rendered_notices[-1] == "The key is gone, since the file lacks fields of it: a."
 
 
 def test_a_key_can_be_taken_away(db: None) -> None:
-    resource = loaded("a\n1\n", key=("a",))
+    resource = load_new_resource("a\n1\n", key=("a",))
 
-    load(resource, "a\n1\n1\n", key=())
+    load_text(resource, "a\n1\n1\n", key=())
 
     assert resource.primary_key == []
-    assert rows_of(resource) == [[1, 1], [2, 1]]
+    assert read_rows(resource) == [[1, 1], [2, 1]]
 
 
 def test_rows_that_the_key_refuses_are_all_reported(db: None) -> None:
@@ -75,10 +75,10 @@ def test_rows_that_the_key_refuses_are_all_reported(db: None) -> None:
     long = "k" * 3000
 
     with fails_with("load.bad_rows") as refusal:
-        load(resource, f'a,b\n1,x\n1,x\n,y\n"",y\n2,\n{long},z\n1,x\n', key=("a", "b"))
+        load_text(resource, f'a,b\n1,x\n1,x\n,y\n"",y\n2,\n{long},z\n1,x\n', key=("a", "b"))
 
     assert refusal.value.parameters["count"] == 6
-    assert faults_of(failed_load(resource)) == [
+    assert list_row_errors(get_failed_load(resource)) == [
         (3, "a, b", "1, x", "The key is that of line 2, too."),
         (4, "a", "", "A field of the key is empty."),
         (5, "a", "", "A field of the key is empty."),
@@ -91,15 +91,17 @@ def test_rows_that_the_key_refuses_are_all_reported(db: None) -> None:
 def test_the_longest_key_can_be_stored(db: None) -> None:
     key = "".join(chr(0x4E00 + number) for number in range(861))  # three bytes each, no two alike
 
-    resource = loaded(f"a\n{key}\n", key=("a",))
+    resource = load_new_resource(f"a\n{key}\n", key=("a",))
 
-    assert rows_of(resource) == [[1, key]]
+    assert read_rows(resource) == [[1, key]]
 
 
 def test_of_a_repeated_key_the_first_row_that_can_be_loaded_is_taken(db: None) -> None:
-    resource = loaded("a,b\n1,many\n1,2\n1,3\n", key=("a",), types={"b": "int4"}, bad_rows="skip")
+    resource = load_new_resource(
+        "a,b\n1,many\n1,2\n1,3\n", key=("a",), types={"b": "int4"}, bad_rows="skip"
+    )
 
-    assert rows_of(resource) == [[1, 1, 2]]
+    assert read_rows(resource) == [[1, 1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_a_key_that_cannot_be_is_refused(db: None, key: tuple[str, ...], failure
     header = ",".join(f"f{number}" for number in range(33))
 
     with fails_with(failure):
-        loaded(f"{header}\n{header}\n", key=key)
+        load_new_resource(f"{header}\n{header}\n", key=key)
 
 
 # Bad rows -----------------------------------------------------------------------------------------
@@ -119,42 +121,42 @@ BAD = "n,b\n1,x\nmany,y\n3,z\n,w\nsome,v\n"
 
 
 def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
-    resource = loaded("n,b\n0,old\n")
+    resource = load_new_resource("n,b\n0,old\n")
 
     with fails_with("load.bad_rows") as refusal:
-        load(resource, BAD, types={"n": "int4"})
+        load_text(resource, BAD, types={"n": "int4"})
 
     assert str(refusal.value) == (
         "Rows that cannot be loaded: 2. The first is line 3, field “n”, value “many”: The value is"
         " not of type int4."
     )
-    assert rows_of(resource) == [[1, 0, "old"]]
-    failed = failed_load(resource)
+    assert read_rows(resource) == [[1, 0, "old"]]
+    failed = get_failed_load(resource)
     assert failed.row_error_count == 2
-    assert faults_of(failed) == [
+    assert list_row_errors(failed) == [
         (3, "n", "many", "The value is not of type int4."),
         (6, "n", "some", "The value is not of type int4."),
     ]
 
 
 def test_bad_rows_can_be_skipped(db: None) -> None:
-    resource = loaded("n,b\n0,old\n")
+    resource = load_new_resource("n,b\n0,old\n")
 
-    done = load(resource, BAD, types={"n": "int4"}, bad_rows="skip")
+    load = load_text(resource, BAD, types={"n": "int4"}, bad_rows="skip")
 
-    assert rows_of(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
-    assert (done.state, done.record_count, done.row_error_count) == (LoadState.READY, 3, 2)
-    assert done.rendered_notices == ["Rows that could not be loaded and were left out: 2."]
-    assert [line for line, *_rest in faults_of(done)] == [3, 6]
+    assert read_rows(resource) == [[1, 1, "x"], [2, 3, "z"], [3, None, "w"]]
+    assert (load.state, load.record_count, load.row_error_count) == (LoadState.READY, 3, 2)
+    assert load.rendered_notices == ["Rows that could not be loaded and were left out: 2."]
+    assert [line for line, *_rest in list_row_errors(load)] == [3, 6]
 
 
 def test_a_file_of_nothing_but_bad_rows_is_refused_in_any_case(db: None) -> None:
-    resource = loaded("n,b\n0,old\n")
+    resource = load_new_resource("n,b\n0,old\n")
 
     with fails_with("load.bad_rows"):
-        load(resource, "n,b\nmany,x\nsome,y\n", types={"n": "int4"}, bad_rows="skip")
+        load_text(resource, "n,b\nmany,x\nsome,y\n", types={"n": "int4"}, bad_rows="skip")
 
-    assert rows_of(resource) == [[1, 0, "old"]]
+    assert read_rows(resource) == [[1, 0, "old"]]
 
 
 def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,11 +165,11 @@ def test_a_long_report_is_cut_and_says_so(db: None, monkeypatch: pytest.MonkeyPa
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
-        load(resource, "n\n" + "many\n" * 5, types={"n": "int4"})
+        load_text(resource, "n\n" + "many\n" * 5, types={"n": "int4"})
 
-    failed = failed_load(resource)
+    failed = get_failed_load(resource)
     assert failed.row_error_count == 5
-    assert [line for line, *_rest in faults_of(failed)] == [2, 3, 4]
+    assert [line for line, *_rest in list_row_errors(failed)] == [2, 3, 4]
     assert failed.rendered_notices == ["The report lists the first 3 faults of 5."]
 
 
@@ -189,9 +191,9 @@ def test_what_postgresql_s_json_refuses_is_a_bad_row(db: None, value: str) -> No
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
-        load(resource, f"a,j\n1,{{}}\n2,{quoted}\n", types={"j": "json"})
+        load_text(resource, f"a,j\n1,{{}}\n2,{quoted}\n", types={"j": "json"})
 
-    assert [line for line, *_rest in faults_of(failed_load(resource))] == [3]
+    assert [line for line, *_rest in list_row_errors(get_failed_load(resource))] == [3]
 
 
 @pytest.mark.parametrize(
@@ -201,10 +203,10 @@ def test_json_whose_numbers_become_too_long_is_a_bad_row(db: None, value: str) -
     resource = Resource.objects.create(name="r")
 
     with fails_with("load.bad_rows"):
-        load(resource, f'a,j\n1,{{}}\n2,"{value}"\n', types={"j": "json"})
+        load_text(resource, f'a,j\n1,{{}}\n2,"{value}"\n', types={"j": "json"})
 
-    failed = failed_load(resource)
-    assert [line for line, *_rest in faults_of(failed)] == [3]
+    failed = get_failed_load(resource)
+    assert [line for line, *_rest in list_row_errors(failed)] == [3]
     assert RowError.objects.get(load=failed).reason == (
         "The value has numbers with exponents that are too long when they are written out; each"
         " may have 1000 digits."
@@ -217,31 +219,31 @@ def test_json_whose_numbers_become_too_long_is_a_bad_row(db: None, value: str) -
 def test_json_that_only_looks_like_that_is_loaded(db: None, value: str) -> None:
     quoted = '"' + value.replace('"', '""') + '"'
 
-    resource = loaded(f"a,j\n1,{quoted}\n", types={"j": "json"})
+    resource = load_new_resource(f"a,j\n1,{quoted}\n", types={"j": "json"})
 
-    assert len(records_of(resource)) == 1
+    assert len(read_records(resource)) == 1
 
 
 @pytest.mark.parametrize("mode", ["replace", "append"])
 def test_what_only_postgresql_refuses_is_named_by_line(
     db: None, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    resource = loaded('a,j\n0,"{}"\n', types={"j": "json"})
+    resource = load_new_resource('a,j\n0,"{}"\n', types={"j": "json"})
     monkeypatch.setattr(planning, "record_unstorable_values", lambda *_given: None)
 
     with fails_with("load.unstorable_record") as refusal:
-        load(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
+        load_text(resource, 'a,j\nx\n1,"{}"\n2,"""\\u0000"""\n', bad_rows="skip", mode=mode)
 
     assert str(refusal.value) == "Line 4 holds a value that PostgreSQL cannot store."
-    assert len(records_of(resource)) == 1
+    assert len(read_records(resource)) == 1
 
 
 def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
     resource = Resource.objects.create(name="r")
     with fails_with("load.bad_rows"):
-        load(resource, 'n\n"=1+1"\n"a, ""b"""\n"+84"\n', types={"n": "bool"})
+        load_text(resource, 'n\n"=1+1"\n"a, ""b"""\n"+84"\n', types={"n": "bool"})
 
-    pieces = row_errors.write_row_error_report(failed_load(resource), "vi")
+    pieces = row_errors.write_row_error_report(get_failed_load(resource), "vi")
     text = "".join(pieces)
 
     assert text.startswith("\ufeff")
@@ -261,10 +263,10 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
 def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> None:
     resource = Resource.objects.create(name="r")
     with fails_with("load.bad_rows"):
-        load(resource, "n\nx\n", types={"n": "bool"})
+        load_text(resource, "n\nx\n", types={"n": "bool"})
 
     with translation.override("fr"):
-        for _piece in row_errors.write_row_error_report(failed_load(resource), "vi"):
+        for _piece in row_errors.write_row_error_report(get_failed_load(resource), "vi"):
             assert translation.get_language() == "fr"
 
 
@@ -276,25 +278,25 @@ def table(db: None) -> Table:
     """A table made of a file, and a user who may write to it."""
     table = Table(make_writer_token())
     resource = Resource.objects.create(name="r", pk=table.id)
-    load(resource, "a,b\n1,x\n")
+    load_text(resource, "a,b\n1,x\n")
     return table
 
 
-def again(table: Table, text: str = "a,b\n1,x\n", **options: Any) -> str:
+def load_again(table: Table, text: str = "a,b\n1,x\n", **options: Any) -> str:
     """Load the same file once more and give the state."""
-    return str(load(table.resource, text, **options).state)
+    return str(load_text(table.resource, text, **options).state)
 
 
 def test_the_same_file_is_not_loaded_again(table: Table) -> None:
     served = table.resource.table_version_id
 
-    done = load(table.resource, "a,b\n1,x\n", name="other.csv")
+    load = load_text(table.resource, "a,b\n1,x\n", name="other.csv")
 
-    assert done.state == LoadState.UNCHANGED
-    assert done.finished_at is not None
+    assert load.state == LoadState.UNCHANGED
+    assert load.finished_at is not None
     assert table.resource.table_version_id == served
     assert storage.list_record_tables(connection) >= {served}
-    assert again(table) == "unchanged"
+    assert load_again(table) == "unchanged"
 
 
 @pytest.mark.parametrize(
@@ -310,72 +312,80 @@ def test_the_same_file_is_not_loaded_again(table: Table) -> None:
 def test_the_same_file_is_loaded_again_where_that_makes_a_difference(
     table: Table, options: dict[str, Any]
 ) -> None:
-    assert again(table, **options) == "ready"
+    assert load_again(table, **options) == "ready"
     if options != {"force": True}:
-        assert again(table, **options) == "unchanged"
+        assert load_again(table, **options) == "unchanged"
 
 
 def test_another_file_is_loaded(table: Table) -> None:
-    assert again(table, "a,b\n1,y\n") == "ready"
+    assert load_again(table, "a,b\n1,y\n") == "ready"
 
 
-def _chosen(table: Table) -> None:
+def _choose_type(table: Table) -> None:
     Field.objects.filter(resource=table.resource, name="a").update(chosen_type="text")
 
 
-def _language(table: Table) -> None:
+def _change_language(table: Table) -> None:
     Resource.objects.filter(pk=table.id).update(language="simple")
 
 
-def _indexes(table: Table) -> None:
+def _index_fields(table: Table) -> None:
     Resource.objects.filter(pk=table.id).update(indexes=["filters"])
 
 
-def _written(table: Table) -> None:
+def _write_record(table: Table) -> None:
     table.run("upsert", records=[{"a": 2}], method="insert", force=True)
 
 
-def _written_and_deleted(table: Table) -> None:
-    _written(table)
+def _write_and_delete_record(table: Table) -> None:
+    _write_record(table)
     table.run("records_delete", filters={"a": 2}, force=True)
 
 
-def _merged(table: Table) -> None:
-    load(table.resource, "a,b\n2,y\n", mode="append")
+def _merge_file(table: Table) -> None:
+    load_text(table.resource, "a,b\n2,y\n", mode="append")
 
 
-def _dropped(table: Table) -> None:
+def _drop_field(table: Table) -> None:
     table.run("delete", force=True)
 
 
 @pytest.mark.parametrize(
     "change",
-    [_chosen, _language, _indexes, _written, _written_and_deleted, _merged, _dropped],
+    [
+        _choose_type,
+        _change_language,
+        _index_fields,
+        _write_record,
+        _write_and_delete_record,
+        _merge_file,
+        _drop_field,
+    ],
 )
 def test_the_same_file_is_loaded_again_after_a_change(table: Table, change: Any) -> None:
     change(table)
 
-    assert again(table) == "ready"
-    assert again(table) == "unchanged"
+    assert load_again(table) == "ready"
+    assert load_again(table) == "unchanged"
 
 
 def test_what_changes_no_record_leaves_the_file_unchanged(table: Table) -> None:
     Field.objects.filter(resource=table.resource, name="a").update(label="The a")
     table.call("upsert", records=[{"a": 2}], method="insert", force=True, dry_run=True)
 
-    assert again(table) == "unchanged"
+    assert load_again(table) == "unchanged"
 
 
 def test_the_same_file_is_appended_once_and_by_force_again(table: Table) -> None:
-    assert again(table, mode="append") == "ready"
-    assert again(table, mode="append") == "unchanged"
-    assert again(table, mode="append", force=True) == "ready"
-    assert rows_of(table.resource) == [[1, 1, "x"], [2, 1, "x"], [3, 1, "x"]]
+    assert load_again(table, mode="append") == "ready"
+    assert load_again(table, mode="append") == "unchanged"
+    assert load_again(table, mode="append", force=True) == "ready"
+    assert read_rows(table.resource) == [[1, 1, "x"], [2, 1, "x"], [3, 1, "x"]]
 
 
 def test_a_file_that_was_refused_is_not_taken_for_loaded(table: Table) -> None:
     with fails_with("load.bad_rows"):
-        again(table, "a,b\nx,x\n", types={"a": "int4"})
+        load_again(table, "a,b\nx,x\n", types={"a": "int4"})
 
     with fails_with("load.bad_rows"):
-        again(table, "a,b\nx,x\n", types={"a": "int4"})
+        load_again(table, "a,b\nx,x\n", types={"a": "int4"})

@@ -1,4 +1,4 @@
-"""Files that are endless to a careless reader, or unpack to far too much; made when needed."""
+"""Files that take very long to read, or unpack to very large content; built when needed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _HEAD, _TAIL = f"<worksheet {_MAIN}><sheetData>", "</sheetData></worksheet>"
 _ROW = '<row r="1"><c r="A1" t="inlineStr"><is><t>name</t></is></c></row>'
 
 
-def xlsx(sheet: str, *, sheets: int = 1, workbook: str = "", **parts: bytes | str) -> bytes:
-    """Make a workbook whose sheets all have one content; ``parts`` are more of ``xl/``."""
+def build_xlsx(sheet: str, *, sheets: int = 1, workbook: str = "", **parts: bytes | str) -> bytes:
+    """Build a workbook whose sheets have the same content; ``parts`` are other files of ``xl/``."""
     listed = "".join(f'<sheet name="s{n}" sheetId="{n + 1}" r:id="r{n}"/>' for n in range(sheets))
     links = "".join(
         f'<Relationship Id="r{n}" Type="{_RELATIONS}/worksheet" Target="worksheets/sheet{n}.xml"/>'
@@ -47,11 +47,11 @@ def xlsx(sheet: str, *, sheets: int = 1, workbook: str = "", **parts: bytes | st
         **{f"xl/worksheets/sheet{n}.xml": sheet for n in range(sheets)},
         **{f"xl/{name}.xml": content for name, content in parts.items()},
     }
-    return zipped(members)
+    return zip_members(members)
 
 
-def zipped(members: Mapping[str, bytes | str]) -> bytes:
-    """Pack members as well as zip can."""
+def zip_members(members: Mapping[str, bytes | str]) -> bytes:
+    """Build a zip archive with the best compression."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, text in members.items():
@@ -59,8 +59,8 @@ def zipped(members: Mapping[str, bytes | str]) -> bytes:
     return content.getvalue()
 
 
-def lying(content: bytes, part: str, size: int) -> bytes:
-    """Let a zip say that a part has another size than it has."""
+def falsify_size(content: bytes, part: str, size: int) -> bytes:
+    """Change the declared size of a part of a zip archive."""
     changed = bytearray(content)
     name = part.encode()
     for mark, sizes, names in ((b"PK\3\4", 22, 30), (b"PK\1\2", 24, 46)):
@@ -71,13 +71,13 @@ def lying(content: bytes, part: str, size: int) -> bytes:
     return bytes(changed)
 
 
-def _cells(cell: str, size: int) -> str:
+def _build_cells(cell: str, size: int) -> str:
     return _HEAD + _ROW + '<row r="2">' + cell * (size // len(cell))
 
 
-def ods(content: str, *, above: str = "") -> bytes:
-    """Make an OpenDocument sheet of its XML."""
-    return zipped(
+def build_ods(content: str, *, above: str = "") -> bytes:
+    """Build an OpenDocument sheet from its XML."""
+    return zip_members(
         {
             "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
             "content.xml": f'{above}<office:document-content xmlns:office="o" xmlns:table="t"'
@@ -87,8 +87,8 @@ def ods(content: str, *, above: str = "") -> bytes:
     )
 
 
-def looping_xls() -> bytes:
-    """Make an XLS whose chain of sectors leads back into itself."""
+def build_looping_xls() -> bytes:
+    """Build an XLS whose chain of sectors is a loop."""
     content = bytearray((FILES / "old.xls").read_bytes())
     (first,) = struct.unpack_from("<I", content, 76)  # the sector with the table of chains
     for sector in range(8):
@@ -106,45 +106,45 @@ _LAUGHS = (
 # Others -------------------------------------------------------------------------------------------
 
 
-def parquet(query: str) -> bytes:
-    """Write the rows of a query."""
+def build_parquet(query: str) -> bytes:
+    """Write the rows of a query as Parquet."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "file"
         duckdb.sql(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
         return path.read_bytes()
 
 
-def gzipped(piece: bytes, times: int) -> bytes:
-    """Pack a content many times over: gzip's members may follow each other."""
+def build_gzip(piece: bytes, times: int) -> bytes:
+    """Compress a content, and repeat it: a gzip file may have several members."""
     return gzip.compress(piece, 9, mtime=0) * times
 
 
-def _objects(count: int) -> str:
+def _build_objects(count: int) -> str:
     return "\n".join(f'{{"a{n}":1}}' for n in range(count))
 
 
-#: By the name of the file; what makes its content.
+#: The function that builds the content, by the name of the file.
 BOMBS: Mapping[str, Callable[[], bytes | str]] = {
-    # Endless to patterns that look for an end that is not there.
-    "open_cells.xlsx": lambda: xlsx(_cells("<c ", _MB)),
-    "open_errors.xlsx": lambda: xlsx(_cells('<c t="e" r="A2"', _MB)),
-    "open_attributes.xlsx": lambda: xlsx(_cells("<c r=", _MB)),
-    "open_formulas.xlsx": lambda: xlsx(_cells('<c r="A2" t="e"><f>', _MB)),
-    "long_prefix.xlsx": lambda: xlsx(_HEAD + _ROW + "<" + "a" * 8 * _MB),
-    "commented_cells.ods": lambda: ods("<!--" + "<table:table-cell " * 60_000 + "-->"),
-    "looping.xls": looping_xls,
-    "long_sheet_name.xlsx": lambda: xlsx(
+    # Patterns that search for an end that is missing take very long.
+    "open_cells.xlsx": lambda: build_xlsx(_build_cells("<c ", _MB)),
+    "open_errors.xlsx": lambda: build_xlsx(_build_cells('<c t="e" r="A2"', _MB)),
+    "open_attributes.xlsx": lambda: build_xlsx(_build_cells("<c r=", _MB)),
+    "open_formulas.xlsx": lambda: build_xlsx(_build_cells('<c r="A2" t="e"><f>', _MB)),
+    "long_prefix.xlsx": lambda: build_xlsx(_HEAD + _ROW + "<" + "a" * 8 * _MB),
+    "commented_cells.ods": lambda: build_ods("<!--" + "<table:table-cell " * 60_000 + "-->"),
+    "looping.xls": build_looping_xls,
+    "long_sheet_name.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL, workbook="<workbook><sheet " + "a" * 4 * _MB + "/></workbook>"
     ),
-    "laughs.xlsx": lambda: xlsx(
+    "laughs.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL, workbook=f"{_LAUGHS}<workbook><sheet a='&e11;'/></workbook>"
     ),
-    "laughs_beside_sheets.xlsx": lambda: xlsx(
+    "laughs_beside_sheets.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL,
         workbook=f'{_LAUGHS}<workbook {_MAIN} xmlns:r="{_RELATIONS}"><sheets>'
         '<sheet name="s" sheetId="1" r:id="r0"/></sheets><a>&e11;</a></workbook>',
     ),
-    "laughs.ods": lambda: ods("&e11;", above=_LAUGHS),
+    "laughs.ods": lambda: build_ods("&e11;", above=_LAUGHS),
     "open_quote.csv": lambda: b'a,b\n1,"' + b"x" * 8 * _MB,
     "open_quote_over_lines.csv": lambda: b'a,b\n1,"' + b"x\n" * 4 * _MB,
     "open_quote_over_blank_lines.csv": lambda: b'a,b\n1,"' + b"\n" * 8 * _MB,
@@ -158,62 +158,64 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     "deep.json": lambda: '[{"a":' + "[" * 4 * _MB,
     "deep_objects.json": lambda: '{"a":' * _MB,
     "many_members.json": lambda: "[{" + ",".join(f'"a{n}":1' for n in range(500_000)) + "}]",
-    "a_new_member_each.ndjson": lambda: _objects(1_600),
-    "more_members_than_fields.ndjson": lambda: _objects(20_000),
+    "a_new_member_each.ndjson": lambda: _build_objects(1_600),
+    "more_members_than_fields.ndjson": lambda: _build_objects(20_000),
     "blanks.json": lambda: b"[" + b" " * 64 * _MB + b'{"a": 1}]',
     "long_line.ndjson": lambda: b'{"a": "' + b"x" * 100 * _MB + b'"}\n{"a": 1}\n',
     "digits.json": lambda: b'[{"a": ' + b"1" * 15 * _MB + b"}]",
     "empty_objects_of_many_fields.json": lambda: (
         "[{" + ",".join(f'"a{n}":1' for n in range(1_600)) + "}" + ",{}" * 2 * _MB + "]"
     ),
-    # Far too much comes of them.
-    "rows.parquet": lambda: parquet("SELECT 1 AS a FROM range(70_000_000)"),
-    "texts.parquet": lambda: parquet("SELECT repeat('x', 1_000_000) AS a FROM range(4_000)"),
-    "short_texts.parquet": lambda: parquet("SELECT repeat('x', 1_000) AS a FROM range(2_000_000)"),
-    "lists.parquet": lambda: parquet("SELECT range(50_000) AS a FROM range(2_000)"),
-    "wide.parquet": lambda: parquet(
+    # The unpacked content is very large.
+    "rows.parquet": lambda: build_parquet("SELECT 1 AS a FROM range(70_000_000)"),
+    "texts.parquet": lambda: build_parquet("SELECT repeat('x', 1_000_000) AS a FROM range(4_000)"),
+    "short_texts.parquet": lambda: build_parquet(
+        "SELECT repeat('x', 1_000) AS a FROM range(2_000_000)"
+    ),
+    "lists.parquet": lambda: build_parquet("SELECT range(50_000) AS a FROM range(2_000)"),
+    "wide.parquet": lambda: build_parquet(
         "SELECT " + ", ".join(f"1 AS a{n}" for n in range(1_600)) + " FROM range(100_000)"
     ),
-    "large_part.xlsx": lambda: xlsx(_cells(' <c r="A2"/>', 100 * _MB)),
-    "large_texts.xlsx": lambda: xlsx(
+    "large_part.xlsx": lambda: build_xlsx(_build_cells(' <c r="A2"/>', 100 * _MB)),
+    "large_texts.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 20 * _MB + "</sst>"
     ),
-    "texts_of_nothing.xlsx": lambda: xlsx(
+    "texts_of_nothing.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + _TAIL, sharedStrings=f"<sst {_MAIN}>" + "<si/>" * 12 * _MB + "</sst>"
     ),
-    "lying_texts.xlsx": lambda: lying(
-        xlsx(_HEAD + _ROW + _TAIL, sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
+    "lying_texts.xlsx": lambda: falsify_size(
+        build_xlsx(_HEAD + _ROW + _TAIL, sharedStrings="<sst>" + "<si/>" * _MB + "</sst>"),
         "xl/sharedStrings.xml",
         100,
     ),
-    "lying_sheet.xlsx": lambda: lying(
-        xlsx(_cells(' <c r="A2"/>', 100 * _MB)), "xl/worksheets/sheet0.xml", 100
+    "lying_sheet.xlsx": lambda: falsify_size(
+        build_xlsx(_build_cells(' <c r="A2"/>', 100 * _MB)), "xl/worksheets/sheet0.xml", 100
     ),
-    "far_corner.xlsx": lambda: xlsx(
+    "far_corner.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>' + _TAIL
     ),
-    "last_row.xlsx": lambda: xlsx(
+    "last_row.xlsx": lambda: build_xlsx(
         _HEAD + _ROW + '<row r="1048576"><c r="S1048576"><v>1</v></c></row>' + _TAIL
     ),
-    "claimed.xlsx": lambda: xlsx(
+    "claimed.xlsx": lambda: build_xlsx(
         f'<worksheet {_MAIN}><dimension ref="A1:XFD1048576"/><sheetData>{_ROW}{_TAIL}'
     ),
-    "many_sheets.xlsx": lambda: xlsx(_HEAD + _TAIL, sheets=1_000),
-    "many_columns.xlsx": lambda: xlsx(
+    "many_sheets.xlsx": lambda: build_xlsx(_HEAD + _TAIL, sheets=1_000),
+    "many_columns.xlsx": lambda: build_xlsx(
         _HEAD + '<row r="1">' + "<c><v>1</v></c>" * 16_384 + "</row>" + _TAIL
     ),
-    "repeated_cells.ods": lambda: ods(
+    "repeated_cells.ods": lambda: build_ods(
         '<table:table table:name="s"><table:table-row table:number-rows-repeated="1000000">'
         '<table:table-cell office:value-type="float" office:value="1"'
         ' table:number-columns-repeated="16000"/></table:table-row></table:table>'
     ),
-    "gzip.csv.gz": lambda: gzipped(b"0" * 100 * _MB, 5),
-    "rows.csv.gz": lambda: gzipped(b"a,b\n" * 25 * _MB, 1),
-    "gzip.json.gz": lambda: gzipped(b"[" + b" " * 100 * _MB, 1),
-    "twice.csv.gz": lambda: gzip.compress(gzipped(b"0" * 100 * _MB, 10)),
-    "zip.zip": lambda: zipped({"a.csv": b"0" * 100 * _MB}),
-    "many_members.zip": lambda: zipped({f"{n}.csv": b"" for n in range(40_000)}),
-    # Strange, and harmless.
+    "gzip.csv.gz": lambda: build_gzip(b"0" * 100 * _MB, 5),
+    "rows.csv.gz": lambda: build_gzip(b"a,b\n" * 25 * _MB, 1),
+    "gzip.json.gz": lambda: build_gzip(b"[" + b" " * 100 * _MB, 1),
+    "twice.csv.gz": lambda: gzip.compress(build_gzip(b"0" * 100 * _MB, 10)),
+    "zip.zip": lambda: zip_members({"a.csv": b"0" * 100 * _MB}),
+    "many_members.zip": lambda: zip_members({f"{n}.csv": b"" for n in range(40_000)}),
+    # Unusual, but harmless.
     "columns.csv": lambda: b"a," * _MB + b"\n" + b"1," * _MB + b"\n",
     "delimiters.csv": lambda: b"a,b\n" + b"," * 8 * _MB,
     "nuls.csv": lambda: b"a,b\n" + b"\0" * 8 * _MB,

@@ -1,4 +1,4 @@
-"""Files that never end, or unpack to everything: refused or read, and nobody else suffers."""
+"""Files that take very long or unpack to very large content are refused or read within limits."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from .bombs import BOMBS
 
 _MB = 2**20
 
-#: What a process that reads may have in memory, the pages of its libraries among it.
-_MEMORY_BYTES = 560 * _MB
+#: The maximum memory of a process that reads, with the pages of its libraries.
+_MAX_MEMORY_BYTES = 560 * _MB
 
-#: What a small file may take, and what it takes for its size.
-_SECONDS, _SECONDS_PER_MB = 10, 0.25
+#: The maximum time for a small file, and in addition for its size.
+_MAX_SECONDS, _MAX_SECONDS_PER_MB = 10, 0.25
 
 
-class Used(Interrupter):
-    """What the process that reads has used, as the kernel counts it."""
+class ResourceUsage(Interrupter):
+    """The time and memory of the process that reads, as measured by the kernel."""
 
     peak_bytes = 0
     seconds = 0.0
 
     def raise_if_cancelled(self) -> None:
-        """Look at it once more, as often as the parent looks whether to go on."""
+        """Measure again, each time that the parent checks for a cancellation."""
         for pid in Path("/proc/thread-self/children").read_text().split():
             with suppress(psutil.Error, OSError):
                 times = psutil.Process(int(pid)).cpu_times()
@@ -45,14 +45,14 @@ class Used(Interrupter):
 
 
 @pytest.fixture
-def used(monkeypatch: pytest.MonkeyPatch) -> Used:
-    """Look at the process that reads fifty times a second."""
+def usage(monkeypatch: pytest.MonkeyPatch) -> ResourceUsage:
+    """Measure the process that reads fifty times a second."""
     monkeypatch.setattr(process, "_CHECK_SECONDS", 0.02)
-    return Used()
+    return ResourceUsage()
 
 
-#: What must be said of those whose fault is known; others may be read, or refused in another way.
-_REFUSALS: dict[str, str] = {
+#: The codes of failures that are certain; other files may be read, or fail with any code.
+_EXPECTED_CODES: dict[str, str] = {
     "open_cells.xlsx": "workbook.damaged",
     "laughs.xlsx": "workbook.damaged",
     "laughs_beside_sheets.xlsx": "workbook.damaged",
@@ -81,23 +81,25 @@ _REFUSALS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_ends_and_harms_nobody(name: str, tmp_path: Path, used: Used) -> None:
+def test_a_bomb_is_refused_or_read_within_limits(
+    name: str, tmp_path: Path, usage: ResourceUsage
+) -> None:
     path = tmp_path / name
     content = BOMBS[name]()
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
-    if refusal := _REFUSALS.get(name):
-        with fails_with(refusal):
-            read(path, used)
+    if code := _EXPECTED_CODES.get(name):
+        with fails_with(code):
+            read_file(path, usage)
     else:
         with suppress(LoadFailed):
-            read(path, used)
+            read_file(path, usage)
 
-    allowed = _SECONDS + _SECONDS_PER_MB * path.stat().st_size / _MB
-    assert 0 < used.seconds < allowed
-    assert 0 < used.peak_bytes < _MEMORY_BYTES
+    max_seconds = _MAX_SECONDS + _MAX_SECONDS_PER_MB * path.stat().st_size / _MB
+    assert 0 < usage.seconds < max_seconds
+    assert 0 < usage.peak_bytes < _MAX_MEMORY_BYTES
 
 
-def read(path: Path, used: Used) -> None:
-    with open_table(path, LoadOptions(), interrupter=used) as table:
+def read_file(path: Path, usage: ResourceUsage) -> None:
+    with open_table(path, LoadOptions(), interrupter=usage) as table:
         table.count_rows()

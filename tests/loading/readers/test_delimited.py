@@ -1,4 +1,4 @@
-"""Rows and their lines, whoever finds them: DuckDB, or we, one by one."""
+"""Rows and their lines, read by DuckDB or row by row."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .staging import read_in_process, temporary_staging_area
 
 #: The line, and the cells.
 Rows = list[tuple[object, ...]]
-#: The line, and what is wrong.
-Faults = list[tuple[int, str]]
+#: The line, and the message.
+Errors = list[tuple[int, str]]
 
 NO_OPTIONS = LoadOptions()
 
@@ -37,21 +37,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file.csv"
 
 
-def read(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Faults]:
+def read_file(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[Rows, Errors]:
     with read_in_process(path, options) as table:
         rows = table.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
-        faults = table.connection.execute(
+        errors = table.connection.execute(
             f"SELECT line, error FROM {ROW_ERRORS} ORDER BY line"
         ).fetchall()
-    return rows, [(line, str(BadRow.from_json(json.loads(kept)))) for line, kept in faults]
+    return rows, [(line, str(BadRow.from_json(json.loads(error)))) for line, error in errors]
 
 
-def names_of(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
+def read_names(path: Path, options: LoadOptions = NO_OPTIONS) -> tuple[str, ...]:
     with read_in_process(path, options) as table:
         return table.names
 
 
-def said_of(path: Path) -> list[str]:
+def read_notices(path: Path) -> list[str]:
     with read_in_process(path, NO_OPTIONS) as table:
         return [str(notice) for notice in table.notices]
 
@@ -59,14 +59,14 @@ def said_of(path: Path) -> list[str]:
 # Both ways ----------------------------------------------------------------------------------------
 
 
-def regular(path: Path, layout: Layout) -> Rows | None:
+def read_regular(path: Path, layout: Layout) -> Rows | None:
     with temporary_staging_area() as staging_area:
         if not delimited._stage_regular(path, layout, staging_area):
             return None
         return staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
 
 
-def row_by_row(path: Path, layout: Layout) -> tuple[Rows, int]:
+def read_row_by_row(path: Path, layout: Layout) -> tuple[Rows, int]:
     with temporary_staging_area() as staging_area:
         delimited._stage_row_by_row(path, layout, staging_area)
         rows = staging_area.connection.execute(f"SELECT * FROM {STAGED_ROWS}").fetchall()
@@ -94,10 +94,10 @@ def test_both_ways_find_the_same_rows_on_the_same_lines(
     path.write_bytes(ending.join([header, *lines, ""]).encode())
     layout = find_layout(path, LoadOptions(delimiter=",", skip=0))
 
-    found = regular(path, layout)
-    careful, faults = row_by_row(path, layout)
+    rows = read_regular(path, layout)
+    expected, errors = read_row_by_row(path, layout)
 
-    assert found is None or (found, 0) == (careful, faults)
+    assert rows is None or (rows, 0) == (expected, errors)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_both_ways_find_the_same_rows_on_the_same_lines(
 def test_duckdb_alone_reads_what_is_regular(path: Path, content: bytes, is_regular: bool) -> None:
     path.write_bytes(content)
 
-    found = regular(path, find_layout(path, NO_OPTIONS))
+    rows = read_regular(path, find_layout(path, NO_OPTIONS))
 
-    assert (found is not None) is is_regular
+    assert (rows is not None) is is_regular
 
 
 def test_a_row_that_duckdb_passes_over_is_found(
@@ -129,10 +129,10 @@ def test_a_row_that_duckdb_passes_over_is_found(
     monkeypatch.setattr(delimited, "_USUAL_ROW_BYTES", 1_000)
     path.write_text(f"a,b\n1,{'x' * 5_000}\n2,y\n")
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
     assert rows == [(2, "1", "x" * 5_000), (3, "2", "y")]
-    assert faults == []
+    assert errors == []
 
 
 @pytest.mark.parametrize("name", ["[ab]*.csv", "plain.csv.gz", "it's.csv", "a.csv?b", "dữ liệu"])
@@ -141,7 +141,7 @@ def test_no_name_misleads_duckdb(path: Path, name: str) -> None:
     named = path.with_name(name)
     named.write_text("a,b\n1,2\n")
 
-    assert read(named) == ([(2, "1", "2")], [])
+    assert read_file(named) == ([(2, "1", "2")], [])
 
 
 # Lines --------------------------------------------------------------------------------------------
@@ -152,17 +152,17 @@ def test_each_row_has_the_line_on_which_it_begins(path: Path) -> None:
         b'\n"a\nname",b\n\n1,"x\n\ny"\n2\n3,4\n"bad" x,5\n6,"z\r\nz"\n\n\n7,8,9\n10,"11"\n\n'
     )
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
     assert [row[0] for row in rows] == [5, 9, 11, 16]
-    assert [line for line, _why in faults] == [8, 10, 15]
+    assert [line for line, _why in errors] == [8, 10, 15]
 
 
 def test_lines_of_a_long_file_are_right_to_the_end(path: Path) -> None:
     blocks = "1,one\n" * 999 + '2,"two\nlines"\n'
     path.write_text("a,b\n" + blocks * 100)
 
-    rows, _faults = read(path)
+    rows, _errors = read_file(path)
 
     assert len(rows) == 100_000
     assert rows[0] == (2, "1", "one")
@@ -174,7 +174,7 @@ def test_rows_keep_their_order(path: Path) -> None:
     numbers = [str(number) for number in range(200_000)]
     path.write_text("n,m\n" + "\n".join(f"{number},x" for number in numbers))
 
-    rows, _faults = read(path)
+    rows, _errors = read_file(path)
 
     assert [row[1] for row in rows] == numbers
 
@@ -182,36 +182,36 @@ def test_rows_keep_their_order(path: Path) -> None:
 def test_many_faults_are_all_reported(path: Path) -> None:
     path.write_text("a,b\n" + "1\n1,2\n" * 20_000)
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
-    assert len(rows) == len(faults) == 20_000
-    assert faults[-1] == (40_000, "The row has 1 cells; the header has 2.")
+    assert len(rows) == len(errors) == 20_000
+    assert errors[-1] == (40_000, "The row has 1 cells; the header has 2.")
 
 
 def test_rows_behind_an_open_quote_are_not_lost(path: Path) -> None:
     path.write_text('a,b\n1,2\n3,"4\n' + "5,6\n" * 1_000)
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
     assert len(rows) == 1_001
-    assert faults == [(3, "A quotation mark is opened and never closed.")]
+    assert errors == [(3, "A quotation mark is opened and never closed.")]
 
 
 def test_quotes_left_open_again_and_again_are_no_table(path: Path) -> None:
     path.write_text("a,b\n" + 'a","b\n' * 100)
 
     with fails_with("file.unknown_dialect"):
-        read(path, LoadOptions(delimiter=","))
+        read_file(path, LoadOptions(delimiter=","))
 
 
 def test_a_cell_of_four_megabytes_is_read(path: Path) -> None:
     long = "é" * (2 * 2**20) + "\n" + "x" * 1_000
     path.write_text(f'a,b\n1,"{long}"\n2\n3,y\n')
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
     assert rows == [(2, "1", long), (5, "3", "y")]
-    assert faults == [(4, "The row has 1 cells; the header has 2.")]
+    assert errors == [(4, "The row has 1 cells; the header has 2.")]
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_a_cell_of_four_megabytes_is_read(path: Path) -> None:
 def test_a_row_that_is_too_long_is_a_fault_and_costs_no_other(path: Path, cell: str) -> None:
     path.write_text(f"a,b\n1,{cell}\n2,y\n")
 
-    rows, faults = read(path)
+    rows, errors = read_file(path)
 
     assert rows == [(3 + cell.count("\n"), "2", "y")]
-    assert faults == [(2, "The row is longer than 16 MB.")]
+    assert errors == [(2, "The row is longer than 16 MB.")]
 
 
 def test_of_a_line_without_end_only_the_start_is_kept() -> None:
@@ -279,23 +279,25 @@ def test_the_header_and_its_delimiter_are_found(
 ) -> None:
     path.write_text(content)
 
-    assert names_of(path) == names
+    assert read_names(path) == names
 
 
 def test_lines_to_skip_are_not_searched_for_titles(path: Path) -> None:
     path.write_text("Report\n\na,b\n1,2\n")
 
-    assert names_of(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
-    assert names_of(path, LoadOptions(skip=2)) == ("a", "b")
-    assert names_of(path, LoadOptions(skip=3)) == ("1", "2")
+    assert read_names(path, LoadOptions(skip=0, delimiter=",")) == ("Report",)
+    assert read_names(path, LoadOptions(skip=2)) == ("a", "b")
+    assert read_names(path, LoadOptions(skip=3)) == ("1", "2")
     with fails_with("file.nothing_below_skipped"):
-        read(path, LoadOptions(skip=4))
+        read_file(path, LoadOptions(skip=4))
 
 
 def test_titles_are_said_to_be_left_out(path: Path) -> None:
     path.write_text("Report\n\na,b\n1,2\n")
 
-    assert said_of(path) == ["The header was found on line 3; what stands above it was left out."]
+    assert read_notices(path) == [
+        "The header was found on line 3; what stands above it was left out."
+    ]
 
 
 @pytest.mark.parametrize("delimiter", ["\n", '"', "'", "\\", "a\rb", "12345", "\0"])
@@ -303,14 +305,14 @@ def test_what_cannot_be_a_delimiter_is_refused(path: Path, delimiter: str) -> No
     path.write_text("a,b\n")
 
     with fails_with("option.invalid_delimiter"):
-        read(path, LoadOptions(delimiter=delimiter))
+        read_file(path, LoadOptions(delimiter=delimiter))
 
 
 @pytest.mark.parametrize("delimiter", ["tab", "TAB", "\\t", "\t"])
 def test_a_delimiter_may_be_a_word(path: Path, delimiter: str) -> None:
     path.write_text("a,b\tc\n")
 
-    assert names_of(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
+    assert read_names(path, LoadOptions(delimiter=delimiter)) == ("a,b", "c")
 
 
 def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
@@ -319,22 +321,22 @@ def test_a_table_as_wide_as_can_be_is_read_in_its_memory(path: Path) -> None:
     path.write_text("\n".join([header, *[row] * 3_000, "1", row]))
 
     with override_settings(DATASTORE_SEARCH_LOAD_MEMORY_BYTES=64 * 2**20):
-        rows, faults = read(path)
+        rows, errors = read_file(path)
 
     assert len(rows) == 3_001
     assert rows[-1] == (3_003, *["1", "x"] * 800)
-    assert faults == [(3_002, "The row has 1 cells; the header has 1600.")]
+    assert errors == [(3_002, "The row has 1 cells; the header has 1600.")]
 
 
 # Encodings ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", [2**20 - 1, 2**20, 2**20 + 1])
-def test_a_tone_in_the_next_block_is_joined_to_its_vowel(path: Path, place: int) -> None:
+@pytest.mark.parametrize("position", [2**20 - 1, 2**20, 2**20 + 1])
+def test_a_tone_in_the_next_block_is_joined_to_its_vowel(path: Path, position: int) -> None:
     start = b"a,t\xean\n"
-    path.write_bytes(start + b"x" * (place - len(start)) + b"\xf4\xf2,H\xe0 N\xf4\xf2i\n")
+    path.write_bytes(start + b"x" * (position - len(start)) + b"\xf4\xf2,H\xe0 N\xf4\xf2i\n")
 
-    ((_line, first, second),), _faults = read(path, LoadOptions(encoding="windows-1258"))
+    ((_line, first, second),), _errors = read_file(path, LoadOptions(encoding="windows-1258"))
 
     assert (str(first)[-1], second) == ("ộ", "Hà Nội")
 
@@ -342,10 +344,10 @@ def test_a_tone_in_the_next_block_is_joined_to_its_vowel(path: Path, place: int)
 def test_letters_far_down_decide_the_encoding(path: Path) -> None:
     path.write_bytes(b"a,b\n" + b"x,1\n" * 300_000 + "São Paulo,2\nJoão,3\n".encode("cp1252"))
 
-    rows, _faults = read(path)
+    rows, _errors = read_file(path)
 
     assert [row[1] for row in rows[-2:]] == ["São Paulo", "João"]
-    assert said_of(path) == [
+    assert read_notices(path) == [
         "The file does not declare its character encoding: it was read as Windows-1252."
     ]
 
@@ -371,7 +373,7 @@ def test_what_is_not_in_its_encoding_is_refused(
     path.write_bytes(content)
 
     with fails_with(failure):
-        read(path, options)
+        read_file(path, options)
 
 
 # Formats ------------------------------------------------------------------------------------------
@@ -413,4 +415,4 @@ def test_other_formats_are_called_by_their_name(path: Path, content: bytes, name
     path.write_bytes(content)
 
     with fails_with("file.unsupported_format", match=f"the format {name},"):
-        read(path)
+        read_file(path)

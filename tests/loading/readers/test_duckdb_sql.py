@@ -12,7 +12,7 @@ from datastore_search.loading.readers.duckdb_sql import SQL, Value, quote_identi
 _STRANGE = ["a", "it's", '"', "'; DROP TABLE t; --", "{}", "{0}", "\\", "é\n\t", ""]
 
 
-def result_of(query: object) -> Any:
+def fetch_value(query: object) -> Any:
     with duckdb.connect() as connection:
         row = connection.execute(str(query)).fetchone()
     return row[0] if row else None
@@ -20,13 +20,13 @@ def result_of(query: object) -> Any:
 
 @pytest.mark.parametrize("value", [*_STRANGE, 0, -5, 2**62, 1.5, True, False, None])
 def test_a_value_is_read_as_it_was_given(value: Value) -> None:
-    assert result_of(SQL("SELECT {}").format(quote_literal(value))) == value
+    assert fetch_value(SQL("SELECT {}").format(quote_literal(value))) == value
 
 
 def test_a_mapping_is_a_struct() -> None:
     members = {"f0": "VARCHAR", "it's": "BIGINT"}
 
-    assert result_of(SQL("SELECT {}").format(quote_literal(members))) == members
+    assert fetch_value(SQL("SELECT {}").format(quote_literal(members))) == members
 
 
 @pytest.mark.parametrize("name", [name for name in _STRANGE if name])
@@ -35,7 +35,7 @@ def test_a_name_is_taken_as_it_was_given(name: str) -> None:
         name=quote_identifier(name)
     )
 
-    assert result_of(query) == 1
+    assert fetch_value(query) == 1
 
 
 def test_names_in_a_row_are_a_path() -> None:
@@ -50,11 +50,11 @@ def test_parts_are_joined_and_composed_once_more() -> None:
         values=values, names=names, other=quote_identifier("c")
     )
 
-    assert result_of(query) == "{x}y"
+    assert fetch_value(query) == "{x}y"
 
 
 def test_doubled_braces_are_braces() -> None:
-    assert result_of(SQL("SELECT {{'a': {}}}").format(quote_literal("b"))) == {"a": "b"}
+    assert fetch_value(SQL("SELECT {{'a': {}}}").format(quote_literal("b"))) == {"a": "b"}
 
 
 def test_what_is_composed_is_no_template() -> None:

@@ -25,26 +25,28 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "file.json"
 
 
-def rows_of(table: StagedTable) -> list[tuple[object, ...]]:
+def read_rows(table: StagedTable) -> list[tuple[object, ...]]:
     columns = ", ".join(["line", *table.columns])
     return table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line").fetchall()
 
 
-def faults_of(table: StagedTable) -> list[tuple[int, str, str, str]]:
-    found = table.connection.execute(
+def list_row_errors(table: StagedTable) -> list[tuple[int, str, str, str]]:
+    errors = table.connection.execute(
         "SELECT line, field, value, error FROM row_errors ORDER BY line, field"
     ).fetchall()
-    return [(line, field, value, json.loads(kept)["code"]) for line, field, value, kept in found]
+    return [(line, field, value, json.loads(kept)["code"]) for line, field, value, kept in errors]
 
 
-def read(path: Path, text: str, **options: object) -> tuple[StagedTable, list[tuple[object, ...]]]:
+def read_text(
+    path: Path, text: str, **options: object
+) -> tuple[StagedTable, list[tuple[object, ...]]]:
     path.write_text(text, encoding="utf-8")
     with temporary_staging_area() as staging_area:
         table = read_json(path, LoadOptions(**options), staging_area)  # type: ignore[arg-type] # any option
-        return table, rows_of(table)
+        return table, read_rows(table)
 
 
-def refused(path: Path, text: str | bytes) -> LoadFailed:
+def get_read_failure(path: Path, text: str | bytes) -> LoadFailed:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
         read_json(path, LoadOptions(), staging_area)
@@ -55,7 +57,7 @@ def refused(path: Path, text: str | bytes) -> LoadFailed:
 
 
 @pytest.fixture(params=[1, 2, 7, 64])
-def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+def block_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(json_parser, "_BLOCK_LENGTH", request.param)
     return int(request.param)
 
@@ -74,8 +76,8 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
         "-Infinity",
     ],
 )
-def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: str) -> None:
-    whole = read(path, f'[ {{"k" : {cell} , "n":1}} ,\n{{"k":{cell},"n":23456}} ]')
+def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block_bytes: int, cell: str) -> None:
+    whole = read_text(path, f'[ {{"k" : {cell} , "n":1}} ,\n{{"k":{cell},"n":23456}} ]')
     fresh = json_parser.Parser().parse_value(cell)
     expected = fresh if isinstance(fresh, str | None) else json_parser.format_json(fresh)
 
@@ -95,9 +97,9 @@ def test_a_value_may_be_cut_by_the_end_of_a_block(path: Path, block: int, cell: 
     ],
 )
 def test_what_is_wrong_is_found_at_its_place(
-    path: Path, block: int, text: str, line: int, column: int
+    path: Path, block_bytes: int, text: str, line: int, column: int
 ) -> None:
-    failure = refused(path, text)
+    failure = get_read_failure(path, text)
 
     assert failure.code == "json.invalid"
     assert failure.parameters == {"line": line, "column": column}
@@ -106,25 +108,25 @@ def test_what_is_wrong_is_found_at_its_place(
 @pytest.mark.parametrize(
     "text", ["[", "[{", '[{"n', '[{"n": 1', '[{"n": 1}', '[{"n": 1},', '{"data": [', '{"data"']
 )
-def test_half_a_file_is_told_from_a_wrong_one(path: Path, block: int, text: str) -> None:
-    assert refused(path, text).code == "json.truncated"
+def test_half_a_file_is_told_from_a_wrong_one(path: Path, block_bytes: int, text: str) -> None:
+    assert get_read_failure(path, text).code == "json.truncated"
 
 
 def test_a_mistake_is_reported_without_reading_the_rest(path: Path) -> None:
     tracemalloc.start()
-    failure = refused(path, '[{"n": 1, }, ' + '{"n": 1}, ' * 2_000_000 + '{"n": 1}]')
-    _now, most = tracemalloc.get_traced_memory()
+    failure = get_read_failure(path, '[{"n": 1, }, ' + '{"n": 1}, ' * 2_000_000 + '{"n": 1}]')
+    _now, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert failure.code == "json.invalid"
-    assert most < 60_000_000  # the text above takes 20 MB twice, the file none
+    assert peak_bytes < 60_000_000  # the text above takes 20 MB twice, the file none
 
 
 def test_a_value_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_parser, "MAX_VALUE_LENGTH", 1_000)
     monkeypatch.setattr(json_parser, "_BLOCK_LENGTH", 100)
 
-    failure = refused(path, '[{"n": 1},\n{"k": "' + "x" * 5_000 + '"}]')
+    failure = get_read_failure(path, '[{"n": 1},\n{"k": "' + "x" * 5_000 + '"}]')
 
     assert failure.code == "json.long_value"
     assert failure.parameters["line"] == 2
@@ -136,12 +138,12 @@ def test_a_record_may_not_be_too_long(path: Path, monkeypatch: pytest.MonkeyPatc
 
     with temporary_staging_area() as staging_area:
         table = read_json(path, LoadOptions(), staging_area)
-        assert rows_of(table) == [(2, "y")]
-        assert faults_of(table) == [(1, "", "", "row.too_long")]
+        assert read_rows(table) == [(2, "y")]
+        assert list_row_errors(table) == [(1, "", "", "row.too_long")]
 
 
 def test_memory_does_not_grow_with_the_file(path: Path) -> None:
-    def peak(count: int) -> int:
+    def measure_peak_bytes(count: int) -> int:
         record = json.dumps({"k": "x" * 500, "n": 1})
         with path.open("w") as file:
             file.write("[" + record)
@@ -151,23 +153,23 @@ def test_memory_does_not_grow_with_the_file(path: Path) -> None:
         with temporary_staging_area() as staging_area:
             tracemalloc.start()
             read_json(path, LoadOptions(), staging_area)
-            _now, most = tracemalloc.get_traced_memory()
+            _now, peak_bytes = tracemalloc.get_traced_memory()
             tracemalloc.stop()
-        return most
+        return peak_bytes
 
-    assert peak(60_000) < 1.5 * peak(6_000)
+    assert measure_peak_bytes(60_000) < 1.5 * measure_peak_bytes(6_000)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, '[{"k":' * 50_000])
 def test_endless_nesting_is_refused(path: Path, text: str) -> None:
-    assert refused(path, text).code in {"json.too_deep", "json.no_list", "json.truncated"}
+    assert get_read_failure(path, text).code in {"json.too_deep", "json.no_list", "json.truncated"}
 
 
 # Fields -------------------------------------------------------------------------------------------
 
 
 def test_fields_stand_in_the_order_in_which_they_appear(path: Path) -> None:
-    table, rows = read(path, '[{"b": 1}, {"a": 2, "b": 3}, {"c": 4, "a": 5}]')
+    table, rows = read_text(path, '[{"b": 1}, {"a": 2, "b": 3}, {"c": 4, "a": 5}]')
 
     assert table.names == ("b", "a", "c")
     assert rows == [(1, "1", None, None), (2, "3", "2", None), (3, None, "5", "4")]
@@ -177,7 +179,7 @@ def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(row_writer, "_BATCH_BYTES", 1_000)
     records: Iterable[dict[str, int]] = ({f"k{n // 100}": n} for n in range(1_000))
 
-    table, rows = read(path, json.dumps(list(records)))
+    table, rows = read_text(path, json.dumps(list(records)))
 
     assert table.names == tuple(f"k{n}" for n in range(10))
     assert len(rows) == 1_000
@@ -187,11 +189,11 @@ def test_fields_may_appear_after_many_records(path: Path, monkeypatch: pytest.Mo
 def test_there_may_not_be_too_many_fields(path: Path) -> None:
     text = json.dumps([{f"k{n}": n} for n in range(MAX_FIELDS + 1)])
 
-    assert refused(path, text).code == "file.too_many_fields"
+    assert get_read_failure(path, text).code == "file.too_many_fields"
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
+    ("values", "declared_type"),
     [
         ("1, -2147483648", "int4"),
         ("1, 2147483648", "int8"),
@@ -209,14 +211,16 @@ def test_there_may_not_be_too_many_fields(path: Path) -> None:
         ('[1], "a"', "text"),
     ],
 )
-def test_the_file_tells_the_type_of_a_field(path: Path, values: str, told: str | None) -> None:
+def test_the_file_declares_the_type_of_a_field(
+    path: Path, values: str, declared_type: str | None
+) -> None:
     text = ", ".join(f'{{"k": {value}}}' for value in values.split(", "))
 
-    assert read(path, f"[{text}]")[0].declared_types == (told,)
+    assert read_text(path, f"[{text}]")[0].declared_types == (declared_type,)
 
 
 def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
-    table, _rows = read(path, '[{"k": 1}, {"k": "NA"}]', nulls=("NA",))
+    table, _rows = read_text(path, '[{"k": 1}, {"k": "NA"}]', nulls=("NA",))
 
     assert table.declared_types == ("int4",)
 
@@ -238,7 +242,7 @@ def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
     ],
 )
 def test_texts_are_staged_as_they_are(path: Path, text: str) -> None:
-    _table, rows = read(path, json.dumps([{"a": text, "b": None, "c": text}]))
+    _table, rows = read_text(path, json.dumps([{"a": text, "b": None, "c": text}]))
 
     assert rows == [(1, text, None, text)]
 
@@ -246,7 +250,7 @@ def test_texts_are_staged_as_they_are(path: Path, text: str) -> None:
 def test_nested_numbers_keep_their_digits(path: Path) -> None:
     nested = '{"a":[1.10,1e5,123456789012345678901234567890,-0.0],"b":{"c":0.1000}}'
 
-    assert read(path, f'[{{"k": {nested}}}]')[1] == [(1, nested)]
+    assert read_text(path, f'[{{"k": {nested}}}]')[1] == [(1, nested)]
 
 
 # Which list ---------------------------------------------------------------------------------------
@@ -263,18 +267,18 @@ def test_nested_numbers_keep_their_digits(path: Path) -> None:
     ],
 )
 def test_the_list_within_is_found(path: Path, text: str) -> None:
-    table, rows = read(path, text)
+    table, rows = read_text(path, text)
 
     assert (table.names, rows) == (("n",), [(1, "1")])
 
 
 @pytest.mark.parametrize("text", ["5", '"text"', "null", '{"a": 1}', '{"a": [1]}', "{}"])
 def test_what_holds_no_list_is_refused(path: Path, text: str) -> None:
-    assert refused(path, text).code == "json.no_list"
+    assert get_read_failure(path, text).code == "json.no_list"
 
 
 def test_several_lists_are_named(path: Path) -> None:
-    failure = refused(path, '{"a": [{"n": 1}], "b": {"c": [[1]]}}')
+    failure = get_read_failure(path, '{"a": [{"n": 1}], "b": {"c": [[1]]}}')
 
     assert failure.code == "json.several_lists"
     assert failure.parameters == {"paths": "a, b.c"}
@@ -282,7 +286,7 @@ def test_several_lists_are_named(path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf"])
 def test_a_file_without_a_value_is_empty(path: Path, content: bytes) -> None:
-    assert refused(path, content).code in {"file.empty", "json.truncated", "json.no_list"}
+    assert get_read_failure(path, content).code in {"file.empty", "json.truncated", "json.no_list"}
 
 
 # Encodings ----------------------------------------------------------------------------------------
@@ -295,14 +299,16 @@ def test_unicode_is_read_in_any_encoding(path: Path, encoding: str, text: str) -
 
     with temporary_staging_area() as staging_area:
         table = read_json(path, LoadOptions(), staging_area)
-        assert rows_of(table)[0] == (1, "số")
+        assert read_rows(table)[0] == (1, "số")
 
 
 def test_another_encoding_is_read_by_choice(path: Path) -> None:
     path.write_bytes('[{"k": "số"}]'.encode("cp1258", errors="replace").replace(b"?", b"\xf4"))
 
     with temporary_staging_area() as staging_area:
-        assert rows_of(read_json(path, LoadOptions(encoding="cp1258"), staging_area)) == [(1, "sô")]
+        assert read_rows(read_json(path, LoadOptions(encoding="cp1258"), staging_area)) == [
+            (1, "sô")
+        ]
     with temporary_staging_area() as staging_area, fails_with("file.unknown_encoding"):
         read_json(path, LoadOptions(), staging_area)
 
@@ -318,15 +324,15 @@ def test_a_line_that_is_too_long_is_the_fault_of_its_record(
 
     with temporary_staging_area() as staging_area:
         table = read_ndjson(path, LoadOptions(), staging_area)
-        assert rows_of(table) == [(1, "1"), (3, "3")]
-        assert faults_of(table) == [(2, "", "", "row.too_long")]
+        assert read_rows(table) == [(1, "1"), (3, "3")]
+        assert list_row_errors(table) == [(2, "", "", "row.too_long")]
 
 
 def test_lines_may_end_as_on_windows_and_without_an_end(path: Path) -> None:
     path.write_bytes(b'{"n": 1}\r\n\r\n{"n": 2}')
 
     with temporary_staging_area() as staging_area:
-        assert rows_of(read_ndjson(path, LoadOptions(), staging_area)) == [(1, "1"), (3, "2")]
+        assert read_rows(read_ndjson(path, LoadOptions(), staging_area)) == [(1, "1"), (3, "2")]
 
 
 def test_other_members_of_a_feature_are_fields(path: Path) -> None:
@@ -336,7 +342,7 @@ def test_other_members_of_a_feature_are_fields(path: Path) -> None:
     with temporary_staging_area() as staging_area:
         table = read_json(path, LoadOptions(), staging_area)
         assert table.names == ("when", "when_2", "geometry")
-        assert rows_of(table) == [(1, "5", "now", None)]
+        assert read_rows(table) == [(1, "5", "now", None)]
 
 
 def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
@@ -345,5 +351,5 @@ def test_what_is_no_feature_among_features_is_a_fault(path: Path) -> None:
 
     with temporary_staging_area() as staging_area:
         table = read_json(path, LoadOptions(), staging_area)
-        assert rows_of(table) == [(1, "1", None)]
-        assert faults_of(table) == [(2, "", '{"n":2}', "row.not_an_object")]
+        assert read_rows(table) == [(1, "1", None)]
+        assert list_row_errors(table) == [(2, "", '{"n":2}', "row.not_an_object")]

@@ -12,12 +12,14 @@ from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.readers.parquet import read_parquet
 from datastore_search.storage import MAX_FIELDS
 
-from ..torture.make_files import parquet_of
+from ..torture.make_files import build_parquet
 from .staging import temporary_staging_area
 
 
-def read(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tuple[str | None, ...]]]:
-    path.write_bytes(parquet_of(query))
+def read_query(
+    path: Path, query: str
+) -> tuple[tuple[str | None, ...], list[tuple[str | None, ...]]]:
+    path.write_bytes(build_parquet(query))
     with temporary_staging_area() as staging_area:
         table = read_parquet(path, LoadOptions(), staging_area)
         columns = ", ".join(table.columns)
@@ -27,7 +29,7 @@ def read(path: Path, query: str) -> tuple[tuple[str | None, ...], list[tuple[str
         return table.declared_types, rows
 
 
-def refused(path: Path, content: bytes) -> LoadFailed:
+def get_read_failure(path: Path, content: bytes) -> LoadFailed:
     path.write_bytes(content)
     with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
         read_parquet(path, LoadOptions(), staging_area)
@@ -35,7 +37,7 @@ def refused(path: Path, content: bytes) -> LoadFailed:
 
 
 @pytest.mark.parametrize(
-    ("value", "told", "text"),
+    ("value", "declared_type", "text"),
     [
         ("7::TINYINT", "int4", "7"),
         ("-7::SMALLINT", "int4", "-7"),
@@ -66,44 +68,44 @@ def refused(path: Path, content: bytes) -> LoadFailed:
     ],
 )
 def test_a_type_is_told_and_its_values_are_written(
-    tmp_path: Path, value: str, told: str, text: str | None
+    tmp_path: Path, value: str, declared_type: str, text: str | None
 ) -> None:
-    assert read(tmp_path / "file", f"SELECT {value} AS k") == ((told,), [(text,)])
+    assert read_query(tmp_path / "file", f"SELECT {value} AS k") == ((declared_type,), [(text,)])
 
 
 def test_moments_with_zones_are_written_in_universal_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", "Asia/Ho_Chi_Minh")
-    tells, rows = read(
+    declared_types, rows = read_query(
         tmp_path / "file",
         "SELECT TIMESTAMPTZ '2024-03-05 14:30:15.5+07' AS one,"
         " [TIMESTAMPTZ '2024-03-05 14:30:15+07'] AS many",
     )
 
-    assert tells == ("timestamptz", "json")
+    assert declared_types == ("timestamptz", "json")
     assert rows == [("2024-03-05 07:30:15.5+00:00", '["2024-03-05 07:30:15+00:00"]')]
 
 
 @pytest.mark.parametrize("name", ["a*.parquet", "[ab].parquet", "a?.csv", "it's.parquet", "s3:x"])
 def test_the_name_of_a_file_is_no_pattern(tmp_path: Path, name: str) -> None:
-    (tmp_path / "ab.parquet").write_bytes(parquet_of("SELECT 'another' AS k"))
+    (tmp_path / "ab.parquet").write_bytes(build_parquet("SELECT 'another' AS k"))
 
-    assert read(tmp_path / name, "SELECT 'this' AS k") == (("text",), [("this",)])
+    assert read_query(tmp_path / name, "SELECT 'this' AS k") == (("text",), [("this",)])
 
 
 def test_a_file_that_points_to_another_is_refused(tmp_path: Path) -> None:
     another = tmp_path / "another.parquet"
-    another.write_bytes(parquet_of("SELECT 'secret' AS k"))
+    another.write_bytes(build_parquet("SELECT 'secret' AS k"))
     content, length = another.read_bytes(), struct.unpack("<I", another.read_bytes()[-8:-4])[0]
     # Of each column the footer may say first in which file it is; here it says nothing.
-    place, name = b"\x19\x1c\x26", str(another).encode()
+    mark, name = b"\x19\x1c\x26", str(another).encode()
     footer = content[-8 - length : -8].replace(
-        place, place[:2] + b"\x18" + bytes([len(name)]) + name + b"\x16", 1
+        mark, mark[:2] + b"\x18" + bytes([len(name)]) + name + b"\x16", 1
     )
     pointing = content[: -8 - length] + footer + struct.pack("<I", len(footer)) + b"PAR1"
 
-    failure = refused(tmp_path / "file", pointing)
+    failure = get_read_failure(tmp_path / "file", pointing)
 
     assert failure.code == "parquet.damaged"
     assert "no references" in str(failure.__cause__)
@@ -111,7 +113,9 @@ def test_a_file_that_points_to_another_is_refused(tmp_path: Path) -> None:
 
 def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    path.write_bytes(parquet_of("""SELECT 1 AS "a""b", 2 AS "'; DROP TABLE faults; --", 3 AS c0"""))
+    path.write_bytes(
+        build_parquet("""SELECT 1 AS "a""b", 2 AS "'; DROP TABLE faults; --", 3 AS c0""")
+    )
 
     with temporary_staging_area() as staging_area:
         table = read_parquet(path, LoadOptions(), staging_area)
@@ -120,7 +124,7 @@ def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
 
 
 def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
-    _tells, rows = read(
+    _declared_types, rows = read_query(
         tmp_path / "file", "SELECT (i * 7919) % 250007 AS n FROM range(250000) t(i)"
     )
 
@@ -130,15 +134,15 @@ def test_records_stay_in_the_order_of_the_file(tmp_path: Path) -> None:
 def test_there_may_not_be_too_many_fields(tmp_path: Path) -> None:
     columns = ", ".join(f"{n} AS k{n}" for n in range(MAX_FIELDS + 1))
 
-    failure = refused(tmp_path / "file", parquet_of(f"SELECT {columns}"))
+    failure = get_read_failure(tmp_path / "file", build_parquet(f"SELECT {columns}"))
 
     assert failure.code == "file.too_many_fields"
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + bytes(100) + b"PAR1", b"k,n\n1,2\n"])
 def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes) -> None:
-    assert refused(tmp_path / "file", content).code == "parquet.damaged"
+    assert get_read_failure(tmp_path / "file", content).code == "parquet.damaged"
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
-    assert refused(tmp_path / "file", b"").code == "file.empty"
+    assert get_read_failure(tmp_path / "file", b"").code == "file.empty"

@@ -71,23 +71,23 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "modules" / "child_of_a_test.py"
 
 
-def read(path: Path) -> None:
+def read_file(path: Path) -> None:
     with open_table(path, OPTIONS):
         pass
 
 
-def children() -> list[psutil.Process]:
+def list_child_processes() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "child" in " ".join(child.cmdline())]
 
 
-def _later(call: Callable[[], object]) -> None:
+def _call_later(call: Callable[[], object]) -> None:
     """Call in another thread, a second from now."""
 
-    def called() -> None:
+    def call_and_close() -> None:
         call()
         connections.close_all()
 
-    Timer(1, called).start()
+    Timer(1, call_and_close).start()
 
 
 # How it ends --------------------------------------------------------------------------------------
@@ -101,15 +101,15 @@ def test_a_process_that_computes_for_ever_is_ended(path: Path, stand_in: Path) -
         from pathlib import Path
         from django.conf import settings
         from datastore_search.loading.sources.limits import ReadingLimits
-        asked = json.loads(sys.stdin.buffer.readline())
-        settings.configure(**asked["settings"])
-        ReadingLimits.for_file(Path(asked["path"])).enforce()
+        request = json.loads(sys.stdin.buffer.readline())
+        settings.configure(**request["settings"])
+        ReadingLimits.for_file(Path(request["path"])).enforce()
         while True: pass
         """)
     )
 
     with fails_with("load.reader_timeout"):
-        read(path)
+        read_file(path)
 
 
 @override_settings(DATASTORE_SEARCH_READ_TIMEOUT=timedelta(seconds=1))
@@ -117,28 +117,28 @@ def test_a_process_that_waits_for_ever_is_ended(path: Path, stand_in: Path) -> N
     stand_in.write_text("import time; time.sleep(600)")
 
     with fails_with("load.reader_timeout"):
-        read(path)
-    assert not children()
+        read_file(path)
+    assert not list_child_processes()
 
 
 def test_an_interrupted_reading_ends_at_once(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import time; time.sleep(600)")
     interrupter = Interrupter()
-    _later(lambda: setattr(interrupter, "failure", LoadCancelled()))
-    began = monotonic()
+    _call_later(lambda: setattr(interrupter, "failure", LoadCancelled()))
+    started_at = monotonic()
 
     with fails_with("load.cancelled"), open_table(path, OPTIONS, interrupter=interrupter):
         pass
 
-    assert monotonic() - began < 60  # and not ten minutes
-    assert not children()
+    assert monotonic() - started_at < 60  # and not ten minutes
+    assert not list_child_processes()
 
 
 def test_a_killed_process_is_taken_for_one_without_memory(path: Path, stand_in: Path) -> None:
     stand_in.write_text("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
     with fails_with("load.out_of_memory"):
-        read(path)
+        read_file(path)
 
 
 def test_a_process_that_breaks_down_says_so(
@@ -147,7 +147,7 @@ def test_a_process_that_breaks_down_says_so(
     stand_in.write_text("import os; print('a panic', flush=True); os.abort()")
 
     with fails_with("load.reader_crashed"):
-        read(path)
+        read_file(path)
     assert "signal 6" in caplog.text
 
 
@@ -155,7 +155,7 @@ def test_what_nobody_has_foreseen_comes_with_its_trace(path: Path, stand_in: Pat
     stand_in.write_text("raise ZeroDivisionError('of all things')")
 
     with pytest.raises(process.UnexpectedReadingError, match="of all things"):
-        read(path)
+        read_file(path)
 
 
 def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_what_needs_more_memory_than_a_process_may_take_is_refused(tmp_path: Pat
     path.write_text('{"a": "' + "x" * (15 * 2**20) + '"}\n')
 
     with fails_with("load.out_of_memory"):
-        read(path)
+        read_file(path)
 
 
 @override_settings(
@@ -205,7 +205,7 @@ def test_a_large_file_needs_no_more_memory_than_a_small_one(tmp_path: Path) -> N
             cells = (text[slice(*ends)] for ends in pairwise((0, *cuts, None)))
             file.write(",".join(f'"{cell}"' for cell in cells) + "\n")
 
-    read(path)  # is NoMemory where what was freed counts
+    read_file(path)  # is NoMemory where what was freed counts
 
 
 def test_many_cores_make_no_more_threads() -> None:
@@ -225,25 +225,25 @@ def test_what_is_staged_has_an_end(tmp_path: Path) -> None:
     path.write_text("a,b\n" + "".join(f"{n * 7919},{n * 104729}\n" for n in range(300_000)))
 
     with fails_with("archive.too_large"):
-        read(path)
+        read_file(path)
 
 
 def test_the_process_knows_no_secrets(path: Path, stand_in: Path, tmp_path: Path) -> None:
     stand_in.write_text(
         "import json, os, sys\n"
-        "asked = json.loads(sys.stdin.readline())\n"
+        "request = json.loads(sys.stdin.readline())\n"
         "named = sorted(os.environ)\n"
-        "raise SystemExit(json.dumps([named, sorted(asked['settings'])]))"
+        "raise SystemExit(json.dumps([named, sorted(request['settings'])]))"
     )
     os.environ["DATABASE_PASSWORD"] = "secret"
 
     try:
-        with pytest.raises(process.UnexpectedReadingError) as told:
-            read(path)
+        with pytest.raises(process.UnexpectedReadingError) as error:
+            read_file(path)
     finally:
         del os.environ["DATABASE_PASSWORD"]
 
-    environment, settings = json.loads(str(told.value).strip().splitlines()[-1])
+    environment, settings = json.loads(str(error.value).strip().splitlines()[-1])
     assert "PYTHONPATH" in environment
     assert "DATABASE_PASSWORD" not in environment
     assert "SECRET_KEY" not in settings
@@ -275,16 +275,16 @@ def test_a_cancelled_load_ends_while_its_file_is_read(
     stand_in.write_text("import time; time.sleep(600)")
     resource = Resource.objects.create(name="slow")
     load = queue.create_load(resource, OPTIONS, source="file.csv")
-    _later(lambda: Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now()))
-    began = monotonic()
+    _call_later(lambda: Load.objects.filter(pk=load.pk).update(cancel_requested_at=timezone.now()))
+    started_at = monotonic()
 
     with fails_with("load.cancelled"):
         runner.run_load(load, path)
 
-    assert monotonic() - began < 60
+    assert monotonic() - started_at < 60
     load.refresh_from_db()
     assert load.state == LoadState.CANCELLED
-    assert not children()
+    assert not list_child_processes()
 
 
 def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_in: Path) -> None:
@@ -297,14 +297,14 @@ def test_a_discarded_draft_is_no_longer_looked_at(transactional_db: None, stand_
         file=ContentFile(b"a,b\n1,2\n", name="file.csv"),
         state=LoadState.DRAFT,
     )
-    _later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
-    began = monotonic()
+    _call_later(lambda: drafts.delete_draft(Load.objects.get(pk=load.pk)))
+    started_at = monotonic()
 
     draft_previews.preview_draft(load)
 
-    assert monotonic() - began < 60
+    assert monotonic() - started_at < 60
     assert not Load.objects.filter(pk=load.pk).exists()
-    assert not children()
+    assert not list_child_processes()
 
 
 def test_a_failure_of_the_child_is_the_same_failure(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_a_failure_of_the_child_is_the_same_failure(tmp_path: Path) -> None:
     path.write_bytes(b"%PDF-1.4")
 
     with pytest.raises(LoadFailed, match="PDF"):
-        read(path)
+        read_file(path)
 
 
 # The portal meanwhile -----------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_searches_are_answered_while_a_bomb_is_read(
     bomb = tmp_path / "open_quote_over_lines.csv"
     content = BOMBS[bomb.name]()
     bomb.write_bytes(content if isinstance(content, bytes) else content.encode())
-    reading = Thread(target=_read_whatever_it_is, args=[bomb])
+    reading = Thread(target=_try_to_read, args=[bomb])
     reading.start()
 
     answered = 0
@@ -337,6 +337,6 @@ def test_searches_are_answered_while_a_bomb_is_read(
     assert answered > 20
 
 
-def _read_whatever_it_is(path: Path) -> None:
+def _try_to_read(path: Path) -> None:
     with suppress(LoadFailed):
-        read(path)
+        read_file(path)

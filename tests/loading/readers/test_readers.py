@@ -17,12 +17,12 @@ from ...failures import fails_with
 VIETNAMESE = "tên,giá\nHà Nội,5\nĐà Nẵng,6\n"
 
 
-def rows_of(path: Path) -> list[tuple[str | None, ...]]:
+def read_rows(path: Path) -> list[tuple[str | None, ...]]:
     with open_table(path, LoadOptions()) as table:
         return table.connection.execute(f"SELECT * EXCLUDE line FROM {STAGED_ROWS}").fetchall()
 
 
-def names_of(path: Path) -> tuple[str, ...]:
+def read_names(path: Path) -> tuple[str, ...]:
     with open_table(path, LoadOptions()) as table:
         return table.names
 
@@ -46,8 +46,8 @@ def path(tmp_path: Path) -> Path:
 def test_unicode_is_read_in_any_encoding(path: Path, encoded: bytes) -> None:
     path.write_bytes(encoded)
 
-    assert names_of(path) == ("tên", "giá")
-    assert rows_of(path) == [("Hà Nội", "5"), ("Đà Nẵng", "6")]
+    assert read_names(path) == ("tên", "giá")
+    assert read_rows(path) == [("Hà Nội", "5"), ("Đà Nẵng", "6")]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_other_encodings_are_recognised(path: Path, encoding: str, text: str) ->
     path.write_bytes(text.encode(encoding))
 
     header, *rows = [tuple(line.split(",")) for line in text.strip().split("\n")]
-    assert names_of(path) == header
-    assert rows_of(path) == rows
+    assert read_names(path) == header
+    assert read_rows(path) == rows
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -74,47 +74,47 @@ def test_the_dialect_is_recognised(path: Path, delimiter: str, ending: str) -> N
     lines = ["a", "b", "c"], ["1", '"x y"', "2"], ["3", f'"u{delimiter}v"', "4"]
     path.write_bytes(ending.join(delimiter.join(line) for line in lines).encode())
 
-    assert names_of(path) == ("a", "b", "c")
-    assert rows_of(path) == [("1", "x y", "2"), ("3", f"u{delimiter}v", "4")]
+    assert read_names(path) == ("a", "b", "c")
+    assert read_rows(path) == [("1", "x y", "2"), ("3", f"u{delimiter}v", "4")]
 
 
 def test_quotes_hold_line_breaks_and_quotes(path: Path) -> None:
     path.write_text('a,b\n"x\ny",1\n"q ""z""",2\n')
 
-    assert rows_of(path) == [("x\ny", "1"), ('q "z"', "2")]
+    assert read_rows(path) == [("x\ny", "1"), ('q "z"', "2")]
 
 
 def test_an_empty_cell_is_null_and_a_quoted_one_is_empty(path: Path) -> None:
     path.write_text('a,b\n1,\n"",2\n')
 
-    assert rows_of(path) == [("1", None), ("", "2")]
+    assert read_rows(path) == [("1", None), ("", "2")]
 
 
 def test_a_single_field_needs_no_delimiter(path: Path) -> None:
     path.write_text('title\nhello world\n"a, b"\n')
 
-    assert rows_of(path) == [("hello world",), ("a, b",)]
+    assert read_rows(path) == [("hello world",), ("a, b",)]
 
 
 def test_a_header_of_numbers_is_a_header(path: Path) -> None:
     path.write_text("2019,2020\n1,2\n")
 
-    assert names_of(path) == ("2019", "2020")
-    assert rows_of(path) == [("1", "2")]
+    assert read_names(path) == ("2019", "2020")
+    assert read_rows(path) == [("1", "2")]
 
 
 def test_a_header_alone_is_a_table_without_rows(path: Path) -> None:
     path.write_text("a,b\n")
 
-    assert names_of(path) == ("a", "b")
-    assert rows_of(path) == []
+    assert read_names(path) == ("a", "b")
+    assert read_rows(path) == []
 
 
 def test_five_hundred_fields_are_read(path: Path) -> None:
     path.write_text(",".join(f"f{i}" for i in range(500)) + "\n" + ",".join("1" * 500) + "\n")
 
-    assert len(names_of(path)) == 500
-    assert rows_of(path) == [("1",) * 500]
+    assert len(read_names(path)) == 500
+    assert read_rows(path) == [("1",) * 500]
 
 
 def test_names_are_unique_and_never_empty() -> None:
@@ -139,7 +139,7 @@ def test_what_is_no_table_is_refused(path: Path, content: bytes, failure: str) -
     path.write_bytes(content)
 
     with fails_with(failure) as refusal:
-        rows_of(path)
+        read_rows(path)
 
     assert str(path.parent) not in str(refusal.value)
 
@@ -148,7 +148,7 @@ def test_a_nul_far_down_is_refused(path: Path) -> None:
     path.write_bytes(b"a\n" + b"x\n" * 1_000_000 + b"\0\n")
 
     with fails_with("file.binary"):
-        rows_of(path)
+        read_rows(path)
 
 
 def test_ragged_rows_are_faults_by_line(path: Path) -> None:

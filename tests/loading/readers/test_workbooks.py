@@ -21,7 +21,15 @@ from datastore_search.loading.readers.workbooks import read_workbook
 from datastore_search.storage import MAX_FIELDS
 
 from ...failures import fails_with
-from ..torture.make_files import cell, changed, ods_of, saved, sheet_of, table_of, texts
+from ..torture.make_files import (
+    build_ods,
+    build_ods_cell,
+    build_ods_table,
+    build_ods_texts,
+    build_sheet,
+    edit_archive,
+    save_workbook,
+)
 from .staging import temporary_staging_area
 
 
@@ -30,33 +38,33 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "upload"
 
 
-def rows_of(table: StagedTable) -> list[tuple[object, ...]]:
+def read_rows(table: StagedTable) -> list[tuple[object, ...]]:
     columns = ", ".join(["line", *table.columns])
     return table.connection.execute(f"SELECT {columns} FROM {STAGED_ROWS} ORDER BY line").fetchall()
 
 
-def read(
+def read_content(
     path: Path, content: bytes, **options: object
 ) -> tuple[StagedTable, list[tuple[object, ...]]]:
     path.write_bytes(content)
     with temporary_staging_area() as staging_area:
         table = read_workbook(path, LoadOptions(**options), staging_area)  # type: ignore[arg-type] # any option
-        return table, rows_of(table)
+        return table, read_rows(table)
 
 
-def refused(path: Path, content: bytes) -> LoadFailed:
+def get_read_failure(path: Path, content: bytes) -> LoadFailed:
     path.write_bytes(content)
     with temporary_staging_area() as staging_area, pytest.raises(LoadFailed) as refusal:
         read_workbook(path, LoadOptions(), staging_area)
     return refusal.value
 
 
-def book(*rows: Sequence[object]) -> bytes:
-    return saved(sheet_of(*map(list, rows))[0])
+def build_workbook(*rows: Sequence[object]) -> bytes:
+    return save_workbook(build_sheet(*map(list, rows))[0])
 
 
-def edited(content: bytes, change: Callable[[str], str]) -> bytes:
-    return changed(content, {"xl/worksheets/sheet1.xml": change})
+def edit_sheet(content: bytes, change: Callable[[str], str]) -> bytes:
+    return edit_archive(content, {"xl/worksheets/sheet1.xml": change})
 
 
 # Headers ------------------------------------------------------------------------------------------
@@ -79,7 +87,7 @@ def edited(content: bytes, change: Callable[[str], str]) -> bytes:
 def test_the_header_is_found_below_titles_and_notes(
     path: Path, rows: list[list[object]], header: int
 ) -> None:
-    table, staged = read(path, book(*rows))
+    table, staged = read_content(path, build_workbook(*rows))
 
     above = [notice.parameters["row"] for notice in table.notices]
     assert above == ([header] if header > 1 else [])
@@ -87,15 +95,15 @@ def test_the_header_is_found_below_titles_and_notes(
 
 
 def test_no_rows_are_skipped_where_that_is_the_choice(path: Path) -> None:
-    table, _rows = read(path, book(["Title"], ["a", "b", "c"], [1, 2, 3]), skip=0)
+    table, _rows = read_content(path, build_workbook(["Title"], ["a", "b", "c"], [1, 2, 3]), skip=0)
 
     assert (table.labels, table.notices) == (("Title", "", ""), ())
 
 
 def test_there_may_not_be_too_many_fields(path: Path) -> None:
-    content = book([f"k{n}" for n in range(MAX_FIELDS + 1)])
+    content = build_workbook([f"k{n}" for n in range(MAX_FIELDS + 1)])
 
-    assert refused(path, content).code == "file.too_many_fields"
+    assert get_read_failure(path, content).code == "file.too_many_fields"
 
 
 # Cells --------------------------------------------------------------------------------------------
@@ -122,15 +130,18 @@ def test_numbers_are_written_without_loss(number: float, text: str) -> None:
 
 
 def test_texts_that_mean_nothing_do_not_make_numbers_texts(path: Path) -> None:
-    table, rows = read(path, book(["n"], [1], ["-"], [3]), nulls=("-",))
+    table, rows = read_content(path, build_workbook(["n"], [1], ["-"], [3]), nulls=("-",))
 
     assert table.declared_types == ("int4",)
     assert rows == [(2, "1"), (3, "-"), (4, "3")]
 
 
 def test_kinds_that_are_mixed_are_text(path: Path) -> None:
-    table, rows = read(
-        path, book(["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"])
+    table, rows = read_content(
+        path,
+        build_workbook(
+            ["a", "b", "c"], [1, True, date(2024, 3, 5)], ["x", 2, 3], [None, None, "y"]
+        ),
     )
 
     assert table.declared_types == ("text", "text", "text")
@@ -143,37 +154,37 @@ def test_kinds_that_are_mixed_are_text(path: Path) -> None:
 
 def test_texts_are_staged_as_they_are(path: Path) -> None:
     nasty = ['"a",b', "line\nbreak", " blanks ", "0", "\\N", "số"]
-    _table, rows = read(path, book(["k"], *([text] for text in nasty)))
+    _table, rows = read_content(path, build_workbook(["k"], *([text] for text in nasty)))
 
     assert [text for _line, text in rows] == nasty
 
 
 def test_numbers_keep_what_their_double_holds(path: Path) -> None:
-    content = edited(
-        book(["n"], [7]), lambda xml: xml.replace("<v>7<", "<v>4.0000000000000002E-2<")
+    content = edit_sheet(
+        build_workbook(["n"], [7]), lambda xml: xml.replace("<v>7<", "<v>4.0000000000000002E-2<")
     )
 
-    assert read(path, content)[1] == [(2, "0.04")]
+    assert read_content(path, content)[1] == [(2, "0.04")]
 
 
 # Errors -------------------------------------------------------------------------------------------
 
 
-def faults_of(table: StagedTable) -> list[tuple[object, ...]]:
-    found = table.connection.execute(
+def list_row_errors(table: StagedTable) -> list[tuple[object, ...]]:
+    errors = table.connection.execute(
         "SELECT line, field, value, error FROM row_errors ORDER BY line, field"
     ).fetchall()
-    return [(line, field, value, json.loads(kept)["code"]) for line, field, value, kept in found]
+    return [(line, field, value, json.loads(error)["code"]) for line, field, value, error in errors]
 
 
 def test_every_error_of_a_row_is_reported(path: Path) -> None:
     path.write_bytes(
-        book(["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"])
+        build_workbook(["a", "b", "c"], ["#N/A", 1, "#REF!"], [1, 2, 3], [None, None, "#VALUE!"])
     )
     with temporary_staging_area() as staging_area:
         table = read_workbook(path, LoadOptions(), staging_area)
-        assert rows_of(table) == [(3, "1", "2", "3")]
-        assert faults_of(table) == [
+        assert read_rows(table) == [(3, "1", "2", "3")]
+        assert list_row_errors(table) == [
             (2, "a", "#N/A", "row.error_cell"),
             (2, "c", "#REF!", "row.error_cell"),
             (4, "c", "#VALUE!", "row.error_cell"),
@@ -181,7 +192,7 @@ def test_every_error_of_a_row_is_reported(path: Path) -> None:
 
 
 def test_an_error_in_the_header_is_a_name(path: Path) -> None:
-    assert read(path, book(["#N/A", "b"], [1, 2]))[0].names == ("#N/A", "b")
+    assert read_content(path, build_workbook(["#N/A", "b"], [1, 2]))[0].names == ("#N/A", "b")
 
 
 def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
@@ -189,34 +200,36 @@ def test_errors_are_found_wherever_the_table_begins(path: Path) -> None:
     sheet = workbook.worksheets[0]
     for cell_name, value in {"D5": "k", "E5": "n", "D6": "x", "E6": "#N/A"}.items():
         sheet[cell_name] = value
-    path.write_bytes(saved(workbook))
+    path.write_bytes(save_workbook(workbook))
 
     with temporary_staging_area() as staging_area:
         table = read_workbook(path, LoadOptions(), staging_area)
-        assert faults_of(table) == [(6, "n", "#N/A", "row.error_cell")]
+        assert list_row_errors(table) == [(6, "n", "#N/A", "row.error_cell")]
 
 
 def test_an_error_without_its_name_takes_none_from_another_cell(path: Path) -> None:
-    content = edited(
-        book(["a", "b"], ["#N/A", 5], [1, 2]),
+    content = edit_sheet(
+        build_workbook(["a", "b"], ["#N/A", 5], [1, 2]),
         lambda xml: xml.replace("<v>#N/A</v>", "<f>NA()</f>"),
     )
 
-    assert read(path, content)[1] == [(2, None, "5"), (3, "1", "2")]
+    assert read_content(path, content)[1] == [(2, None, "5"), (3, "1", "2")]
 
 
 # Limits -------------------------------------------------------------------------------------------
 
 
-def without_places(content: bytes) -> bytes:
+def remove_cell_references(content: bytes) -> bytes:
     """Leave out the names of cells and rows, as some programs do."""
-    return edited(
+    return edit_sheet(
         content, lambda xml: xml.replace('<c r="', '<c x="').replace('<row r="', '<row x="')
     )
 
 
 def test_cells_without_places_come_one_after_the_other(path: Path) -> None:
-    table, rows = read(path, without_places(book(["a", "b"], [1, 2], [3, 4])))
+    table, rows = read_content(
+        path, remove_cell_references(build_workbook(["a", "b"], [1, 2], [3, 4]))
+    )
 
     assert table.names == ("a", "b")
     assert [row[1:] for row in rows] == [("1", "2"), ("3", "4")]
@@ -225,13 +238,17 @@ def test_cells_without_places_come_one_after_the_other(path: Path) -> None:
 def test_a_workbook_may_not_unpack_to_too_much(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbooks, "_MAX_UNPACKED_MB", 0)
 
-    assert refused(path, book(["a"], [1])).code == "workbook.too_large"
+    assert get_read_failure(path, build_workbook(["a"], [1])).code == "workbook.too_large"
 
 
 def test_an_ods_whose_xml_is_broken_ends_with_its_processor_time(path: Path, settings: Any) -> None:
     settings.DATASTORE_SEARCH_READ_CPU_SECONDS = 1  # calamine never ends
     path.write_bytes(
-        ods_of(table_of("S", texts("a"), texts("b")).replace("</table:table>", "</table:tab>"))
+        build_ods(
+            build_ods_table("S", build_ods_texts("a"), build_ods_texts("b")).replace(
+                "</table:table>", "</table:tab>"
+            )
+        )
     )
 
     with fails_with("load.reader_timeout"), open_table(path, LoadOptions()):
@@ -242,16 +259,16 @@ def test_an_ods_whose_xml_is_broken_ends_with_its_processor_time(path: Path, set
     "content", [b"", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), b"k,n\n1,2\n", b"<html>"]
 )
 def test_what_is_no_workbook_is_refused(path: Path, content: bytes) -> None:
-    assert refused(path, content).code in {"workbook.unknown_format", "workbook.damaged"}
+    assert get_read_failure(path, content).code in {"workbook.unknown_format", "workbook.damaged"}
 
 
 @pytest.mark.parametrize(
     "part", ["xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/worksheets/sheet1.xml"]
 )
 def test_a_workbook_that_lacks_what_it_says_is_refused(path: Path, part: str) -> None:
-    content = changed(book(["a"], [1]), {part: lambda xml: xml[: len(xml) // 3]})
+    content = edit_archive(build_workbook(["a"], [1]), {part: lambda xml: xml[: len(xml) // 3]})
 
-    assert isinstance(refused(path, content), LoadFailed)
+    assert isinstance(get_read_failure(path, content), LoadFailed)
 
 
 def test_a_panic_of_calamine_is_a_damaged_workbook(
@@ -260,12 +277,12 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
     class PanicException(BaseException):  # as Rust's binding calls it
         pass
 
-    def panic(*_arguments: object) -> None:
+    def raise_panic(*_arguments: object) -> None:
         raise PanicException
 
-    monkeypatch.setattr(workbooks._Workbook, "open_sheet", panic)
+    monkeypatch.setattr(workbooks._Workbook, "open_sheet", raise_panic)
 
-    assert refused(path, book(["a"], [1])).code == "workbook.damaged"
+    assert get_read_failure(path, build_workbook(["a"], [1])).code == "workbook.damaged"
 
 
 # Other kinds --------------------------------------------------------------------------------------
@@ -273,25 +290,27 @@ def test_a_panic_of_calamine_is_a_damaged_workbook(
 
 def test_durations_of_more_than_a_day_are_hours(path: Path) -> None:
     durations = [
-        cell("time", "30:05:00", time_value="PT30H05M00S"),
-        cell("time", "100:00:00", time_value="PT100H00M00S"),
+        build_ods_cell("time", "30:05:00", time_value="PT30H05M00S"),
+        build_ods_cell("time", "100:00:00", time_value="PT100H00M00S"),
     ]
-    _table, rows = read(path, ods_of(table_of("S", texts("d"), *durations)))
+    _table, rows = read_content(
+        path, build_ods(build_ods_table("S", build_ods_texts("d"), *durations))
+    )
 
     assert [text for _line, text in rows] == ["30:05:00", "100:00:00"]
 
 
 def test_rows_of_an_ods_are_counted_as_they_are_repeated(path: Path) -> None:
-    table = table_of("S", texts("k"), texts("a"), texts("b")).replace(
-        "<table:table-row>", '<table:table-row table:number-rows-repeated="2">'
-    )
+    table = build_ods_table(
+        "S", build_ods_texts("k"), build_ods_texts("a"), build_ods_texts("b")
+    ).replace("<table:table-row>", '<table:table-row table:number-rows-repeated="2">')
     error = (
         '<table:table-row><table:table-cell office:value-type="string" office:string-value=""'
         ' calcext:value-type="error"><text:p>Err:502</text:p></table:table-cell></table:table-row>'
     )
-    path.write_bytes(ods_of(table.replace("</table:table>", error + "</table:table>", 1)))
+    path.write_bytes(build_ods(table.replace("</table:table>", error + "</table:table>", 1)))
 
     with temporary_staging_area() as staging_area:
         table_read = read_workbook(path, LoadOptions(), staging_area)
-        assert rows_of(table_read) == [(2, "k"), (3, "a"), (4, "a"), (5, "b"), (6, "b")]
-        assert faults_of(table_read)[0][1:] == ("k", "Err:502", "row.error_cell")
+        assert read_rows(table_read) == [(2, "k"), (3, "a"), (4, "a"), (5, "b"), (6, "b")]
+        assert list_row_errors(table_read)[0][1:] == ("k", "Err:502", "row.error_cell")

@@ -1,4 +1,4 @@
-"""A web server that answers what a test says, to the byte, and remembers what it was asked."""
+"""A web server with exact answers, which records its requests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from threading import Thread
 
 import trustme
 
-#: Vouches for this process's servers, which are 127.0.0.1 and nobody else.
+#: Issues the certificates of the servers of this process, which are all 127.0.0.1.
 AUTHORITY = trustme.CA()
 
 Answer = bytes | Callable[[socket.socket], None]
 
 
 class Server:
-    """Answers by path; ``asked`` are the heads of the requests."""
+    """Answers by path; ``requests`` are the heads of the requests."""
 
     def __init__(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         self.listener = listener
@@ -25,7 +25,7 @@ class Server:
         self.port: int = listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
         self.answers: dict[str, Answer] = {}
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def url(self, path: str) -> str:
         return f"{'https' if self.tls else 'http'}://{self.host}{path}"
@@ -34,32 +34,32 @@ class Server:
         """Answer one request after another until the listener is closed."""
         with suppress(OSError):
             while True:
-                taken, _ = self.listener.accept()
-                with taken, suppress(OSError):
+                connection, _ = self.listener.accept()
+                with connection, suppress(OSError):
                     if self.tls is None:
-                        self._serve(taken)
+                        self._serve(connection)
                         continue
-                    with self.tls.wrap_socket(taken, server_side=True) as secured:
+                    with self.tls.wrap_socket(connection, server_side=True) as secured:
                         self._serve(secured)
 
-    def _serve(self, taken: socket.socket) -> None:
+    def _serve(self, connection: socket.socket) -> None:
         head = b""
         while b"\r\n\r\n" not in head:
-            received = taken.recv(65536)
-            if not received:
+            block = connection.recv(65536)
+            if not block:
                 return
-            head += received
-        self.asked.append(head.decode())
+            head += block
+        self.requests.append(head.decode())
         answer = self.answers[head.split()[1].decode().partition("?")[0]]
         if isinstance(answer, bytes):
-            taken.sendall(answer)
+            connection.sendall(answer)
         else:
-            answer(taken)
+            answer(connection)
 
 
 @contextmanager
-def serving(*, secure: bool = False) -> Iterator[Server]:
-    """Serve on a port of 127.0.0.1, under TLS if it is to be secure."""
+def run_server(*, secure: bool = False) -> Iterator[Server]:
+    """Serve on a port of 127.0.0.1, with TLS if ``secure``."""
     tls = None
     if secure:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -75,9 +75,11 @@ def serving(*, secure: bool = False) -> Iterator[Server]:
             thread.join()
 
 
-def answer(body: bytes = b"", *headers: str, status: int = 200, length: int | None = -1) -> bytes:
-    """Write an answer; ``length`` is another than the body has, or None to leave it out."""
-    lines = [f"HTTP/1.1 {status} Whatever", *headers]
+def build_answer(
+    body: bytes = b"", *headers: str, status: int = 200, length: int | None = -1
+) -> bytes:
+    """Build an answer; ``length`` replaces that of the body, None leaves it out."""
+    lines = [f"HTTP/1.1 {status} Reason", *headers]
     if length is not None:
         lines.append(f"Content-Length: {len(body) if length < 0 else length}")
     return "\r\n".join([*lines, "", ""]).encode() + body

@@ -1,4 +1,4 @@
-"""Which servers may be fetched from."""
+"""The servers from which files may be fetched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from datastore_search.loading.sources.addresses import Address, parse_address, r
 from datastore_search.loading.sources.fetching import fetch_file
 
 from ...failures import fails_with
-from .server import answer, serving
+from .server import build_answer, run_server
 
 
 @pytest.mark.parametrize(
@@ -88,34 +88,34 @@ def test_what_is_not_public_is_unknown_however_it_is_spelt(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "place"),
+    ("host", "address"),
     [
         ("93.184.215.14", "93.184.215.14"),
         ("[2606:2800:21f::1]", "2606:2800:21f::1"),
         ("[64:ff9b::5db8:d70e]", "64:ff9b::5db8:d70e"),
     ],
 )
-def test_what_is_public_is_allowed(host: str, place: str) -> None:
-    ((_, found),) = resolve_endpoints(parse_address(f"http://{host}/"))
+def test_what_is_public_is_allowed(host: str, address: str) -> None:
+    ((_, endpoint),) = resolve_endpoints(parse_address(f"http://{host}/"))
 
-    assert found[:2] == (place, 80)
+    assert endpoint[:2] == (address, 80)
 
 
-def resolver(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[object]:
-    """Let names be looked up to one answer after another, and note what was asked."""
-    asked: list[object] = []
+def patch_resolver(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[object]:
+    """Resolve names to one answer after another; return the list of the requested names."""
+    requests: list[object] = []
     rest = iter(answers)
 
-    def looked_up(host: object, port: int, **options: Any) -> list[Any]:
-        asked.append(host)
+    def resolve(host: object, port: int, **options: Any) -> list[Any]:
+        requests.append(host)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in next(rest)]
 
-    monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    return asked
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return requests
 
 
 def test_a_name_with_any_private_address_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolver(monkeypatch, ["93.184.215.14", "10.0.0.1"])
+    patch_resolver(monkeypatch, ["93.184.215.14", "10.0.0.1"])
 
     with fails_with("url.unknown_server"):
         resolve_endpoints(parse_address("http://example.org/"))
@@ -126,29 +126,29 @@ def test_the_address_that_was_checked_is_the_one_connected_to(
 ) -> None:
     connected: list[object] = []
 
-    def connect(self: socket.socket, place: object) -> None:
-        connected.append(place)
+    def connect(self: socket.socket, address: object) -> None:
+        connected.append(address)
         raise ConnectionRefusedError
 
-    with serving() as inner, monkeypatch.context() as patch:
-        asked = resolver(patch, ["93.184.215.14"], ["127.0.0.1"], ["127.0.0.1"])
+    with run_server() as inner, monkeypatch.context() as patch:
+        requests = patch_resolver(patch, ["93.184.215.14"], ["127.0.0.1"], ["127.0.0.1"])
         patch.setattr(socket.socket, "connect", connect)
 
         with fails_with("url.unknown_server"):
             fetch_file(f"http://rebinding.example:{inner.port}/", tmp_path)
 
-        assert asked == ["rebinding.example"]
+        assert requests == ["rebinding.example"]
         assert connected == [("93.184.215.14", inner.port)]
-        assert inner.asked == []
+        assert inner.requests == []
 
 
 def test_the_next_address_is_tried_where_one_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
 ) -> None:
-    with serving() as server, monkeypatch.context() as patch:
+    with run_server() as server, monkeypatch.context() as patch:
         settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = ["files.internal"]
-        resolver(patch, ["127.0.0.77", "127.0.0.1"])
-        server.answers["/f"] = answer(b"a\n")
+        patch_resolver(patch, ["127.0.0.77", "127.0.0.1"])
+        server.answers["/f"] = build_answer(b"a\n")
 
         assert (
             fetch_file(f"http://files.internal:{server.port}/f", tmp_path).path.read_bytes()
@@ -160,21 +160,21 @@ def test_many_addresses_are_not_tried_beyond_the_deadline(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.2)
-    tried: list[object] = []
+    attempts: list[object] = []
 
-    def connect(self: socket.socket, place: object) -> None:
-        tried.append(place)
+    def connect(self: socket.socket, address: object) -> None:
+        attempts.append(address)
         time.sleep(0.15)
         raise TimeoutError
 
     with monkeypatch.context() as patch:
-        resolver(patch, [f"93.184.215.{n}" for n in range(100)])
+        patch_resolver(patch, [f"93.184.215.{n}" for n in range(100)])
         patch.setattr(socket.socket, "connect", connect)
 
         with fails_with("url.timeout"):
             fetch_file("http://example.org/", tmp_path)
 
-    assert 0 < len(tried) < 3
+    assert 0 < len(attempts) < 3
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from datastore_search.exceptions.loads import LoadCancelled, NotModified
 from datastore_search.loading.sources.fetching import fetch_file
 
 from ...failures import fails_with
-from .server import AUTHORITY, Server, answer, serving
+from .server import AUTHORITY, Server, build_answer, run_server
 
 BODY = b"a,b\n1,2\n"
 
@@ -24,13 +24,13 @@ BODY = b"a,b\n1,2\n"
 @pytest.fixture
 def server(settings: Any) -> Iterator[Server]:
     """A server that the portal allows."""
-    with serving() as server:
+    with run_server() as server:
         settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host]
         yield server
 
 
 def test_a_file_is_fetched_with_its_name_and_validators(server: Server, tmp_path: Path) -> None:
-    server.answers["/data/rivers.csv"] = answer(
+    server.answers["/data/rivers.csv"] = build_answer(
         BODY, 'ETag: "abc"', "Last-Modified: Sat, 21 Nov 2026 08:00:00 GMT"
     )
 
@@ -40,40 +40,40 @@ def test_a_file_is_fetched_with_its_name_and_validators(server: Server, tmp_path
     assert fetched.path.parent == tmp_path
     assert fetched.name == "rivers.csv"
     assert fetched.http_validators == {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
-    assert "GET /data/rivers.csv?v=1 HTTP/1.1\r\n" in server.asked[0]
-    assert f"\r\nHost: {server.host}\r\n" in server.asked[0]
-    assert "\r\nAccept-Encoding: identity\r\n" in server.asked[0]
+    assert "GET /data/rivers.csv?v=1 HTTP/1.1\r\n" in server.requests[0]
+    assert f"\r\nHost: {server.host}\r\n" in server.requests[0]
+    assert "\r\nAccept-Encoding: identity\r\n" in server.requests[0]
 
 
 def test_the_next_time_the_server_is_asked_whether_the_file_has_changed(
     server: Server, tmp_path: Path
 ) -> None:
-    server.answers["/f"] = answer(status=304)
-    known = {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
+    server.answers["/f"] = build_answer(status=304)
+    validators = {"etag": '"abc"', "modified": "Sat, 21 Nov 2026 08:00:00 GMT"}
 
     with pytest.raises(NotModified):
-        fetch_file(server.url("/f"), tmp_path, known_validators=known)
+        fetch_file(server.url("/f"), tmp_path, known_validators=validators)
 
-    assert '\r\nIf-None-Match: "abc"\r\n' in server.asked[0]
-    assert "\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n" in server.asked[0]
+    assert '\r\nIf-None-Match: "abc"\r\n' in server.requests[0]
+    assert "\r\nIf-Modified-Since: Sat, 21 Nov 2026 08:00:00 GMT\r\n" in server.requests[0]
 
 
 def test_not_modified_is_a_failure_where_nothing_is_known(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = answer(status=304)
+    server.answers["/f"] = build_answer(status=304)
 
     with fails_with("url.error_status", match="304"):
         fetch_file(server.url("/f"), tmp_path)
 
 
 def test_validators_that_cannot_be_kept_are_forgotten(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = answer(BODY, "ETag: \x01", f"Last-Modified: {'x' * 2000}")
+    server.answers["/f"] = build_answer(BODY, "ETag: \x01", f"Last-Modified: {'x' * 2000}")
 
     assert fetch_file(server.url("/f"), tmp_path).http_validators == {}
 
 
 @pytest.mark.parametrize("status", [202, 204, 206, 401, 403, 404, 410, 500, 503])
 def test_another_status_is_said(server: Server, tmp_path: Path, status: int) -> None:
-    server.answers["/f"] = answer(b"secret of the server", status=status)
+    server.answers["/f"] = build_answer(b"secret of the server", status=status)
 
     with fails_with("url.error_status") as caught:
         fetch_file(server.url("/f"), tmp_path)
@@ -85,14 +85,14 @@ def test_another_status_is_said(server: Server, tmp_path: Path, status: int) -> 
 
 def test_a_web_page_is_no_file(server: Server, tmp_path: Path) -> None:
     page = b"\n <!DOCTYPE html><title>Sign in</title>"
-    server.answers["/f"] = answer(page, "Content-Type: text/html; charset=utf-8")
+    server.answers["/f"] = build_answer(page, "Content-Type: text/html; charset=utf-8")
 
     with fails_with("url.web_page"):
         fetch_file(server.url("/f"), tmp_path)
 
 
 def test_a_file_that_a_server_only_calls_a_page_is_a_file(server: Server, tmp_path: Path) -> None:
-    server.answers["/f.csv"] = answer(BODY, "Content-Type: text/html")
+    server.answers["/f.csv"] = build_answer(BODY, "Content-Type: text/html")
 
     assert fetch_file(server.url("/f.csv"), tmp_path).path.read_bytes() == BODY
 
@@ -102,13 +102,13 @@ def test_a_file_that_a_server_only_calls_a_page_is_a_file(server: Server, tmp_pa
 
 def test_a_body_in_chunks_is_put_together(server: Server, tmp_path: Path) -> None:
     chunks = b"3\r\na,b\r\n5;x=y\r\n\n1,2\n\r\n0\r\nTrailer: t\r\n\r\n"
-    server.answers["/f"] = answer(chunks, "Transfer-Encoding: chunked", length=None)
+    server.answers["/f"] = build_answer(chunks, "Transfer-Encoding: chunked", length=None)
 
     assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 def test_a_body_without_a_length_ends_with_the_connection(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = answer(BODY, length=None)
+    server.answers["/f"] = build_answer(BODY, length=None)
 
     assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
@@ -124,25 +124,25 @@ def test_a_file_is_there_although_the_server_keeps_the_connection(
 ) -> None:
     settings.DATASTORE_SEARCH_FETCH_IDLE_TIMEOUT = timedelta(minutes=10)
 
-    def keep(taken: socket.socket) -> None:
-        taken.sendall(answer(BODY))
-        taken.recv(1)  # until the client hangs up
+    def answer_and_wait(connection: socket.socket) -> None:
+        connection.sendall(build_answer(BODY))
+        connection.recv(1)  # until the client hangs up
 
-    server.answers["/f"] = keep
+    server.answers["/f"] = answer_and_wait
 
     assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
 
 
 @pytest.mark.parametrize(
-    "broken",
+    "response",
     [
-        answer(BODY, length=len(BODY) + 1),
-        answer(b"3\r\na,b\r\n5\r\n\n1", "Transfer-Encoding: chunked", length=None),
-        answer(b"no number\r\n", "Transfer-Encoding: chunked", length=None),
-        answer(gzip.compress(BODY)[:-3], "Content-Encoding: gzip"),
-        answer(BODY, "Content-Encoding: gzip"),
-        answer(BODY, "Content-Encoding: br"),
-        answer(BODY, "Content-Encoding: gzip, gzip"),
+        build_answer(BODY, length=len(BODY) + 1),
+        build_answer(b"3\r\na,b\r\n5\r\n\n1", "Transfer-Encoding: chunked", length=None),
+        build_answer(b"no number\r\n", "Transfer-Encoding: chunked", length=None),
+        build_answer(gzip.compress(BODY)[:-3], "Content-Encoding: gzip"),
+        build_answer(BODY, "Content-Encoding: gzip"),
+        build_answer(BODY, "Content-Encoding: br"),
+        build_answer(BODY, "Content-Encoding: gzip, gzip"),
         b"SSH-2.0-OpenSSH_9.2 secret\r\n",
         b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
@@ -154,9 +154,9 @@ def test_a_file_is_there_although_the_server_keeps_the_connection(
     ],
 )  # fmt: skip
 def test_what_is_not_whole_or_not_http_is_refused(
-    server: Server, tmp_path: Path, broken: bytes
+    server: Server, tmp_path: Path, response: bytes
 ) -> None:
-    server.answers["/f"] = broken
+    server.answers["/f"] = response
 
     with fails_with("url.broken_response") as caught:
         fetch_file(server.url("/f"), tmp_path)
@@ -167,7 +167,7 @@ def test_what_is_not_whole_or_not_http_is_refused(
 @pytest.mark.parametrize("coding", ["gzip", "x-gzip", "GZIP"])
 def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, coding: str) -> None:
     packed = gzip.compress(BODY[:4]) + gzip.compress(BODY[4:])
-    server.answers["/f.csv.gz"] = answer(packed, f"Content-Encoding: {coding}")
+    server.answers["/f.csv.gz"] = build_answer(packed, f"Content-Encoding: {coding}")
 
     fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
 
@@ -176,7 +176,9 @@ def test_gzip_is_undone_and_the_name_with_it(server: Server, tmp_path: Path, cod
 
 
 def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
-    server.answers["/f.csv.gz"] = answer(gzip.compress(BODY), "Content-Type: application/gzip")
+    server.answers["/f.csv.gz"] = build_answer(
+        gzip.compress(BODY), "Content-Type: application/gzip"
+    )
 
     fetched = fetch_file(server.url("/f.csv.gz"), tmp_path)
 
@@ -184,19 +186,19 @@ def test_a_packed_file_stays_packed(server: Server, tmp_path: Path) -> None:
     assert fetched.name == "f.csv.gz"
 
 
-def endless(taken: socket.socket) -> None:
-    taken.sendall(answer(length=None))
+def answer_endlessly(connection: socket.socket) -> None:
+    connection.sendall(build_answer(length=None))
     while True:
-        taken.sendall(b"x" * 1000)
+        connection.sendall(b"x" * 1000)
 
 
 @pytest.mark.parametrize(
     "large",
     [
-        endless,
-        answer(b"x", length=10_001),
-        answer(b"x" * 10_001, length=None),
-        answer(gzip.compress(b"x" * 10_001), "Content-Encoding: gzip"),
+        answer_endlessly,
+        build_answer(b"x", length=10_001),
+        build_answer(b"x" * 10_001, length=None),
+        build_answer(gzip.compress(b"x" * 10_001), "Content-Encoding: gzip"),
     ],
     ids=["endless", "announced", "sent", "unpacked"],
 )
@@ -216,14 +218,14 @@ def test_a_gzip_bomb_is_unpacked_no_further_than_the_limit(
     server: Server, tmp_path: Path, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_FETCH_BYTES = 2**20
-    server.answers["/f"] = answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
+    server.answers["/f"] = build_answer(gzip.compress(bytes(2**26)), "Content-Encoding: gzip")
 
     with fails_with("url.file_too_large"):
         fetch_file(server.url("/f"), tmp_path)
 
 
 def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
-    server.answers["/f"] = answer(BODY)
+    server.answers["/f"] = build_answer(BODY)
     (tmp_path / "fetched").symlink_to("/dev/full")
 
     with fails_with("load.disk_full"):
@@ -233,16 +235,16 @@ def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
 # Time ---------------------------------------------------------------------------------------------
 
 
-def silent(taken: socket.socket) -> None:
-    taken.recv(1)
+def send_nothing(connection: socket.socket) -> None:
+    connection.recv(1)
 
 
-def silent_within(taken: socket.socket) -> None:
-    taken.sendall(answer(b"a,b", length=100))
-    taken.recv(1)
+def stop_within_body(connection: socket.socket) -> None:
+    connection.sendall(build_answer(b"a,b", length=100))
+    connection.recv(1)
 
 
-@pytest.mark.parametrize("slow", [silent, silent_within])
+@pytest.mark.parametrize("slow", [send_nothing, stop_within_body])
 def test_a_silent_server_is_not_waited_for(
     server: Server, tmp_path: Path, settings: Any, slow: Any
 ) -> None:
@@ -253,11 +255,11 @@ def test_a_silent_server_is_not_waited_for(
         fetch_file(server.url("/f"), tmp_path)
 
 
-def trickled(start: bytes) -> Any:
-    def trickle(taken: socket.socket) -> None:
-        taken.sendall(start)
+def build_trickle(start: bytes) -> Any:
+    def trickle(connection: socket.socket) -> None:
+        connection.sendall(start)
         while True:
-            taken.sendall(b"x")
+            connection.sendall(b"x")
             time.sleep(0.02)
 
     return trickle
@@ -265,14 +267,14 @@ def trickled(start: bytes) -> Any:
 
 @pytest.mark.parametrize(
     "start",
-    [b"", b"HTTP/1.1 200 OK\r\nX: ", answer(length=1000), answer(length=None)],
+    [b"", b"HTTP/1.1 200 OK\r\nX: ", build_answer(length=1000), build_answer(length=None)],
     ids=["status", "header", "body with a length", "body without one"],
 )
 def test_a_server_that_never_ends_is_left_at_the_deadline(
     server: Server, tmp_path: Path, settings: Any, start: bytes
 ) -> None:
     settings.DATASTORE_SEARCH_FETCH_TIMEOUT = timedelta(seconds=0.3)
-    server.answers["/f"] = trickled(start)
+    server.answers["/f"] = build_trickle(start)
 
     with fails_with("url.timeout"):
         fetch_file(server.url("/f"), tmp_path)
@@ -289,22 +291,22 @@ def test_the_handshake_of_tls_ends_at_the_deadline(
 
 
 def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) -> None:
-    told = []
+    progress = []
 
-    def watch(done: int, total: int | None) -> None:
-        told.append((done, total))
+    def record_progress(done: int, total: int | None) -> None:
+        progress.append((done, total))
         if done > 1000:
             raise LoadCancelled
 
-    server.answers["/short"] = answer(BODY)
-    server.answers["/endless"] = endless
+    server.answers["/short"] = build_answer(BODY)
+    server.answers["/endless"] = answer_endlessly
 
-    fetch_file(server.url("/short"), tmp_path, report_progress=watch)
+    fetch_file(server.url("/short"), tmp_path, report_progress=record_progress)
     with fails_with("load.cancelled"):
-        fetch_file(server.url("/endless"), tmp_path, report_progress=watch)
+        fetch_file(server.url("/endless"), tmp_path, report_progress=record_progress)
 
-    assert told[0] == (8, 8)
-    assert told[-1][1] is None
+    assert progress[0] == (8, 8)
+    assert progress[-1][1] is None
 
 
 # TLS ----------------------------------------------------------------------------------------------
@@ -312,35 +314,37 @@ def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) 
 
 @pytest.fixture
 def secure(settings: Any) -> Iterator[Server]:
-    with serving(secure=True) as server:
+    with run_server(secure=True) as server:
         settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = [server.host, f"localhost:{server.port}"]
-        server.answers["/f"] = answer(BODY)
+        server.answers["/f"] = build_answer(BODY)
         yield server
 
 
 @pytest.fixture
-def vouched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def trusted_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "authority.pem"
     AUTHORITY.cert_pem.write_to_path(str(path))
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
 
 
 def test_a_server_that_somebody_vouches_for_is_fetched_from(
-    secure: Server, tmp_path: Path, vouched: None
+    secure: Server, tmp_path: Path, trusted_authority: None
 ) -> None:
     assert fetch_file(secure.url("/f"), tmp_path).path.read_bytes() == BODY
-    assert f"\r\nHost: {secure.host}\r\n" in secure.asked[0]
+    assert f"\r\nHost: {secure.host}\r\n" in secure.requests[0]
 
 
-def test_a_server_that_nobody_vouches_for_is_asked_nothing(secure: Server, tmp_path: Path) -> None:
+def test_a_server_without_a_trusted_certificate_gets_no_request(
+    secure: Server, tmp_path: Path
+) -> None:
     with fails_with("url.untrusted_server", match=r"127\.0\.0\.1"):
         fetch_file(secure.url("/f"), tmp_path)
 
-    assert secure.asked == []
+    assert secure.requests == []
 
 
 def test_a_certificate_is_of_the_name_that_was_asked_for(
-    secure: Server, tmp_path: Path, vouched: None
+    secure: Server, tmp_path: Path, trusted_authority: None
 ) -> None:
     with fails_with("url.untrusted_server", match="localhost"):
         fetch_file(f"https://localhost:{secure.port}/f", tmp_path)
@@ -349,33 +353,33 @@ def test_a_certificate_is_of_the_name_that_was_asked_for(
 # Redirects ----------------------------------------------------------------------------------------
 
 
-def moved(location: str, status: int = 302) -> bytes:
-    return answer(b"secret", f"Location: {location}", status=status)
+def build_redirect(location: str, status: int = 302) -> bytes:
+    return build_answer(b"secret", f"Location: {location}", status=status)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_followed(server: Server, tmp_path: Path, status: int) -> None:
     server.answers |= {
-        "/old": moved("new/rivers.csv?x=1", status),
-        "/new/rivers.csv": answer(BODY),
+        "/old": build_redirect("new/rivers.csv?x=1", status),
+        "/new/rivers.csv": build_answer(BODY),
     }
 
     fetched = fetch_file(server.url("/old"), tmp_path)
 
     assert fetched.path.read_bytes() == BODY
     assert fetched.name == "rivers.csv"
-    assert "GET /new/rivers.csv?x=1 " in server.asked[1]
+    assert "GET /new/rivers.csv?x=1 " in server.requests[1]
 
 
 def test_a_redirect_in_letters_of_any_language_is_followed(server: Server, tmp_path: Path) -> None:
-    server.answers |= {"/old": moved("/sông.csv"), "/s%C3%B4ng.csv": answer(BODY)}
+    server.answers |= {"/old": build_redirect("/sông.csv"), "/s%C3%B4ng.csv": build_answer(BODY)}
 
     assert fetch_file(server.url("/old"), tmp_path).name == "sông.csv"
 
 
 def test_five_redirects_are_followed_and_no_more(server: Server, tmp_path: Path) -> None:
-    server.answers |= {f"/{n}": moved(f"/{n + 1}") for n in range(6)}
-    server.answers["/6"] = answer(BODY)
+    server.answers |= {f"/{n}": build_redirect(f"/{n + 1}") for n in range(6)}
+    server.answers["/6"] = build_answer(BODY)
 
     assert fetch_file(server.url("/1"), tmp_path).path.read_bytes() == BODY
     with fails_with("url.too_many_redirects"):
@@ -383,13 +387,13 @@ def test_five_redirects_are_followed_and_no_more(server: Server, tmp_path: Path)
 
 
 def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) -> None:
-    with serving() as inner:
-        server.answers["/f"] = moved(inner.url("/secret"))
+    with run_server() as inner:
+        server.answers["/f"] = build_redirect(inner.url("/secret"))
 
         with fails_with("url.unknown_server") as caught:
             fetch_file(server.url("/f"), tmp_path)
 
-        assert inner.asked == []
+        assert inner.requests == []
     assert "secret" not in str(caught.value)
 
 
@@ -405,7 +409,7 @@ def test_a_redirect_is_checked_like_any_address(server: Server, tmp_path: Path) 
 def test_a_redirect_leads_to_the_web_alone(
     server: Server, tmp_path: Path, location: str, failure: str
 ) -> None:
-    server.answers["/f"] = moved(location)
+    server.answers["/f"] = build_redirect(location)
 
     with fails_with(failure):
         fetch_file(server.url("/f"), tmp_path)
@@ -417,13 +421,13 @@ def test_a_redirect_leads_to_the_web_alone(
 def test_proxies_of_the_environment_are_not_used(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.answers["/f"] = answer(BODY)
-    with serving() as proxy:
+    server.answers["/f"] = build_answer(BODY)
+    with run_server() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url("/"))
 
         assert fetch_file(server.url("/f"), tmp_path).path.read_bytes() == BODY
-        assert proxy.asked == []
+        assert proxy.requests == []
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -458,15 +462,15 @@ def test_the_file_has_the_name_that_the_server_gives_it(
     server: Server, tmp_path: Path, path: str, header: str, name: str
 ) -> None:
     headers = [f"Content-Disposition: {header}"] if header else []
-    server.answers[path] = answer(BODY, *headers)
+    server.answers[path] = build_answer(BODY, *headers)
 
     fetched = fetch_file(server.url(path), tmp_path)
 
     assert fetched.name == name
-    assert [found.name for found in tmp_path.iterdir()] == ["fetched"]
+    assert [path.name for path in tmp_path.iterdir()] == ["fetched"]
 
 
 def test_a_name_without_an_ending_gets_that_of_the_type(server: Server, tmp_path: Path) -> None:
-    server.answers["/export"] = answer(BODY, "Content-Type: text/csv; charset=utf-8")
+    server.answers["/export"] = build_answer(BODY, "Content-Type: text/csv; charset=utf-8")
 
     assert fetch_file(server.url("/export?format=csv"), tmp_path).name == "export.csv"

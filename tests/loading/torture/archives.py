@@ -16,17 +16,17 @@ CASES = [
     Case(
         "truncated.csv.gz",
         "a gzip that ends too early",
-        refused="The compressed file ends too early: a part of it is missing.",
+        failure="The compressed file ends too early: a part of it is missing.",
     ),
     Case(
         "damaged.csv.gz",
         "a gzip with some bytes changed",
-        refused="The archive is damaged and cannot be unpacked.",
+        failure="The archive is damaged and cannot be unpacked.",
     ),
     Case(
         "twice.csv.gz",
         "a gzip within a gzip",
-        refused="There is an archive within the archive: unpack it, and load what is in it.",
+        failure="There is an archive within the archive: unpack it, and load what is in it.",
     ),
     Case(
         "one_file.zip",
@@ -37,7 +37,7 @@ CASES = [
     Case(
         "two_files.zip",
         "a zip with two files",
-        refused=(
+        failure=(
             "The archive holds several files: choose one of them. There are: “a/people.csv”,"
             " “b/towns.csv”."
         ),
@@ -60,7 +60,7 @@ CASES = [
         "two_files.zip",
         "the chosen file is not there",
         LoadOptions(member="cities.csv"),
-        refused="The archive holds no file “cities.csv”. There are: “a/people.csv”, “b/towns.csv”.",
+        failure="The archive holds no file “cities.csv”. There are: “a/people.csv”, “b/towns.csv”.",
     ),
     Case(
         "gzip_within.zip",
@@ -71,9 +71,9 @@ CASES = [
     Case(
         "zip_within.zip",
         "a zip within a zip",
-        refused="There is an archive within the archive: unpack it, and load what is in it.",
+        failure="There is an archive within the archive: unpack it, and load what is in it.",
     ),
-    Case("no_files.zip", "a zip with nothing", refused="There is no file in the archive."),
+    Case("no_files.zip", "a zip with nothing", failure="There is no file in the archive."),
     Case(
         "wicked_name.zip",
         "a name that leads out of the folder",
@@ -83,22 +83,22 @@ CASES = [
     Case(
         "encrypted.zip",
         "a zip with a password",
-        refused="“data.csv” in the archive is protected by a password.",
+        failure="“data.csv” in the archive is protected by a password.",
     ),
     Case(
         "oddly_packed.zip",
         "a way of packing that nobody has",
-        refused="“data.csv” in the archive is compressed in a way that cannot be unpacked.",
+        failure="“data.csv” in the archive is compressed in a way that cannot be unpacked.",
     ),
     Case(
         "truncated.zip",
         "a zip that ends too early",
-        refused="The compressed file ends too early: a part of it is missing.",
+        failure="The compressed file ends too early: a part of it is missing.",
     ),
     Case(
         "bomb.zip",
         "a few hundred bytes that become 100 MB",
-        refused=(
+        failure=(
             "The file would be more than 200 times as large when unpacked: it is taken for an"
             " attack."
         ),

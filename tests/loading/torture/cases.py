@@ -1,4 +1,4 @@
-"""What a case says: the trap, the choices, and the exact outcome."""
+"""A case: the trap, the options, and the exact outcome."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Case:
     One file and its outcome.
 
     ``fields`` maps the names of the fields, in order, to their types, and ``records`` lists the
-    values of each record in that order, as ``datastore_search`` answers them; or ``refused`` is the
-    whole message, in English.  ``says`` are the load's notices, ``faults`` its bad rows as (line,
-    field, value, reason), ``labels`` the labels that differ from the names.
+    values of each record in that order, as ``datastore_search`` returns them; or ``failure`` is the
+    whole message, in English.  ``notices`` are the load's notices, ``row_errors`` its bad rows as
+    (line, field, value, reason), ``labels`` the labels that differ from the names.
     """
 
     file: str
@@ -28,12 +28,12 @@ class Case:
     options: LoadOptions = field(default_factory=LoadOptions)
     fields: Mapping[str, str] = field(default_factory=dict)
     records: Sequence[Sequence[Any]] = ()
-    refused: str = ""
-    says: Sequence[str] = ()
-    faults: Sequence[tuple[int, str, str, str]] = ()
+    failure: str = ""
+    notices: Sequence[str] = ()
+    row_errors: Sequence[tuple[int, str, str, str]] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
-        """Find the file."""
+        """The path of the file."""
         return FILES / self.file

@@ -11,13 +11,13 @@ _OPEN = "A quotation mark is opened and never closed."
 _STRAY = "Text follows a closing quotation mark; one within a text must be doubled."
 
 
-def ragged(cells: int, header: int) -> str:
-    """Say what is wrong with a row of other cells than the header's."""
+def build_cell_count_message(cells: int, header: int) -> str:
+    """Build the message of a row with another number of cells than the header."""
     return f"The row has {cells} cells; the header has {header}."
 
 
-def refusal(count: int, line: int, reason: str) -> str:
-    """Say why a file with faulty rows is refused."""
+def build_bad_rows_message(count: int, line: int, reason: str) -> str:
+    """Build the message of a file that is refused because of bad rows."""
     return (
         f"Rows that cannot be loaded: {count}. The first is line {line}, field “–”, value “”:"
         f" {reason}"
@@ -66,21 +66,21 @@ CASES = [
         "Vietnamese with tones behind their vowels",
         fields={"tên": "text", "dân số": "int4"},
         records=[["Hà Nội", 8053663], ["Đà Nẵng", 1134310], ["Thành phố Hồ Chí Minh", 8993082]],
-        says=["The file does not declare its character encoding: it was read as Windows-1258."],
+        notices=["The file does not declare its character encoding: it was read as Windows-1258."],
     ),
     Case(
         "windows_1252.csv",
         "Western European, which could be Central European",
         fields={"nom": "text", "ville": "text"},
         records=[["João", "São Paulo"], ["François", "Orléans"]],
-        says=["The file does not declare its character encoding: it was read as Windows-1252."],
+        notices=["The file does not declare its character encoding: it was read as Windows-1252."],
     ),
     Case(
         "windows_1251.csv",
         "Cyrillic",
         fields={"имя": "text", "город": "text"},
         records=[["Иван", "Москва"], ["Ольга", "Санкт-Петербург"]],
-        says=["The file does not declare its character encoding: it was read as Windows-1251."],
+        notices=["The file does not declare its character encoding: it was read as Windows-1251."],
     ),
     Case(
         "windows_1251.csv",
@@ -93,25 +93,25 @@ CASES = [
         "windows_1251.csv",
         "the chosen encoding is another",
         LoadOptions(encoding="utf-8"),
-        refused="The file is not in “utf-8”, the character encoding that was chosen.",
+        failure="The file is not in “utf-8”, the character encoding that was chosen.",
     ),
     Case(
         "windows_1251.csv",
         "there is no such encoding",
         LoadOptions(encoding="klingon"),
-        refused="There is no character encoding “klingon”.",
+        failure="There is no character encoding “klingon”.",
     ),
     Case(
         "shift_jis.csv",
         "Japanese",
         fields={"名前": "text", "都市": "text"},
         records=[["太郎", "東京"], ["花子", "大阪府"]],
-        says=["The file does not declare its character encoding: it was read as cp932."],
+        notices=["The file does not declare its character encoding: it was read as cp932."],
     ),
     Case(
         "utf8_damaged.csv",
         "one damaged character in much UTF-8",
-        refused=(
+        failure=(
             "The file is in UTF-8, but line 10 has characters that are not: they were damaged"
             " before. Correct them, or choose the encoding."
         ),
@@ -125,31 +125,31 @@ CASES = [
     Case(
         "nul.csv",
         "a NUL in a text",
-        refused="The file is neither text nor of a format that can be read.",
+        failure="The file is neither text nor of a format that can be read.",
     ),
     Case(
         "junk.csv",
         "all bytes there are",
-        refused="The file is neither text nor of a format that can be read.",
+        failure="The file is neither text nor of a format that can be read.",
     ),
     Case(
         "picture.csv",
         "a picture",
-        refused="The file is of the format PNG, which cannot be read as a table.",
+        failure="The file is of the format PNG, which cannot be read as a table.",
     ),
     Case(
         "page.csv",
         "a page of the web",
-        refused="The file is of the format HTML, which cannot be read as a table.",
+        failure="The file is of the format HTML, which cannot be read as a table.",
     ),
     Case(
         "document.csv",
         "a PDF",
-        refused="The file is of the format PDF, which cannot be read as a table.",
+        failure="The file is of the format PDF, which cannot be read as a table.",
     ),
-    Case("empty.csv", "nothing", refused="The file is empty."),
-    Case("blank.csv", "nothing but blanks and line ends", refused="The file is empty."),
-    Case("mark_alone.csv", "nothing but a mark", refused="The file is empty."),
+    Case("empty.csv", "nothing", failure="The file is empty."),
+    Case("blank.csv", "nothing but blanks and line ends", failure="The file is empty."),
+    Case("mark_alone.csv", "nothing but a mark", failure="The file is empty."),
     Case(
         "semicolons.csv",
         "semicolons, with more commas than semicolons",
@@ -200,7 +200,7 @@ CASES = [
         "hats.csv",
         "a quotation mark is no delimiter",
         LoadOptions(delimiter='"'),
-        refused='“"” cannot separate cells: give a character, or “tab”.',
+        failure='“"” cannot separate cells: give a character, or “tab”.',
     ),
     Case(
         "single_quotes.csv",
@@ -243,7 +243,7 @@ CASES = [
         "delimiters at the end of all rows",
         fields={"id": "int4", "name": "text"},
         records=[[1, "Anna"], [2, "Ben"]],
-        says=["Columns at the end without a name and without a value were left out: 2."],
+        notices=["Columns at the end without a name and without a value were left out: 2."],
     ),
     Case(
         "delimiters_in_rows.csv",
@@ -260,31 +260,31 @@ CASES = [
     Case(
         "too_wide.csv",
         "more fields than can be stored",
-        refused="The file has 1601 fields; at most 1600 can be stored.",
+        failure="The file has 1601 fields; at most 1600 can be stored.",
     ),
     Case(
         "quoted_breaks.csv",
         "line breaks of two kinds in texts, then a ragged row",
-        refused=refusal(1, 8, ragged(1, 2)),
-        faults=[(8, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 8, build_cell_count_message(1, 2)),
+        row_errors=[(8, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "returns.csv",
         "carriage returns end lines, and are in a text",
-        refused=refusal(1, 5, ragged(1, 2)),
-        faults=[(5, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 5, build_cell_count_message(1, 2)),
+        row_errors=[(5, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "mixed_ends.csv",
         "lines end in three ways",
-        refused=refusal(1, 5, ragged(1, 2)),
-        faults=[(5, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 5, build_cell_count_message(1, 2)),
+        row_errors=[(5, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "blank_lines.csv",
         "blank lines count, and are no rows",
-        refused=refusal(1, 9, ragged(1, 2)),
-        faults=[(9, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 9, build_cell_count_message(1, 2)),
+        row_errors=[(9, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "no_last_end.csv",
@@ -298,17 +298,17 @@ CASES = [
     Case(
         "header_over_lines.csv",
         "a name goes over two lines",
-        refused=refusal(1, 4, ragged(1, 2)),
-        says=["Line breaks and unusual blanks were taken out of names: name of person."],
-        faults=[(4, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 4, build_cell_count_message(1, 2)),
+        notices=["Line breaks and unusual blanks were taken out of names: name of person."],
+        row_errors=[(4, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "ragged.csv",
         "rows with fewer and with more cells",
-        refused=refusal(2, 3, ragged(2, 3)),
-        faults=[
-            (3, "", "", ragged(2, 3)),
-            (4, "", "", ragged(4, 3)),
+        failure=build_bad_rows_message(2, 3, build_cell_count_message(2, 3)),
+        row_errors=[
+            (3, "", "", build_cell_count_message(2, 3)),
+            (4, "", "", build_cell_count_message(4, 3)),
         ],
     ),
     Case(
@@ -317,32 +317,32 @@ CASES = [
         LoadOptions(bad_rows="skip"),
         fields={"a": "int4", "b": "int4", "c": "int4"},
         records=[[1, 2, 3], [1, 1, 1]],
-        says=["Rows that could not be loaded and were left out: 2."],
-        faults=[
-            (3, "", "", ragged(2, 3)),
-            (4, "", "", ragged(4, 3)),
+        notices=["Rows that could not be loaded and were left out: 2."],
+        row_errors=[
+            (3, "", "", build_cell_count_message(2, 3)),
+            (4, "", "", build_cell_count_message(4, 3)),
         ],
     ),
     Case(
         "all_ragged.csv",
         "no row has the header's cells",
-        refused=refusal(2, 2, ragged(2, 3)),
-        faults=[
-            (2, "", "", ragged(2, 3)),
-            (3, "", "", ragged(2, 3)),
+        failure=build_bad_rows_message(2, 2, build_cell_count_message(2, 3)),
+        row_errors=[
+            (2, "", "", build_cell_count_message(2, 3)),
+            (3, "", "", build_cell_count_message(2, 3)),
         ],
     ),
     Case(
         "footer.csv",
         "a total below the table",
-        refused=refusal(1, 4, ragged(1, 3)),
-        faults=[(4, "", "", ragged(1, 3))],
+        failure=build_bad_rows_message(1, 4, build_cell_count_message(1, 3)),
+        row_errors=[(4, "", "", build_cell_count_message(1, 3))],
     ),
     Case(
         "open_quote.csv",
         "a quotation mark that is never closed",
-        refused=refusal(1, 3, _OPEN),
-        faults=[(3, "", "", _OPEN)],
+        failure=build_bad_rows_message(1, 3, _OPEN),
+        row_errors=[(3, "", "", _OPEN)],
     ),
     Case(
         "open_quote.csv",
@@ -350,48 +350,48 @@ CASES = [
         LoadOptions(bad_rows="skip"),
         fields={"id": "int4", "text": "text"},
         records=[[1, "a"], [3, "c"], [4, "d"]],
-        says=["Rows that could not be loaded and were left out: 1."],
-        faults=[(3, "", "", _OPEN)],
+        notices=["Rows that could not be loaded and were left out: 1."],
+        row_errors=[(3, "", "", _OPEN)],
     ),
     Case(
         "stray_quote.csv",
         "text behind a closing quotation mark, and a mark within a text",
-        refused=refusal(1, 2, _STRAY),
-        faults=[(2, "", "", _STRAY)],
+        failure=build_bad_rows_message(1, 2, _STRAY),
+        row_errors=[(2, "", "", _STRAY)],
     ),
     Case(
         "titles.csv",
         "titles above the header, one with a comma",
-        refused=refusal(1, 6, ragged(1, 2)),
-        says=["The header was found on line 4; what stands above it was left out."],
-        faults=[(6, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 6, build_cell_count_message(1, 2)),
+        notices=["The header was found on line 4; what stands above it was left out."],
+        row_errors=[(6, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "titles_padded.csv",
         "titles with as many cells as the header",
         fields={"id": "int4", "name": "text", "age": "int4"},
         records=[[1, "Anna", 30]],
-        says=["The header was found on line 3; what stands above it was left out."],
+        notices=["The header was found on line 3; what stands above it was left out."],
     ),
     Case(
         "comments.csv",
         "comments above the header",
         fields={"id": "int4", "name": "text"},
         records=[[1, "Anna"]],
-        says=["The header was found on line 3; what stands above it was left out."],
+        notices=["The header was found on line 3; what stands above it was left out."],
     ),
     Case(
         "titles_to_skip.csv",
         "a title that opens a quotation mark",
         LoadOptions(skip=2),
-        refused=refusal(1, 5, ragged(1, 2)),
-        faults=[(5, "", "", ragged(1, 2))],
+        failure=build_bad_rows_message(1, 5, build_cell_count_message(1, 2)),
+        row_errors=[(5, "", "", build_cell_count_message(1, 2))],
     ),
     Case(
         "titles.csv",
         "more lines to skip than there are",
         LoadOptions(skip=20),
-        refused="The file has no row below the lines that are to be skipped: 20.",
+        failure="The file has no row below the lines that are to be skipped: 20.",
     ),
     Case(
         "names.csv",
@@ -416,7 +416,7 @@ CASES = [
             "tên gọi": "tên\xa0gọi",
             _LONG[:199]: _LONG[:299],
         },
-        says=[
+        notices=[
             "Fields without a name were named by their place: field_4.",
             "Line breaks and unusual blanks were taken out of names: two lines, tên gọi.",
             f"Names of more than 200 characters were shortened: {_LONG[:199]}.",

@@ -14,11 +14,11 @@ _NUL = "The value cannot be stored: it has the character U+0000, or is not valid
 _BROKEN = "The file is not valid JSON (line {0}, column {1})."
 
 
-def _left_out(count: int) -> str:
+def build_skipped_rows_message(count: int) -> str:
     return f"Rows that could not be loaded and were left out: {count}."
 
 
-def _point(*coordinates: float) -> dict[str, object]:
+def build_point(*coordinates: float) -> dict[str, object]:
     return {"type": "Point", "coordinates": list(coordinates)}
 
 
@@ -47,15 +47,15 @@ CASES = [
         options=_SKIP,
         fields={"k": "text", "n": "int4"},
         records=[["a", 1]],
-        says=[_left_out(2)],
-        faults=[(2, "", "", _TWICE.format("n")), (3, "", "", _TWICE.format("x"))],
+        notices=[build_skipped_rows_message(2)],
+        row_errors=[(2, "", "", _TWICE.format("n")), (3, "", "", _TWICE.format("x"))],
     ),
     Case(
         "nan.json",
         "NaN, which Python writes and JSON does not have",
         fields={"n": "numeric"},
         records=[[1.5], ["NaN"], ["-Infinity"]],
-        says=["The file has NaN or Infinity, which are not part of JSON; they are kept."],
+        notices=["The file has NaN or Infinity, which are not part of JSON; they are kept."],
     ),
     Case(
         "nested.json",
@@ -72,39 +72,39 @@ CASES = [
         options=_SKIP,
         fields={"n": "int4"},
         records=[[1], [5]],
-        says=[_left_out(4)],
-        faults=[
+        notices=[build_skipped_rows_message(4)],
+        row_errors=[
             (2, "", "2", _NO_OBJECT),
             (3, "", '"three"', _NO_OBJECT),
             (4, "", "null", _NO_OBJECT),
             (5, "", "[4]", _NO_OBJECT),
         ],
     ),
-    Case("only_scalars.json", "a list of numbers", refused=_NO_RECORDS),
-    Case("empty_list.json", "an empty list", refused=_NO_RECORDS),
+    Case("only_scalars.json", "a list of numbers", failure=_NO_RECORDS),
+    Case("empty_list.json", "an empty list", failure=_NO_RECORDS),
     Case(
         "no_list.json",
         "an error message in place of the data",
-        refused="The JSON holds no list of objects, or of rows, to make records of.",
+        failure="The JSON holds no list of objects, or of rows, to make records of.",
     ),
     Case(
         "ckan.json",
         "the answer of CKAN's API",
         fields={"n": "int4", "k": "text"},
         records=[[1, "a"], [2, "b"]],
-        says=["The records are the list “result.records” of the file."],
+        notices=["The records are the list “result.records” of the file."],
     ),
     Case(
         "one_list.json",
         "an object with one list of objects, and another of words",
         fields={"n": "int4"},
         records=[[1]],
-        says=["The records are the list “provinces” of the file."],
+        notices=["The records are the list “provinces” of the file."],
     ),
     Case(
         "two_lists.json",
         "an object with two lists of objects",
-        refused=(
+        failure=(
             "The JSON holds several lists: schools, pupils. Which one has the records is not clear;"
             " save it alone."
         ),
@@ -115,39 +115,39 @@ CASES = [
         options=_SKIP,
         fields={"province": "text", "n": "int4"},
         records=[["Hanoi", 1], ["Da Nang", 2]],
-        says=[_left_out(1)],
-        faults=[(3, "", "", "The row has 1 cells; the header has 2.")],
+        notices=[build_skipped_rows_message(1)],
+        row_errors=[(3, "", "", "The row has 1 cells; the header has 2.")],
     ),
     Case(
         "rows_without_header.json",
         "a list of lists without a header",
         fields={"field_1": "text", "field_2": "int4"},
         records=[["Hanoi", 1], ["Hue", 2]],
-        says=[
+        notices=[
             "The first row has values that cannot be names, so it was read as a record.",
             "Fields without a name were named by their place: field_1, field_2.",
         ],
     ),
-    Case("broken.json", "a comma that is missing", refused=_BROKEN.format(3, 9)),
-    Case("after_the_end.json", "more than one value", refused=_BROKEN.format(1, 12)),
-    Case("broken_off.json", "half a file", refused="The file ends in the middle of its JSON."),
+    Case("broken.json", "a comma that is missing", failure=_BROKEN.format(3, 9)),
+    Case("after_the_end.json", "more than one value", failure=_BROKEN.format(1, 12)),
+    Case("broken_off.json", "half a file", failure="The file ends in the middle of its JSON."),
     Case(
         "nul.json",
         "characters that PostgreSQL does not have",
         options=_SKIP,
         fields={"k": "text", "n": "int4"},
         records=[["c", 3]],
-        says=[_left_out(2)],
-        faults=[(1, "k", "a�b", _NUL), (2, "k", "�", _NUL)],
+        notices=[build_skipped_rows_message(2)],
+        row_errors=[(1, "k", "a�b", _NUL), (2, "k", "�", _NUL)],
     ),
     Case(
         "deep.json",
         "lists within lists, 150 of them",
-        refused=(
+        failure=(
             "Rows that cannot be loaded: 1. The first is line 1, field “–”, value “”: It nests"
             " lists and objects more than 100 deep."
         ),
-        faults=[(1, "", "", "It nests lists and objects more than 100 deep.")],
+        row_errors=[(1, "", "", "It nests lists and objects more than 100 deep.")],
     ),
     Case(
         "utf16.json",
@@ -160,7 +160,7 @@ CASES = [
         "members without a name, with a line break, called as another or as the record's number",
         fields={"field_1": "int4", "a b": "int4", "_id_2": "int4", "a b_2": "int4"},
         records=[[1, 2, 3, 4]],
-        says=[
+        notices=[
             "Fields without a name were named by their place: field_1.",
             "Line breaks and unusual blanks were taken out of names: a b.",
             "Names that were there already got a number: a b_2.",
@@ -174,17 +174,17 @@ CASES = [
         options=_SKIP,
         fields={"n": "int4"},
         records=[[1], [3]],
-        says=[_left_out(2)],
-        faults=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
+        notices=[build_skipped_rows_message(2)],
+        row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(
         "broken_line.ndjson",
         "lines that are no JSON, refused",
-        refused=(
+        failure=(
             'Rows that cannot be loaded: 2. The first is line 3, field “–”, value “{"n": 2”: The'
             " line is not valid JSON."
         ),
-        faults=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
+        row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],
     ),
     Case(
         "latin1_line.ndjson",
@@ -192,8 +192,8 @@ CASES = [
         options=_SKIP,
         fields={"k": "text"},
         records=[["thé"]],
-        says=[_left_out(1)],
-        faults=[(1, "k", "caf�", "The text holds bytes that are not UTF-8.")],
+        notices=[build_skipped_rows_message(1)],
+        row_errors=[(1, "k", "caf�", "The text holds bytes that are not UTF-8.")],
     ),
     Case(
         "lines.json",
@@ -212,17 +212,17 @@ CASES = [
             "geometry": "json",
         },
         records=[
-            [1, "Hanoi", "point", None, _point(105.80, 21.0)],
+            [1, "Hanoi", "point", None, build_point(105.80, 21.0)],
             [2, "Nowhere", None, 1.50, None],
-            [3, None, None, None, _point()],
+            [3, None, None, None, build_point()],
         ],
-        says=["Names that were there already got a number: geometry_2."],
+        notices=["Names that were there already got a number: geometry_2."],
         labels={"geometry_2": "geometry"},
     ),
     Case(
         "features.ndjson",
         "a feature on each line",
         fields={"name": "text", "geometry": "json"},
-        records=[["Hanoi", _point(105.8, 21)], ["Hue", None]],
+        records=[["Hanoi", build_point(105.8, 21)], ["Hue", None]],
     ),
 ]

@@ -1,9 +1,9 @@
 """
-Makes those files of the folder that nobody can read with the eye.
+Builds the files of the folder that are not plain text.
 
     python -m tests.loading.torture.make_files [name …]
 
-makes all of them, or some, anew; each function says what is in the file of its name.
+builds all of them, or some; each function builds the file of its name.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 FILES = Path(__file__).parent / "files"
 
-Makers = dict[str, Callable[[], bytes]]
+Builders = dict[str, Callable[[], bytes]]
 
-MAKERS: Makers = {}
+BUILDERS: Builders = {}
 
 
-def makes(name: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
-    """Register a function that gives the bytes of a file."""
+def register_builder(name: str) -> Callable[[Callable[[], bytes]], Callable[[], bytes]]:
+    """Register a function that builds the bytes of a file."""
 
-    def register(maker: Callable[[], bytes]) -> Callable[[], bytes]:
-        MAKERS[name] = maker
-        return maker
+    def register(builder: Callable[[], bytes]) -> Callable[[], bytes]:
+        BUILDERS[name] = builder
+        return builder
 
     return register
 
 
-def archive_of(members: Mapping[str, str | bytes]) -> bytes:
-    """Make a zip that is the same each time; a member called mimetype is not packed, as in ODF."""
+def build_archive(members: Mapping[str, str | bytes]) -> bytes:
+    """Build a zip with the same bytes each time; the member “mimetype” is stored, as in ODF."""
     target = io.BytesIO()
     with ZipFile(target, "w") as archive:
         for name, content in members.items():
@@ -51,28 +51,28 @@ def archive_of(members: Mapping[str, str | bytes]) -> bytes:
     return target.getvalue()
 
 
-def changed(archive: bytes, changes: Mapping[str, Callable[[str], str]]) -> bytes:
+def edit_archive(archive: bytes, changes: Mapping[str, Callable[[str], str]]) -> bytes:
     """Change the text of some members of a zip."""
     with ZipFile(io.BytesIO(archive)) as source:
         members = {name: source.read(name) for name in source.namelist()}
     for name, change in changes.items():
         members[name] = change(members[name].decode()).encode()
-    return archive_of(members)
+    return build_archive(members)
 
 
 # XLSX ---------------------------------------------------------------------------------------------
 
 
-def saved(workbook: Workbook) -> bytes:
+def save_workbook(workbook: Workbook) -> bytes:
     """Save a workbook, the same each time."""
     workbook.properties.created = workbook.properties.modified = datetime(2024, 1, 1)  # noqa: DTZ001 # openpyxl takes no zones
     target = io.BytesIO()
     workbook.save(target)
-    return changed(target.getvalue(), {})
+    return edit_archive(target.getvalue(), {})
 
 
-def sheet_of(*rows: list[object], title: str = "Sheet") -> tuple[Workbook, Worksheet]:
-    """Begin a workbook with one sheet of rows."""
+def build_sheet(*rows: list[object], title: str = "Sheet") -> tuple[Workbook, Worksheet]:
+    """Build a workbook with one sheet of rows."""
     workbook = Workbook()
     sheet = workbook.worksheets[0]
     sheet.title = title
@@ -85,90 +85,92 @@ _MOMENT = datetime(2024, 3, 5, 14, 30, 15)  # noqa: DTZ001 # a sheet's moments h
 _MIDNIGHT = datetime(2024, 3, 6)  # noqa: DTZ001
 
 
-@makes("dates.xlsx")
-def _dates() -> bytes:
-    workbook, sheet = sheet_of(
+@register_builder("dates.xlsx")
+def _build_dates() -> bytes:
+    workbook, sheet = build_sheet(
         ["day", "moment", "clock", "duration"],
         [date(2024, 3, 5), _MOMENT, time(14, 30), timedelta(hours=30)],
         [date(1900, 1, 1), _MIDNIGHT, time(0, 0, 1), timedelta(minutes=5)],
     )
     for row in (2, 3):
         sheet.cell(row, 4).number_format = "[h]:mm:ss"
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("dates_1904.xlsx")
-def _dates_1904() -> bytes:
-    workbook, sheet = sheet_of(["day"])
+@register_builder("dates_1904.xlsx")
+def _build_dates_1904() -> bytes:
+    workbook, sheet = build_sheet(["day"])
     workbook.epoch = CALENDAR_MAC_1904
     sheet.append([date(2024, 3, 5)])
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("formulas.xlsx")
-def _formulas() -> bytes:
-    """Formulas with the values that Excel has kept, one with a text, one with nothing."""
-    workbook, _sheet = sheet_of(["n", "double", "word"], [2, "=A2*2", '=IF(A2>1,"many","")'])
+@register_builder("formulas.xlsx")
+def _build_formulas() -> bytes:
+    """Formulas with the values that Excel has saved: a number, a text, an empty text."""
+    workbook, _sheet = build_sheet(["n", "double", "word"], [2, "=A2*2", '=IF(A2>1,"many","")'])
     workbook.worksheets[0].append([1, "=A3*2", '=IF(A3>1,"many","")'])
-    kept = {"B2": ("", "4"), "C2": (' t="str"', "many"), "B3": ("", "2"), "C3": (' t="str"', "")}
+    values = {"B2": ("", "4"), "C2": (' t="str"', "many"), "B3": ("", "2"), "C3": (' t="str"', "")}
 
     def with_values(text: str) -> str:
-        for place, (kind, value) in kept.items():
-            start, rest = text.split(f'<c r="{place}">', 1)
+        for reference, (kind, value) in values.items():
+            start, rest = text.split(f'<c r="{reference}">', 1)
             formula, rest = rest.split("</f>", 1)
             text = (
-                f'{start}<c r="{place}"{kind}>{formula}</f><v>{value}</v>'
+                f'{start}<c r="{reference}"{kind}>{formula}</f><v>{value}</v>'
                 + rest[rest.index("</c>") :]
             )
         return text
 
-    return changed(saved(workbook), {"xl/worksheets/sheet1.xml": with_values})
+    return edit_archive(save_workbook(workbook), {"xl/worksheets/sheet1.xml": with_values})
 
 
-@makes("merged.xlsx")
-def _merged() -> bytes:
-    workbook, sheet = sheet_of(["province", "district"], ["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"])
+@register_builder("merged.xlsx")
+def _build_merged() -> bytes:
+    workbook, sheet = build_sheet(
+        ["province", "district"], ["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]
+    )
     sheet.merge_cells("A2:A3")
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("no_cells.xlsx")
-def _no_cells() -> bytes:
-    workbook, _sheet = sheet_of()
+@register_builder("no_cells.xlsx")
+def _build_no_cells() -> bytes:
+    workbook, _sheet = build_sheet()
     workbook.create_sheet("Notes")
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("second_sheet.xlsx")
-def _second_sheet() -> bytes:
-    workbook, _sheet = sheet_of(title="Cover")
+@register_builder("second_sheet.xlsx")
+def _build_second_sheet() -> bytes:
+    workbook, _sheet = build_sheet(title="Cover")
     for title, value in (("2023", 1), ("2024", 2)):
         sheet = workbook.create_sheet(title)
         sheet.append(["n"])
         sheet.append([value])
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("hidden_sheet.xlsx")
-def _hidden_sheet() -> bytes:
-    workbook, sheet = sheet_of(["code"], ["a list for a drop-down"], title="Lists")
+@register_builder("hidden_sheet.xlsx")
+def _build_hidden_sheet() -> bytes:
+    workbook, sheet = build_sheet(["code"], ["a list for a drop-down"], title="Lists")
     sheet.sheet_state = "hidden"
-    shown = workbook.create_sheet("Data")
-    workbook.active = shown
-    shown.append(["n"])
-    shown.append([1])
-    return saved(workbook)
+    visible = workbook.create_sheet("Data")
+    workbook.active = visible
+    visible.append(["n"])
+    visible.append([1])
+    return save_workbook(workbook)
 
 
-@makes("numbers_as_text.xlsx")
-def _numbers_as_text() -> bytes:
-    return saved(sheet_of(["code", "n", "both"], ["007", 7, "8"], ["12", 12, 9])[0])
+@register_builder("numbers_as_text.xlsx")
+def _build_numbers_as_text() -> bytes:
+    return save_workbook(build_sheet(["code", "n", "both"], ["007", 7, "8"], ["12", 12, 9])[0])
 
 
-@makes("numbers.xlsx")
-def _numbers() -> bytes:
+@register_builder("numbers.xlsx")
+def _build_numbers() -> bytes:
     """Numbers as Excel writes them, some with 17 digits, and a number with the format of a rate."""
-    workbook, sheet = sheet_of(
+    workbook, sheet = build_sheet(
         ["whole", "decimal", "long", "tiny", "rate"],
         [5.0, 0.1, 2**53 - 1, 1e-9, 0.5],
         [-3, 1.1, 1.2345678901234567e19, 0.25, 1],
@@ -177,18 +179,20 @@ def _numbers() -> bytes:
     change = {
         "xl/worksheets/sheet1.xml": lambda text: text.replace("<v>1.1<", "<v>1.1000000000000001<")
     }
-    return changed(saved(workbook), change)
+    return edit_archive(save_workbook(workbook), change)
 
 
-@makes("errors.xlsx")
-def _errors() -> bytes:
-    return saved(sheet_of(["k", "n"], ["a", 1], ["b", "#N/A"], ["c", "#DIV/0!"], ["d", 4])[0])
+@register_builder("errors.xlsx")
+def _build_errors() -> bytes:
+    return save_workbook(
+        build_sheet(["k", "n"], ["a", 1], ["b", "#N/A"], ["c", "#DIV/0!"], ["d", 4])[0]
+    )
 
 
-@makes("preamble.xlsx")
-def _preamble() -> bytes:
-    return saved(
-        sheet_of(
+@register_builder("preamble.xlsx")
+def _build_preamble() -> bytes:
+    return save_workbook(
+        build_sheet(
             ["Population of Vietnam"],
             ["Source:", "General Statistics Office"],
             [],
@@ -199,51 +203,51 @@ def _preamble() -> bytes:
     )
 
 
-@makes("edges.xlsx")
-def _edges() -> bytes:
+@register_builder("edges.xlsx")
+def _build_edges() -> bytes:
     """A table that begins at C3, with an empty column and an empty row in it."""
-    workbook, sheet = sheet_of()
+    workbook, sheet = build_sheet()
     cells: dict[str, str | int] = {"C3": "k", "E3": "n", "C4": "a", "E4": 1, "C6": "b", "E6": 2}
-    for place, value in cells.items():
-        sheet[place] = value
+    for reference, value in cells.items():
+        sheet[reference] = value
     sheet["H9"].number_format = "0.00"
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("stray_cell.xlsx")
-def _stray_cell() -> bytes:
-    workbook, sheet = sheet_of(["k"], ["a"])
+@register_builder("stray_cell.xlsx")
+def _build_stray_cell() -> bytes:
+    workbook, sheet = build_sheet(["k"], ["a"])
     sheet["XFD1048576"] = "x"
-    return saved(workbook)
+    return save_workbook(workbook)
 
 
-@makes("truncated.xlsx")
-def _truncated() -> bytes:
-    return _dates()[:3000]
+@register_builder("truncated.xlsx")
+def _build_truncated() -> bytes:
+    return _build_dates()[:3000]
 
 
-@makes("damaged.xlsx")
-def _damaged() -> bytes:
+@register_builder("damaged.xlsx")
+def _build_damaged() -> bytes:
     """The directory of the archive is whole; the sheet in it is not."""
-    whole = bytearray(saved(sheet_of(*[[f"word {n}", n] for n in range(200)])[0]))
+    whole = bytearray(save_workbook(build_sheet(*[[f"word {n}", n] for n in range(200)])[0]))
     with ZipFile(io.BytesIO(bytes(whole))) as archive:
         start = archive.getinfo("xl/worksheets/sheet1.xml").header_offset + 300
     whole[start : start + 40] = bytes(40)
     return bytes(whole)
 
 
-@makes("encrypted.xlsx")
-def _encrypted() -> bytes:
-    """Made once with msoffcrypto-tool, which nothing else needs; the salt is another each time."""
-    plain, target = io.BytesIO(_merged()), io.BytesIO()
+@register_builder("encrypted.xlsx")
+def _build_encrypted() -> bytes:
+    """Built once with msoffcrypto-tool, which nothing else needs; each build has another salt."""
+    plain, target = io.BytesIO(_build_merged()), io.BytesIO()
     importlib.import_module("msoffcrypto.format.ooxml").OOXMLFile(plain).encrypt("secret", target)
     return target.getvalue()
 
 
-@makes("letter.xlsx")
-def _letter() -> bytes:
-    """A text document that somebody has renamed."""
-    return archive_of(
+@register_builder("letter.xlsx")
+def _build_letter() -> bytes:
+    """A text document with the name of a workbook."""
+    return build_archive(
         {
             "[Content_Types].xml": '<?xml version="1.0"?><Types/>',
             "word/document.xml": '<?xml version="1.0"?><document>Dear Sir or Madam</document>',
@@ -251,9 +255,9 @@ def _letter() -> bytes:
     )
 
 
-@makes("old.xls")
-def _old() -> bytes:
-    """Made once with xlwt, which nothing else needs."""
+@register_builder("old.xls")
+def _build_old() -> bytes:
+    """Built once with xlwt, which nothing else needs."""
     workbook = importlib.import_module("xlwt").Workbook()
     sheet = workbook.add_sheet("Data")
     rows: list[list[str | float]] = [["code", "n"], ["007", 1.5], ["số", 2]]
@@ -276,8 +280,8 @@ _MANIFEST = (
 )
 
 
-def ods_of(*sheets: str, manifest: str = "") -> bytes:
-    """Make an ODS of the XML of its tables, as LibreOffice writes them."""
+def build_ods(*sheets: str, manifest: str = "") -> bytes:
+    """Build an ODS from the XML of its tables, as LibreOffice writes them."""
     spaces = {
         "office": "office",
         "table": "table",
@@ -293,7 +297,7 @@ def ods_of(*sheets: str, manifest: str = "") -> bytes:
         f"<office:body><office:spreadsheet>{''.join(sheets)}</office:spreadsheet></office:body>"
         "</office:document-content>"
     )
-    return archive_of(
+    return build_archive(
         {
             "mimetype": _ODS_TYPE,
             "content.xml": content,
@@ -302,8 +306,8 @@ def ods_of(*sheets: str, manifest: str = "") -> bytes:
     )
 
 
-def table_of(name: str, *rows: str) -> str:
-    """Write a sheet; LibreOffice ends it with all the empty rows that there could be."""
+def build_ods_table(name: str, *rows: str) -> str:
+    """Build a sheet; like LibreOffice, end it with all empty rows that are possible."""
     written = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
     return (
         f'<table:table table:name="{name}">{written}<table:table-row'
@@ -312,104 +316,104 @@ def table_of(name: str, *rows: str) -> str:
     )
 
 
-def cell(kind: str, shown: str, **attributes: str) -> str:
-    """Write a cell."""
-    said = "".join(
+def build_ods_cell(kind: str, text: str, **attributes: str) -> str:
+    """Build a cell."""
+    attributes_xml = "".join(
         f' office:{name.replace("_", "-")}="{value}"' for name, value in attributes.items()
     )
     return (
-        f'<table:table-cell office:value-type="{kind}"{said} calcext:value-type="{kind}">'
-        f"<text:p>{shown}</text:p></table:table-cell>"
+        f'<table:table-cell office:value-type="{kind}"{attributes_xml} calcext:value-type="{kind}">'
+        f"<text:p>{text}</text:p></table:table-cell>"
     )
 
 
-def texts(*shown: str) -> str:
-    """Write cells of text."""
-    return "".join(cell("string", text) for text in shown)
+def build_ods_texts(*texts: str) -> str:
+    """Build cells of text."""
+    return "".join(build_ods_cell("string", text) for text in texts)
 
 
-@makes("values.ods")
-def _values() -> bytes:
-    return ods_of(
-        table_of(
+@register_builder("values.ods")
+def _build_values() -> bytes:
+    return build_ods(
+        build_ods_table(
             "Values",
-            texts("day", "moment", "price", "rate", "clock", "true", "code"),
-            cell("date", "05.03.24", date_value="2024-03-05")
-            + cell("date", "05.03.24 14:30", date_value="2024-03-05T14:30:15")
-            + cell("currency", "1.234,50 €", value="1234.5", currency="EUR")
-            + cell("percentage", "12,5%", value="0.125")
-            + cell("time", "14:30:00", time_value="PT14H30M00S")
-            + cell("boolean", "WAHR", boolean_value="true")
-            + texts("007"),
-            cell("date", "06.03.24", date_value="2024-03-06")
-            + cell("date", "06.03.24 00:00", date_value="2024-03-06")
-            + cell("currency", "2,00 €", value="2", currency="EUR")
-            + cell("percentage", "100%", value="1")
-            + cell("time", "00:00:01", time_value="PT00H00M01S")
-            + cell("boolean", "FALSCH", boolean_value="false")
-            + texts("12"),
+            build_ods_texts("day", "moment", "price", "rate", "clock", "true", "code"),
+            build_ods_cell("date", "05.03.24", date_value="2024-03-05")
+            + build_ods_cell("date", "05.03.24 14:30", date_value="2024-03-05T14:30:15")
+            + build_ods_cell("currency", "1.234,50 €", value="1234.5", currency="EUR")
+            + build_ods_cell("percentage", "12,5%", value="0.125")
+            + build_ods_cell("time", "14:30:00", time_value="PT14H30M00S")
+            + build_ods_cell("boolean", "WAHR", boolean_value="true")
+            + build_ods_texts("007"),
+            build_ods_cell("date", "06.03.24", date_value="2024-03-06")
+            + build_ods_cell("date", "06.03.24 00:00", date_value="2024-03-06")
+            + build_ods_cell("currency", "2,00 €", value="2", currency="EUR")
+            + build_ods_cell("percentage", "100%", value="1")
+            + build_ods_cell("time", "00:00:01", time_value="PT00H00M01S")
+            + build_ods_cell("boolean", "FALSCH", boolean_value="false")
+            + build_ods_texts("12"),
         )
     )
 
 
-@makes("errors.ods")
-def _ods_errors() -> bytes:
+@register_builder("errors.ods")
+def _build_ods_errors() -> bytes:
     error = (
         '<table:table-cell table:formula="of:=1/0" office:value-type="string"'
         ' office:string-value="" calcext:value-type="error"><text:p>#DIV/0!</text:p>'
         "</table:table-cell>"
     )
-    number = cell("float", "1", value="1")
+    number = build_ods_cell("float", "1", value="1")
     empty = '<table:table-cell table:number-columns-repeated="2"/>'
-    return ods_of(
-        table_of("First", texts("a"), error),
-        table_of(
+    return build_ods(
+        build_ods_table("First", build_ods_texts("a"), error),
+        build_ods_table(
             "Second",
-            texts("k", "m", "l", "n"),
-            texts("x") + empty + number,
-            texts("y") + empty + error,
+            build_ods_texts("k", "m", "l", "n"),
+            build_ods_texts("x") + empty + number,
+            build_ods_texts("y") + empty + error,
         ),
     )
 
 
-@makes("repeated.ods")
-def _repeated() -> bytes:
-    """A few hundred bytes that stand for a thousand million cells."""
-    number = cell("float", "1", value="1").replace(
+@register_builder("repeated.ods")
+def _build_repeated() -> bytes:
+    """A few hundred bytes for a thousand million cells."""
+    number = build_ods_cell("float", "1", value="1").replace(
         "<table:table-cell", '<table:table-cell table:number-columns-repeated="1000"'
     )
     row = f'<table:table-row table:number-rows-repeated="1000000">{number}</table:table-row>'
-    return ods_of(f'<table:table table:name="Bomb">{row}</table:table>')
+    return build_ods(f'<table:table table:name="Bomb">{row}</table:table>')
 
 
-@makes("encrypted.ods")
-def _encrypted_ods() -> bytes:
-    return ods_of(manifest="<manifest:encryption-data/>")
+@register_builder("encrypted.ods")
+def _build_encrypted_ods() -> bytes:
+    return build_ods(manifest="<manifest:encryption-data/>")
 
 
 # JSON ---------------------------------------------------------------------------------------------
 
 
-@makes("utf16.json")
-def _utf16() -> bytes:
-    """Without a mark: where the NULs are says it."""
+@register_builder("utf16.json")
+def _build_utf16() -> bytes:
+    """Without a byte order mark: only the positions of the NULs show the encoding."""
     return '[{"tỉnh": "Đà Nẵng", "n": 1}]'.encode("utf-16-le")
 
 
-@makes("latin1_line.ndjson")
-def _latin1_line() -> bytes:
+@register_builder("latin1_line.ndjson")
+def _build_latin1_line() -> bytes:
     return b'{"k": "caf\xe9"}\n{"k": "th\xc3\xa9"}\n'
 
 
-@makes("deep.json")
-def _deep() -> bytes:
+@register_builder("deep.json")
+def _build_deep() -> bytes:
     return b'[{"k": ' + b"[" * 150 + b"]" * 150 + b"}]"
 
 
 # Parquet ------------------------------------------------------------------------------------------
 
 
-def parquet_of(query: str) -> bytes:
+def build_parquet(query: str) -> bytes:
     """Write the answer to a query as Parquet."""
     path = FILES / "made.parquet"
     try:
@@ -419,9 +423,9 @@ def parquet_of(query: str) -> bytes:
         path.unlink(missing_ok=True)
 
 
-@makes("types.parquet")
-def _types() -> bytes:
-    return parquet_of(
+@register_builder("types.parquet")
+def _build_types() -> bytes:
+    return build_parquet(
         "SELECT '007' AS code, 1.10::DECIMAL(9, 2) AS price, 9007199254740993::BIGINT AS id,"
         " 18446744073709551615::UBIGINT AS big, 0.1::FLOAT AS small, true AS yes,"
         " DATE '2024-03-05' AS day, TIMESTAMP '2024-03-05 14:30:15.5' AS moment,"
@@ -432,9 +436,9 @@ def _types() -> bytes:
     )
 
 
-@makes("nested.parquet")
-def _nested() -> bytes:
-    return parquet_of(
+@register_builder("nested.parquet")
+def _build_nested() -> bytes:
+    return build_parquet(
         "SELECT ['a', NULL, 'b\"'] AS words, [1, 2]::INTEGER[] AS ints, [1]::BIGINT[] AS longs,"
         " [0.5, 'nan'::DOUBLE]::DOUBLE[] AS doubles, [true] AS truths,"
         " [12345678901234567.10]::DECIMAL(20, 2)[] AS amounts,"
@@ -444,59 +448,59 @@ def _nested() -> bytes:
     )
 
 
-@makes("nanoseconds.parquet")
-def _nanoseconds() -> bytes:
-    return parquet_of(
+@register_builder("nanoseconds.parquet")
+def _build_nanoseconds() -> bytes:
+    return build_parquet(
         "SELECT TIMESTAMP_NS '2024-03-05 14:30:15.123456789' AS fine,"
         " TIMESTAMP_NS '2024-03-05 14:30:15.5' AS coarse"
     )
 
 
-@makes("bytes.parquet")
-def _bytes() -> bytes:
-    return parquet_of(
+@register_builder("bytes.parquet")
+def _build_bytes() -> bytes:
+    return build_parquet(
         r"SELECT '\xFF\x00'::BLOB AS picture, 'caf\xC3\xA9'::BLOB AS word"
         r" UNION ALL SELECT 'a'::BLOB, 'b'::BLOB"
     )
 
 
-@makes("nul.parquet")
-def _nul() -> bytes:
-    return parquet_of("SELECT 'a' || chr(0) || 'b' AS k UNION ALL SELECT 'c'")
+@register_builder("nul.parquet")
+def _build_nul() -> bytes:
+    return build_parquet("SELECT 'a' || chr(0) || 'b' AS k UNION ALL SELECT 'c'")
 
 
-@makes("no_rows.parquet")
-def _no_rows() -> bytes:
-    return parquet_of("SELECT 1 AS n, 'x' AS k WHERE false")
+@register_builder("no_rows.parquet")
+def _build_no_rows() -> bytes:
+    return build_parquet("SELECT 1 AS n, 'x' AS k WHERE false")
 
 
-@makes("same_names.parquet")
-def _same_names() -> bytes:
-    """Names that differ in case alone, which DuckDB takes for the same; so it is told another."""
-    return parquet_of("SELECT 1 AS name, 2 AS nbme").replace(b"nbme", b"Name")
+@register_builder("same_names.parquet")
+def _build_same_names() -> bytes:
+    """Names that differ only in case; DuckDB cannot write them, so one is changed afterwards."""
+    return build_parquet("SELECT 1 AS name, 2 AS nbme").replace(b"nbme", b"Name")
 
 
-@makes("truncated.parquet")
-def _truncated_parquet() -> bytes:
-    return _types()[:-100]
+@register_builder("truncated.parquet")
+def _build_truncated_parquet() -> bytes:
+    return _build_types()[:-100]
 
 
-@makes("encrypted.parquet")
-def _encrypted_parquet() -> bytes:
+@register_builder("encrypted.parquet")
+def _build_encrypted_parquet() -> bytes:
     return b"PARE" + struct.pack("<I", zlib.crc32(b"secret")) + b"PARE"
 
 
-@makes("late_misfit.csv.gz")
-def _late_misfit() -> bytes:
-    """More rows than are looked at first; the last value is no number."""
+@register_builder("late_misfit.csv.gz")
+def _build_late_misfit() -> bytes:
+    """More rows than the first sample; the last value is not a number."""
     return gzip.compress(b"id,n\n" + b"7,7\n" * 25_000 + b"7,n/a\n", mtime=0)
 
 
 def main(names: list[str]) -> None:
     """Write the files."""
-    makers: Makers = importlib.import_module(f"{__package__}.make_texts").MAKERS
-    for name in names or makers:
-        Path(FILES / name).write_bytes(makers[name]())
+    builders: Builders = importlib.import_module(f"{__package__}.make_texts").BUILDERS
+    for name in names or builders:
+        Path(FILES / name).write_bytes(builders[name]())
 
 
 if __name__ == "__main__":

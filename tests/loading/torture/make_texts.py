@@ -1,4 +1,4 @@
-"""What is in the files of delimited cells, where the bytes are the trap, and in the archives."""
+"""The content of the delimited files in which the bytes are the trap, and of the archives."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from functools import partial
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from .make_files import MAKERS, archive_of, makes
+from .make_files import BUILDERS, build_archive, register_builder
 
 _TOWNS = "tên,dân số\nHà Nội,8053663\nĐà Nẵng,1134310\nThành phố Hồ Chí Minh,8993082\n"
 _PLAIN = b"id,name\n1,Anna\n2,Ben\n"
 
-#: Vietnamese as Windows-1258 has it: a vowel, and its tone behind it.
+#: Vietnamese in Windows-1258: a vowel, followed by its tone.
 _WINDOWS_1258 = (
     b"t\xean,d\xe2n s\xf4\xec\n"
     b"H\xe0 N\xf4\xf2i,8053663\n"
@@ -22,27 +22,27 @@ _WINDOWS_1258 = (
 )
 
 
-@makes("encrypted.zip")
-def _encrypted() -> bytes:
-    """Say of a zip's only member that it is encrypted, in both places that say so."""
-    archive = bytearray(archive_of({"data.csv": _PLAIN}))
+@register_builder("encrypted.zip")
+def _build_encrypted() -> bytes:
+    """Mark the only member of a zip as encrypted, in both of its headers."""
+    archive = bytearray(build_archive({"data.csv": _PLAIN}))
     for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         archive[archive.index(mark) + flags] |= 1
     return bytes(archive)
 
 
-@makes("oddly_packed.zip")
-def _oddly_packed() -> bytes:
-    """Say of a zip's only member that it is packed by a method that nobody has (98 is PPMd)."""
-    archive = bytearray(archive_of({"data.csv": _PLAIN}))
+@register_builder("oddly_packed.zip")
+def _build_oddly_packed() -> bytes:
+    """Mark the only member of a zip as compressed by an unsupported method (98 is PPMd)."""
+    archive = bytearray(build_archive({"data.csv": _PLAIN}))
     for mark, method in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
         archive[archive.index(mark) + method] = 98
     return bytes(archive)
 
 
-@makes("bomb.zip")
-def _zip_bomb() -> bytes:
-    """Pack 100 MB of nothing into 100 kB, and those into a few hundred bytes."""
+@register_builder("bomb.zip")
+def _build_zip_bomb() -> bytes:
+    """Compress 100 MB of zeros to 100 kB, and these to a few hundred bytes."""
     target = io.BytesIO()
     with ZipFile(target, "w", ZIP_DEFLATED, compresslevel=9) as archive:
         info = ZipInfo("data.csv.gz")
@@ -123,7 +123,7 @@ _CONTENTS: Mapping[str, bytes] = {
     "truncated.csv.gz": _GZIPPED[:-12],
     "damaged.csv.gz": _GZIPPED[:14] + b"\xff\xff\xff\xff" + _GZIPPED[18:],
     "twice.csv.gz": gzip.compress(_GZIPPED, mtime=0),
-    "one_file.zip": archive_of(
+    "one_file.zip": build_archive(
         {
             "__MACOSX/._data.csv": b"\0",
             "data/": b"",
@@ -131,13 +131,13 @@ _CONTENTS: Mapping[str, bytes] = {
             "data/data.csv": _PLAIN,
         }
     ),
-    "two_files.zip": archive_of({"a/people.csv": _PLAIN, "b/towns.csv": _TOWNS.encode()}),
-    "gzip_within.zip": archive_of({"data.csv.gz": _GZIPPED}),
-    "zip_within.zip": archive_of({"data.zip": archive_of({"data.csv": _PLAIN})}),
-    "no_files.zip": archive_of({}),
-    "wicked_name.zip": archive_of({"../../../etc/cron.d/data.csv": _PLAIN}),
-    "truncated.zip": archive_of({"data.csv": _PLAIN * 50})[:120],
+    "two_files.zip": build_archive({"a/people.csv": _PLAIN, "b/towns.csv": _TOWNS.encode()}),
+    "gzip_within.zip": build_archive({"data.csv.gz": _GZIPPED}),
+    "zip_within.zip": build_archive({"data.zip": build_archive({"data.csv": _PLAIN})}),
+    "no_files.zip": build_archive({}),
+    "wicked_name.zip": build_archive({"../../../etc/cron.d/data.csv": _PLAIN}),
+    "truncated.zip": build_archive({"data.csv": _PLAIN * 50})[:120],
 }
 
 for _name, _content in _CONTENTS.items():
-    MAKERS[_name] = partial(bytes, _content)
+    BUILDERS[_name] = partial(bytes, _content)

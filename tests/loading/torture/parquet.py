@@ -80,7 +80,9 @@ CASES = [
         "bytes that are no text, and texts that are written as bytes",
         fields={"picture": "text", "word": "text"},
         records=[[r"\xff00", "café"], [r"\x61", "b"]],
-        says=["The field “picture” has bytes that are not text; they are written in hexadecimal."],
+        notices=[
+            "The field “picture” has bytes that are not text; they are written in hexadecimal."
+        ],
     ),
     Case(
         "nul.parquet",
@@ -88,8 +90,8 @@ CASES = [
         options=LoadOptions(bad_rows="skip"),
         fields={"k": "text"},
         records=[["c"]],
-        says=["Rows that could not be loaded and were left out: 1."],
-        faults=[
+        notices=["Rows that could not be loaded and were left out: 1."],
+        row_errors=[
             (
                 1,
                 "k",
@@ -105,6 +107,6 @@ CASES = [
         fields={"name": "int4", "Name": "int4"},
         records=[[1, 2]],
     ),
-    Case("truncated.parquet", "a file without its end", refused=_DAMAGED),
-    Case("encrypted.parquet", "an encrypted file", refused="The Parquet file is encrypted."),
+    Case("truncated.parquet", "a file without its end", failure=_DAMAGED),
+    Case("encrypted.parquet", "an encrypted file", failure="The Parquet file is encrypted."),
 ]

@@ -42,15 +42,15 @@ CASES = [
         "a cell merged over two rows",
         fields={"province": "text", "district": "text"},
         records=[["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]],
-        says=[_MERGED],
+        notices=[_MERGED],
     ),
-    Case("no_cells.xlsx", "only empty sheets", refused="No sheet of the workbook has cells."),
+    Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
     Case(
         "second_sheet.xlsx",
         "the first sheet is empty",
         fields={"n": "int4"},
         records=[[1]],
-        says=["Read the sheet “2023”. Others with cells: “2024”."],
+        notices=["Read the sheet “2023”. Others with cells: “2024”."],
     ),
     Case(
         "second_sheet.xlsx",
@@ -70,13 +70,13 @@ CASES = [
         "second_sheet.xlsx",
         "an empty sheet that was chosen",
         options=LoadOptions(sheet="Cover"),
-        refused="The sheet “Cover” has no cells.",
+        failure="The sheet “Cover” has no cells.",
     ),
     Case(
         "second_sheet.xlsx",
         "a sheet that is not there",
         options=LoadOptions(sheet="2025"),
-        refused="The workbook has no sheet “2025”. It has: “Cover”, “2023”, “2024”.",
+        failure="The workbook has no sheet “2025”. It has: “Cover”, “2023”, “2024”.",
     ),
     Case(
         "hidden_sheet.xlsx",
@@ -108,9 +108,9 @@ CASES = [
     Case(
         "errors.xlsx",
         "cells with errors",
-        refused="Rows that cannot be loaded: 2. The first is line 3, field “n”, value “#N/A”: "
+        failure="Rows that cannot be loaded: 2. The first is line 3, field “n”, value “#N/A”: "
         + _ERROR.format("#N/A"),
-        faults=[
+        row_errors=[
             (3, "n", "#N/A", _ERROR.format("#N/A")),
             (4, "n", "#DIV/0!", _ERROR.format("#DIV/0!")),
         ],
@@ -121,15 +121,15 @@ CASES = [
         options=LoadOptions(bad_rows="skip", nulls=("#N/A",)),
         fields={"k": "text", "n": "int4"},
         records=[["a", 1], ["b", None], ["d", 4]],
-        says=["Rows that could not be loaded and were left out: 1."],
-        faults=[(4, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+        notices=["Rows that could not be loaded and were left out: 1."],
+        row_errors=[(4, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
     ),
     Case(
         "preamble.xlsx",
         "a title and a source above a header of texts, a year and a date",
         fields={"province": "text", "area": "numeric", "2023": "numeric", "2024-07-01": "int4"},
         records=[["Hanoi", 3359.82, 8587.1, 8718], ["Da Nang", 1284.73, 1245.2, 1269]],
-        says=["The header was found in row 4; what stands above it was left out."],
+        notices=["The header was found in row 4; what stands above it was left out."],
     ),
     Case(
         "preamble.xlsx",
@@ -144,14 +144,14 @@ CASES = [
         fields={"k": "text", "n": "int4"},
         records=[["a", 1], ["b", 2]],
     ),
-    Case("stray_cell.xlsx", "a cell in the last corner of the sheet", refused=_OUT_OF_MEMORY),
-    Case("truncated.xlsx", "half an archive", refused=_TRUNCATED),
-    Case("damaged.xlsx", "an archive with a damaged sheet", refused=_DAMAGED),
-    Case("encrypted.xlsx", "a password", refused=_ENCRYPTED),
+    Case("stray_cell.xlsx", "a cell in the last corner of the sheet", failure=_OUT_OF_MEMORY),
+    Case("truncated.xlsx", "half an archive", failure=_TRUNCATED),
+    Case("damaged.xlsx", "an archive with a damaged sheet", failure=_DAMAGED),
+    Case("encrypted.xlsx", "a password", failure=_ENCRYPTED),
     Case(
         "letter.xlsx",
         "a text document with the name of a workbook",
-        refused="The file is not a workbook that can be read, neither Excel's nor OpenDocument's.",
+        failure="The file is not a workbook that can be read, neither Excel's nor OpenDocument's.",
     ),
     Case(
         "old.xls",
@@ -182,9 +182,9 @@ CASES = [
         options=LoadOptions(sheet="Second", bad_rows="skip"),
         fields={"k": "text", "m": "text", "l": "text", "n": "int4"},
         records=[["x", None, None, 1]],
-        says=["Rows that could not be loaded and were left out: 1."],
-        faults=[(3, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+        notices=["Rows that could not be loaded and were left out: 1."],
+        row_errors=[(3, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
     ),
-    Case("repeated.ods", "one cell that stands for many millions", refused=_OUT_OF_MEMORY),
-    Case("encrypted.ods", "a password on an ODS", refused=_ENCRYPTED),
+    Case("repeated.ods", "one cell that stands for many millions", failure=_OUT_OF_MEMORY),
+    Case("encrypted.ods", "a password on an ODS", failure=_ENCRYPTED),
 ]

@@ -46,7 +46,7 @@ CASES = [
         "no part is above 12",
         fields=_DAY_AS_TEXT,
         records=[[1, "01/02/2024"], [2, "03/04/2024"], [3, "12/12/2024"]],
-        says=[
+        notices=[
             (
                 "Field “day” stays text: it cannot be told whether the day or the month comes"
                 " first, as in “01/02/2024”. Choose date:dmy or date:mdy."
@@ -138,7 +138,7 @@ CASES = [
         "a comma before three figures may be either",
         fields={"id": "int4", "amount": "text"},
         records=[[1, "1,234"], [2, "950"], [3, "5,678"]],
-        says=[
+        notices=[
             (
                 "Field “amount” stays text: the comma may set apart thousands or decimals, as in"
                 " “1,234”. Choose int4:point or numeric:comma."
@@ -181,7 +181,7 @@ CASES = [
         "points between thousands that look like decimals",
         fields={"id": "int4", "people": "numeric", "area": "int4"},
         records=[[1, 1.234, 1234567], [2, 82.314, 8400]],
-        says=[
+        notices=[
             (
                 "Field “people” is read with a decimal point: “1.234”. If the point sets apart"
                 " thousands, choose int4:comma."
@@ -193,7 +193,7 @@ CASES = [
         "telephone numbers, one way or another",
         fields={"id": "int4", "phone": "text", "grouped": "text"},
         records=[[1, "+84901234567", "603 123 456"], [2, "+84907654321", "777 000 111"]],
-        says=[
+        notices=[
             (
                 "Field “grouped” stays text: figures in groups, all equally long, such as"
                 " “603 123 456”, are taken for codes. If they are numbers, choose int4:spaced."
@@ -242,7 +242,7 @@ CASES = [
         fields={"id": "text", "Tag": "date", "Betrag": "numeric", "Wahr": "bool"},
         records=[["1", "2024-02-01", 1234, True], ["2", "2024-04-03", None, False]],
         labels={"id": "Nummer"},
-        says=[
+        notices=[
             (
                 "The schema’s type geopoint with the format default cannot be held: the values of"
                 " “Ort” decide."
@@ -256,8 +256,8 @@ CASES = [
         LoadOptions(types={"day": "date:dmy", "n": "int4:point"}, bad_rows="skip"),
         fields={"id": "int4", "day": "date", "n": "int4"},
         records=[[1, "2024-12-31", 1234]],
-        says=["Rows that could not be loaded and were left out: 2."],
-        faults=[
+        notices=["Rows that could not be loaded and were left out: 2."],
+        row_errors=[
             (3, "day", "12/31/2024", "The value is not of type date, day first."),
             (
                 4,
@@ -271,10 +271,10 @@ CASES = [
         "late_misfit.csv.gz",
         "the last of 25,001 values is no number",
         LoadOptions(types={"n": "int"}),
-        refused=(
+        failure=(
             "Rows that cannot be loaded: 1. The first is line 25002, field “n”, value “n/a”:"
             " The value is not of type int4."
         ),
-        faults=[(25002, "n", "n/a", "The value is not of type int4.")],
+        row_errors=[(25002, "n", "n/a", "The value is not of type int4.")],
     ),
 ]

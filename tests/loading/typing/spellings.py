@@ -1,4 +1,4 @@
-"""Ways in which people write values, written independently of the formats that read them."""
+"""Spellings of values, written independently of the formats that read them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Spelling:
     write: Callable[[Any], str]
 
 
-def _padded(number: int, *, pad: bool) -> str:
+def _pad_number(number: int, *, pad: bool) -> str:
     return f"{number:02}" if pad else str(number)
 
 
-def _day(order: str, sign: str, pads: tuple[bool, bool]) -> Callable[[date], str]:
+def _build_date_writer(order: str, sign: str, pads: tuple[bool, bool]) -> Callable[[date], str]:
     def write(day: date) -> str:
         parts = {
-            "d": _padded(day.day, pad=pads[0]),
-            "m": _padded(day.month, pad=pads[1]),
+            "d": _pad_number(day.day, pad=pads[0]),
+            "m": _pad_number(day.month, pad=pads[1]),
             "y": f"{day.year:04}",
         }
         return sign.join(parts[part] for part in order)
@@ -35,45 +35,47 @@ def _day(order: str, sign: str, pads: tuple[bool, bool]) -> Callable[[date], str
     return write
 
 
-def _clock(pad: bool, seconds: bool, half: str) -> Callable[[datetime], str]:
+def _build_time_writer(pad: bool, seconds: bool, half: str) -> Callable[[datetime], str]:
     def write(moment: datetime) -> str:
         hour = (moment.hour % 12 or 12) if half else moment.hour
         tail = f":{moment.second:02}" if seconds else ""
         halves = half.split("/") if half else ["", ""]
-        return f"{_padded(hour, pad=pad)}:{moment.minute:02}{tail}{halves[moment.hour >= 12]}"
+        return f"{_pad_number(hour, pad=pad)}:{moment.minute:02}{tail}{halves[moment.hour >= 12]}"
 
     return write
 
 
-_TRUTHS = (False, True)
+_BOOLEANS = (False, True)
 _HALVES = ("", " AM/ PM", " am/ pm", "AM/PM", "am/pm")
 
 
-def dates() -> Iterator[Spelling]:
+def list_date_spellings() -> Iterator[Spelling]:
     """List the spellings of days."""
-    for order, sign, *pads in product(("dmy", "mdy", "ymd"), "/-.", _TRUTHS, _TRUTHS):
-        write = _day(order, sign, (pads[0], pads[1]))
+    for order, sign, *pads in product(("dmy", "mdy", "ymd"), "/-.", _BOOLEANS, _BOOLEANS):
+        write = _build_date_writer(order, sign, (pads[0], pads[1]))
         is_iso = order == "ymd" and sign == "-" and all(pads)
         yield Spelling("date" if is_iso else f"date:{order}", write)
 
 
-def moments() -> Iterator[Spelling]:
+def list_moment_spellings() -> Iterator[Spelling]:
     """List the spellings of moments."""
-    for day, between, pad, seconds, half in product(dates(), " T", _TRUTHS, _TRUTHS, _HALVES):
-        clock = _clock(pad, seconds, half)
+    for day, between, pad, seconds, half in product(
+        list_date_spellings(), " T", _BOOLEANS, _BOOLEANS, _HALVES
+    ):
+        clock = _build_time_writer(pad, seconds, half)
         is_iso = day.format_name == "date" and pad and not half
         format_name = "timestamp" if is_iso else day.format_name.replace("date:", "timestamp:")
         format_name = "timestamp:ymd" if format_name == "date" else format_name
-        yield Spelling(format_name, partial(_joined, day.write, between, clock))
+        yield Spelling(format_name, partial(_join_date_and_time, day.write, between, clock))
 
 
-def _joined(
+def _join_date_and_time(
     day: Callable[[date], str], between: str, clock: Callable[[datetime], str], at: datetime
 ) -> str:
     return day(at) + between + clock(at)
 
 
-def _grouped(sign: str, point: str) -> Callable[[Decimal], str]:
+def _build_number_writer(sign: str, point: str) -> Callable[[Decimal], str]:
     def write(number: Decimal) -> str:
         whole, _, fraction = f"{number:,f}".partition(".")
         return whole.replace(",", sign) + (point + fraction if fraction else "")
@@ -81,55 +83,55 @@ def _grouped(sign: str, point: str) -> Callable[[Decimal], str]:
     return write
 
 
-def decimals() -> Iterator[Spelling]:
+def list_decimal_spellings() -> Iterator[Spelling]:
     """List the spellings of numbers with decimals."""
     signs = ("", " ", "\u00a0", "\u202f", "'", "\u2019")
     for sign in (*signs, ","):
-        yield Spelling("numeric:point" if sign else "numeric", _grouped(sign, "."))
+        yield Spelling("numeric:point" if sign else "numeric", _build_number_writer(sign, "."))
     for sign in (*signs, "."):
-        yield Spelling("numeric:comma", _grouped(sign, ","))
+        yield Spelling("numeric:comma", _build_number_writer(sign, ","))
 
 
-def iso_moments() -> Iterator[Callable[[datetime], str]]:
+def list_iso_spellings() -> Iterator[Callable[[datetime], str]]:
     """List the spellings of moments in ISO's format, beside those without fractions."""
-    for between, decimals in product(" T", range(1, 7)):
-        yield partial(_with_decimals, between, decimals)
+    for between, list_decimal_spellings in product(" T", range(1, 7)):
+        yield partial(_write_decimals, between, list_decimal_spellings)
     for between in " T":
-        yield partial(_trimmed, between)
-        yield partial(_as_python, between)
+        yield partial(_write_trimmed, between)
+        yield partial(_write_iso, between)
 
 
-def _with_decimals(between: str, decimals: int, at: datetime) -> str:
-    return at.isoformat(between, "microseconds")[: 20 + decimals]
+def _write_decimals(between: str, list_decimal_spellings: int, at: datetime) -> str:
+    return at.isoformat(between, "microseconds")[: 20 + list_decimal_spellings]
 
 
-def _trimmed(between: str, at: datetime) -> str:
-    return _as_python(between, at).rstrip("0") if at.microsecond else _as_python(between, at)
+def _write_trimmed(between: str, at: datetime) -> str:
+    return _write_iso(between, at).rstrip("0") if at.microsecond else _write_iso(between, at)
 
 
-def _as_python(between: str, at: datetime) -> str:
+def _write_iso(between: str, at: datetime) -> str:
     return at.isoformat(between)
 
 
-def _float(ending: str) -> Callable[[str], str]:
+def _build_float_writer(ending: str) -> Callable[[str], str]:
     return lambda text: text if "." in text or "e" in text else text + ending
 
 
 #: Every spelling that a stored value of a type may have had, by the name of the type.
-EVERY: Mapping[str, list[Callable[[Any], str]]] = {
-    "int4": [s.write for s in decimals()],
-    "int8": [s.write for s in decimals()],
-    "numeric": [s.write for s in decimals()],
-    "float8": [_float(""), _float(".0")],
+WRITERS: Mapping[str, list[Callable[[Any], str]]] = {
+    "int4": [s.write for s in list_decimal_spellings()],
+    "int8": [s.write for s in list_decimal_spellings()],
+    "numeric": [s.write for s in list_decimal_spellings()],
+    "float8": [_build_float_writer(""), _build_float_writer(".0")],
     "bool": [str, lambda truth: str(truth).lower(), lambda truth: str(truth).upper()],
-    "date": [s.write for s in dates()],
-    "timestamp": [*(s.write for s in moments()), *iso_moments()],
+    "date": [s.write for s in list_date_spellings()],
+    "timestamp": [*(s.write for s in list_moment_spellings()), *list_iso_spellings()],
     "time": [str],
     "text": [str],
 }
 
 #: How to read what is stored.
-READ: Mapping[str, Callable[[Any], Any]] = {
+PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "int4": Decimal,
     "int8": Decimal,
     "numeric": Decimal,

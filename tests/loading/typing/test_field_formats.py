@@ -19,7 +19,15 @@ from datastore_search.loading.typing.inference import decide_formats
 
 from ...failures import fails_with
 from ..readers.staging import render_records, stage_columns
-from .spellings import EVERY, READ, Spelling, dates, decimals, iso_moments, moments
+from .spellings import (
+    PARSERS,
+    WRITERS,
+    Spelling,
+    list_date_spellings,
+    list_decimal_spellings,
+    list_iso_spellings,
+    list_moment_spellings,
+)
 
 thorough = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -55,7 +63,7 @@ NUMBERS = st.decimals(-(10**14), 10**14, places=2).filter(lambda number: number 
 
 
 @thorough
-@given(st.sampled_from(list(dates())), st.lists(DAYS, min_size=1))
+@given(st.sampled_from(list(list_date_spellings())), st.lists(DAYS, min_size=1))
 @example(Spelling("date:dmy", lambda day: f"{day:%d.%m.}{day.year:04}"), [date(1, 1, 31)])
 def test_dates_are_read_as_they_were_written_or_stay_text(
     spelling: Spelling, days: list[date]
@@ -73,7 +81,7 @@ def test_dates_are_read_as_they_were_written_or_stay_text(
 
 
 @thorough
-@given(st.sampled_from(list(moments())), st.lists(MOMENTS, min_size=1))
+@given(st.sampled_from(list(list_moment_spellings())), st.lists(MOMENTS, min_size=1))
 def test_timestamps_are_read_as_they_were_written_or_stay_text(
     spelling: Spelling, at: list[datetime]
 ) -> None:
@@ -92,7 +100,8 @@ def test_timestamps_are_read_as_they_were_written_or_stay_text(
 @settings(thorough, max_examples=10)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(list(decimals())), st.lists(NUMBERS, min_size=1)), min_size=1
+        st.tuples(st.sampled_from(list(list_decimal_spellings())), st.lists(NUMBERS, min_size=1)),
+        min_size=1,
     )
 )
 def test_decimals_are_read_as_they_were_written(
@@ -106,9 +115,9 @@ def test_decimals_are_read_as_they_were_written(
 
 
 NOTATIONS = st.one_of(
-    st.builds(lambda s, v: s.write(v), st.sampled_from(list(dates())), DAYS),
-    st.builds(lambda s, v: s.write(v), st.sampled_from(list(moments())), MOMENTS),
-    st.builds(lambda s, v: s.write(v), st.sampled_from(list(decimals())), NUMBERS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_date_spellings())), DAYS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_moment_spellings())), MOMENTS),
+    st.builds(lambda s, v: s.write(v), st.sampled_from(list(list_decimal_spellings())), NUMBERS),
     st.datetimes(datetime(1, 1, 1)).map(str),  # noqa: DTZ001 # no zone is meant
     st.times().map(str),
     st.floats(allow_nan=True).map(repr),
@@ -122,13 +131,13 @@ COLUMNS = st.one_of(
     st.lists(NOTATIONS, min_size=1, max_size=4),
     st.builds(
         lambda spelling, days: [spelling.write(day) for day in days],
-        st.sampled_from(list(dates())),
+        st.sampled_from(list(list_date_spellings())),
         st.lists(DAYS, min_size=1, max_size=3),
     ).flatmap(lambda column: st.lists(NOTATIONS, max_size=1).map(lambda more: column + more)),
     st.lists(
         st.builds(
             lambda write, moment: write(moment),
-            st.sampled_from([lambda at: at.isoformat("T", "minutes"), *iso_moments()]),
+            st.sampled_from([lambda at: at.isoformat("T", "minutes"), *list_iso_spellings()]),
             st.datetimes(datetime(1, 1, 1)),  # noqa: DTZ001 # no zone is meant
         ),
         min_size=2,
@@ -155,14 +164,14 @@ def test_a_column_of_any_formats_loses_nothing(columns: list[list[str]]) -> None
     for values, (format_name, stored) in zip(columns, read_columns(columns), strict=True):
         type_name = format_name.partition(":")[0]
         expected = [value for value in values if value != "" or type_name == "text"]
-        parsed = [READ[type_name](value) for value in stored if value is not None]
-        assert any(_written(write, parsed) == expected for write in EVERY[type_name]), (
+        parsed = [PARSERS[type_name](value) for value in stored if value is not None]
+        assert any(_write_values(write, parsed) == expected for write in WRITERS[type_name]), (
             format_name,
             stored,
         )
 
 
-def _written(write: Any, values: list[Any]) -> list[str] | None:
+def _write_values(write: Any, values: list[Any]) -> list[str] | None:
     return [write(value) for value in values]
 
 
@@ -232,18 +241,18 @@ def test_a_value_that_does_not_match_a_chosen_format_is_a_row_error(name: str, v
 @pytest.mark.parametrize("order", ["dmy", "mdy", "ymd"])
 def test_a_format_of_dates_accepts_the_days_that_exist(order: str) -> None:
     years = (0, 1, 4, 100, 400, 1899, 1900, 1904, 2000, 2023, 2024, 2100, 9999)
-    given = {
+    values_by_parts = {
         (year, month, day): "/".join(
             {"d": str(day), "m": f"{month:02}", "y": f"{year:04}"}[part] for part in order
         )
         for year, month, day in product(years, range(14), range(33))
     }
-    with stage_columns({"x": list(given.values())}) as table:
+    with stage_columns({"x": list(values_by_parts.values())}) as table:
         decide_formats(table, LoadOptions(types={"x": f"date:{order}"}))
         errors = table.connection.execute(f"SELECT value FROM {ROW_ERRORS}").fetchall()
 
     assert {value for (value,) in errors} == {
-        value for parts, value in given.items() if not _is_day(*parts)
+        value for parts, value in values_by_parts.items() if not _is_day(*parts)
     }
 
 

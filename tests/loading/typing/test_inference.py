@@ -108,9 +108,9 @@ def read_column(
 def test_a_field_has_a_type_only_if_every_value_matches(
     tmp_path: Path, values: list[str], type_name: str, stored: list[str] | None
 ) -> None:
-    found, texts = read_column(tmp_path, values)
+    format_name, texts = read_column(tmp_path, values)
 
-    assert found == type_name
+    assert format_name == type_name
     assert texts == (stored or texts)
     for text in texts:
         json.loads(text)
@@ -159,13 +159,14 @@ def test_the_first_rows_alone_decide_nothing(
 ) -> None:
     path = tmp_path / "file.csv"
     path.write_text("x,n\n" + f"{first},1\n" * MANY + f"{then},2\n")
-    found = []
+    formats = []
     for rows in (matching._FIRST_ROWS, 10 * MANY):
         monkeypatch.setattr(matching, "_FIRST_ROWS", rows)
         with read_in_process(path, LoadOptions()) as table:
-            found.append([each.field_type.name for each in decide_formats(table, LoadOptions())])
+            decisions = decide_formats(table, LoadOptions())
+            formats.append([decision.field_type.name for decision in decisions])
 
-    assert found == [[type_name, "int4"]] * 2
+    assert formats == [[type_name, "int4"]] * 2
 
 
 @pytest.mark.parametrize(

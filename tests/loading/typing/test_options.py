@@ -21,51 +21,51 @@ def resource(db: None) -> Resource:
     return Resource.objects.create(name="kept")
 
 
-def load(resource: Resource, folder: Path, text: str = FILE, **options: Any) -> Load:
+def load_text(resource: Resource, folder: Path, text: str = FILE, **options: Any) -> Load:
     path = folder / "file.csv"
     path.write_text(text)
-    found = load_file(resource, path, options=LoadOptions(**options))
+    load = load_file(resource, path, options=LoadOptions(**options))
     resource.refresh_from_db()
-    return found
+    return load
 
 
-def types_of(resource: Resource) -> dict[str, str]:
+def read_types(resource: Resource) -> dict[str, str]:
     return dict(resource.fields.values_list("name", "type"))
 
 
 def test_the_options_of_a_load_are_saved_for_the_next(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
-    assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
+    load_text(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+    assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}
     assert dict(resource.fields.values_list("name", "chosen_type")) == {
         "day": "", "n": "", "code": "text",
     }  # fmt: skip
 
-    load(resource, tmp_path, force=True)
+    load_text(resource, tmp_path, force=True)
 
-    assert types_of(resource) == {"day": "date", "n": "int4", "code": "text"}
+    assert read_types(resource) == {"day": "date", "n": "int4", "code": "text"}
 
 
 def test_options_of_a_call_override_saved_ones(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, nulls=("NA",), types={"code": "text"})
+    load_text(resource, tmp_path, nulls=("NA",), types={"code": "text"})
 
-    load(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
+    load_text(resource, tmp_path, nulls=("5", "NA"), types={"code": "int8"})
 
-    assert types_of(resource) == {"day": "text", "n": "text", "code": "int8"}
+    assert read_types(resource) == {"day": "text", "n": "text", "code": "int8"}
     assert resource.fields.get(name="code").chosen_type == "int8"
 
 
 def test_saved_options_can_be_ignored(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
+    load_text(resource, tmp_path, nulls=("NA",), date_order="dmy", types={"code": "text"})
 
-    load(resource, tmp_path, ignore_saved=True)
+    load_text(resource, tmp_path, ignore_saved=True)
 
-    assert types_of(resource) == {"day": "text", "n": "text", "code": "int4"}
+    assert read_types(resource) == {"day": "text", "n": "text", "code": "int4"}
     assert resource.options == {}
     assert not resource.fields.exclude(chosen_type="").exists()
 
 
 def test_options_about_the_records_are_not_saved(resource: Resource, tmp_path: Path) -> None:
-    load(
+    load_text(
         resource, tmp_path, mode="append", bad_rows="skip", drop_missing_fields=True, delimiter=";"
     )
 
@@ -74,16 +74,16 @@ def test_options_about_the_records_are_not_saved(resource: Resource, tmp_path: P
 
 def test_a_failed_load_saves_no_options(resource: Resource, tmp_path: Path) -> None:
     with pytest.raises(LoadFailed):
-        load(resource, tmp_path, types={"n": "int4"}, date_order="dmy")
+        load_text(resource, tmp_path, types={"n": "int4"}, date_order="dmy")
 
     resource.refresh_from_db()
     assert resource.options == {}
 
 
 def test_a_saved_type_of_a_missing_field_has_a_notice(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, types={"code": "text"})
+    load_text(resource, tmp_path, types={"code": "text"})
 
-    after = load(resource, tmp_path, "day,n\n2024-02-29,1\n", drop_missing_fields=True)
+    after = load_text(resource, tmp_path, "day,n\n2024-02-29,1\n", drop_missing_fields=True)
 
     assert (
         "The type kept for “code” was not applied: the file has no such field."
@@ -94,14 +94,16 @@ def test_a_saved_type_of_a_missing_field_has_a_notice(resource: Resource, tmp_pa
 def test_a_chosen_type_overrides_a_schema_and_a_call_overrides_both(
     resource: Resource, tmp_path: Path
 ) -> None:
-    load(resource, tmp_path, types={"code": "int8", "n": "text"})
+    load_text(resource, tmp_path, types={"code": "int8", "n": "text"})
     schema = {
         "fields": [{"name": name, "type": "string"} for name in ("code", "n", "day")],
     }
 
-    load(resource, tmp_path, schema=schema, types={"n": "json"}, nulls=("NA",), date_order="dmy")
+    load_text(
+        resource, tmp_path, schema=schema, types={"n": "json"}, nulls=("NA",), date_order="dmy"
+    )
 
-    assert types_of(resource) == {"day": "text", "n": "json", "code": "int8"}
+    assert read_types(resource) == {"day": "text", "n": "json", "code": "int8"}
 
 
 def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Path) -> None:
@@ -114,10 +116,10 @@ def test_a_schema_describes_fields_and_is_saved(resource: Resource, tmp_path: Pa
         "missingValues": ["NA"],
         "primaryKey": "code",
     }
-    load(resource, tmp_path, schema=schema)
+    load_text(resource, tmp_path, schema=schema)
     resource.fields.filter(name="day").update(label="Tag")
 
-    load(resource, tmp_path, force=True)
+    load_text(resource, tmp_path, force=True)
 
     assert resource.primary_key == ["code"]
     assert list(resource.fields.values_list("name", "type", "label", "notes", "chosen_type")) == [
@@ -166,7 +168,7 @@ def test_an_unknown_choice_is_refused(options: dict[str, Any], failure: str, mes
 
 
 def test_resolved_options_stay_as_they_are(resource: Resource, tmp_path: Path) -> None:
-    load(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
+    load_text(resource, tmp_path, nulls=("NA",), types={"code": "text"}, skip=0)
     once = resolve_options(resource, LoadOptions(types={"n": "int8"}))
 
     assert resolve_options(resource, once) == once
