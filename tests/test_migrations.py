@@ -81,4 +81,4 @@ def test_fields_and_aliases_change_the_version_without_a_search_path(resource: R
 
 @pytest.mark.django_db
 def test_the_models_need_no_further_migration() -> None:
-    call_command("makemigrations", "--check", "--dry-run", verbosity=0)
+    call_command("makemigrations", "datastore_search", "--check", "--dry-run", verbosity=0)
