@@ -48,14 +48,14 @@ TABLE: dict[str, Any] = {
     ],
 }
 
-#: What each kind of reading sample finds.
-FOUND = {"search": ["001", "003", "004"], "filter": ["001", "002"]}
+#: The codes that each kind of reading sample prints.
+EXPECTED_CODES = {"search": ["001", "003", "004"], "filter": ["001", "002"]}
 
 _NEW = {"code": "005", "subject": "air", "stage": None, "title": "Độ ẩm & mây = sương"}
 _CLOSED = {**TABLE["records"][1], "stage": "closed"}
 
-#: What the kinds of writing samples leave in the table, one after the other.
-LEFT = {
+#: The records of the table after each kind of writing sample.
+EXPECTED_RECORDS = {
     "insert": [*TABLE["records"], _NEW],
     "update": [TABLE["records"][0], _CLOSED, *TABLE["records"][2:], _NEW],
     "delete": [TABLE["records"][0], _CLOSED, TABLE["records"][3], _NEW],
@@ -64,7 +64,7 @@ LEFT = {
 
 @dataclass(frozen=True)
 class Portal:
-    """A running server, a private table of it, and the token of one who may do everything."""
+    """A running server, a private table, and the token of a user with all permissions."""
 
     base: str
     table: str
@@ -85,7 +85,7 @@ class Portal:
 
 @pytest.fixture
 def base(live_server: Any) -> Iterator[str]:
-    """The address of a running server, by number: Node 18 looks for localhost only at ::1."""
+    """The address of a running server as an IP address: Node 18 resolves localhost to ::1 only."""
     yield live_server.url.replace("localhost", "127.0.0.1")
     Resource.objects.all().delete()
 
@@ -118,12 +118,12 @@ CLIENTS = {
 WRITING_CLIENTS = [client for client, samples in CLIENTS.items() if "insert" in samples]
 
 
-def kind_of(name: str) -> str:
+def get_kind(name: str) -> str:
     return name.partition("-")[0]
 
 
 def run(sample: Path, portal: Portal, folder: Path) -> Any:
-    """Run a sample and read what it prints, or send its request and read the answer."""
+    """Run a sample and parse its output, or send its request and parse the answer."""
     text = (
         sample.read_text(encoding="utf-8")
         .replace("RESOURCE_ID", portal.table)
@@ -141,7 +141,7 @@ def run(sample: Path, portal: Portal, folder: Path) -> Any:
 
 
 def send(text: str, base: str) -> bytes:
-    """Send the request of a sample, whose code stands above it in lines with “#”."""
+    """Send the request of a sample; the lines with “#” above it are its code."""
     server = urlsplit(base).netloc
     code, head, *body = text.rstrip("\n").replace("\n", "\r\n").split("\r\n\r\n", 2)
     assert all(line.startswith("#") for line in code.splitlines())
@@ -162,9 +162,9 @@ def send(text: str, base: str) -> bytes:
 
 
 def test_each_client_has_its_samples() -> None:
-    kinds = {client: set(map(kind_of, samples)) for client, samples in CLIENTS.items()}
+    kinds = {client: set(map(get_kind, samples)) for client, samples in CLIENTS.items()}
 
-    everything = {*FOUND, *LEFT}
+    everything = {*EXPECTED_CODES, *EXPECTED_RECORDS}
     assert kinds == {
         "curl": {*everything, "sql"},
         "javascript": everything,
@@ -172,9 +172,9 @@ def test_each_client_has_its_samples() -> None:
         "powershell-7": everything,
         "python-ckanapi": everything,
         "python-requests": everything,
-        "python-urllib": {*FOUND},
+        "python-urllib": {*EXPECTED_CODES},
         "r-ckanr": {"search", "insert"},
-        "r-httr": {*FOUND},
+        "r-httr": {*EXPECTED_CODES},
         "r-httr2": everything,
     }
 
@@ -183,7 +183,9 @@ def test_each_client_has_its_samples() -> None:
 def test_the_samples_that_read_find_their_records(
     client: str, portal: Portal, tmp_path: Path
 ) -> None:
-    reading = {name: path for name, path in CLIENTS[client].items() if kind_of(name) in FOUND}
+    reading = {
+        name: path for name, path in CLIENTS[client].items() if get_kind(name) in EXPECTED_CODES
+    }
 
     found = {}
     for name, path in reading.items():
@@ -191,14 +193,14 @@ def test_the_samples_that_read_find_their_records(
         records = answer.get("result", answer)["records"]
         found[name] = sorted(record["code"] for record in records)
 
-    assert found == {name: FOUND[kind_of(name)] for name in reading}
+    assert found == {name: EXPECTED_CODES[get_kind(name)] for name in reading}
 
 
 @pytest.mark.parametrize("client", WRITING_CLIENTS)
-def test_the_samples_that_write_do_what_they_say(
+def test_the_samples_that_write_change_the_table(
     client: str, portal: Portal, tmp_path: Path
 ) -> None:
-    for kind, left in LEFT.items():
+    for kind, left in EXPECTED_RECORDS.items():
         if kind in CLIENTS[client]:
             answer = run(CLIENTS[client][kind], portal, tmp_path)
 
@@ -206,9 +208,7 @@ def test_the_samples_that_write_do_what_they_say(
             assert portal.records() == left
 
 
-def test_the_sample_in_sql_is_told_that_there_is_no_such_action(
-    portal: Portal, tmp_path: Path
-) -> None:
+def test_the_sample_in_sql_is_refused_as_an_unknown_action(portal: Portal, tmp_path: Path) -> None:
     answer = run(CLIENTS["curl"]["sql"], portal, tmp_path)
 
     assert answer["success"] is False
@@ -222,7 +222,7 @@ def test_the_sample_in_sql_is_told_that_there_is_no_such_action(
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "use-clients.md"
 
-#: What the examples use of pandas, which is too large to install for them.
+#: A stand-in for the parts of pandas that the examples use, as pandas is too large to install.
 PANDAS = """
 class DataFrame:
     def __init__(self, records):
@@ -270,16 +270,16 @@ def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> N
 
 # Clients ------------------------------------------------------------------------------------------
 
-ASKED: dict[str, Any] = {"limit": 3, "q": "no", "filters": {"stage": ["active", "planned"]}}
+PARAMETERS: dict[str, Any] = {"limit": 3, "q": "no", "filters": {"stage": ["active", "planned"]}}
 
 
 @pytest.fixture
-def served(base: str) -> tuple[str, str, str]:
+def read_table(base: str) -> tuple[str, str, str]:
     resource = make_resource(private=True)
     return base, str(resource.pk), make_token()
 
 
-def by_curl(base: str, *arguments: str) -> Any:
+def run_curl(base: str, *arguments: str) -> Any:
     done = subprocess.run(
         ["curl", "--silent", "--show-error", f"{base}/vi/api/action/datastore_search", *arguments],
         check=True,
@@ -289,16 +289,16 @@ def by_curl(base: str, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_all_clients_get_the_same_records(served: tuple[str, str, str]) -> None:
-    base, resource_id, token = served
-    asked: dict[str, Any] = {"resource_id": resource_id, **ASKED}
+def test_all_clients_get_the_same_records(read_table: tuple[str, str, str]) -> None:
+    base, resource_id, token = read_table
+    parameters: dict[str, Any] = {"resource_id": resource_id, **PARAMETERS}
     authorization = f"Authorization: {token}"
-    body = json.dumps(asked)
+    body = json.dumps(parameters)
 
     answers = [
-        by_curl(base, "-H", authorization, "-H", "Content-Type: application/json", "-d", body),
-        by_curl(base, "-H", authorization, "-d", body),
-        by_curl(
+        run_curl(base, "-H", authorization, "-H", "Content-Type: application/json", "-d", body),
+        run_curl(base, "-H", authorization, "-d", body),
+        run_curl(
             base,
             "-H",
             authorization,
@@ -310,23 +310,23 @@ def test_all_clients_get_the_same_records(served: tuple[str, str, str]) -> None:
             "-d",
             "q=no",
             "--data-urlencode",
-            f"filters={json.dumps(ASKED['filters'])}",
+            f"filters={json.dumps(PARAMETERS['filters'])}",
         ),
         requests.post(
             f"{base}/en_GB/api/3/action/datastore_search",
-            json=asked,
+            json=parameters,
             headers={"Authorization": token},
             timeout=60,
         ).json(),
         requests.get(
             f"{base}/en-gb/api/action/datastore_search",
-            params={**asked, "filters": json.dumps(ASKED["filters"])},
+            params={**parameters, "filters": json.dumps(PARAMETERS["filters"])},
             headers={"Authorization": token},
             timeout=60,
         ).json(),
     ]
     with RemoteCKAN(f"{base}/vi", apikey=token) as ckan:
-        results = [ckan.action.datastore_search(**asked)]
+        results = [ckan.action.datastore_search(**parameters)]
     results += [answer["result"] for answer in answers]
 
     first = results[0]["records"]
@@ -339,8 +339,8 @@ def test_all_clients_get_the_same_records(served: tuple[str, str, str]) -> None:
 # ckanapi, the library -----------------------------------------------------------------------------
 
 
-def test_ckanapi_raises_its_own_exceptions(served: tuple[str, str, str]) -> None:
-    base, resource_id, token = served
+def test_ckanapi_raises_its_own_exceptions(read_table: tuple[str, str, str]) -> None:
+    base, resource_id, token = read_table
 
     with RemoteCKAN(f"{base}/vi") as anonymous:
         with pytest.raises(NotAuthorized):
@@ -353,17 +353,15 @@ def test_ckanapi_raises_its_own_exceptions(served: tuple[str, str, str]) -> None
         assert "limit" in refusal.value.error_dict
 
 
-def test_ckanapi_reads_by_get_too(served: tuple[str, str, str]) -> None:
-    base, resource_id, token = served
+def test_ckanapi_reads_by_get_too(read_table: tuple[str, str, str]) -> None:
+    base, resource_id, token = read_table
 
     with RemoteCKAN(f"{base}/fr", apikey=token, get_only=True) as ckan:
         assert ckan.action.datastore_search(resource_id=resource_id, limit=1)["total"] == 6
 
 
 @pytest.mark.parametrize("prefix", ["", "/", "/vi", "/en_GB/"])
-def test_ckanapi_drives_a_table_from_its_making_to_its_end(
-    base: str, token: str, prefix: str
-) -> None:
+def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, prefix: str) -> None:
     with RemoteCKAN(f"{base}{prefix}", apikey=token) as ckan:
         made = ckan.action.datastore_create(
             resource={"name": "Levels"},
@@ -404,7 +402,7 @@ def test_ckanapi_drives_a_table_from_its_making_to_its_end(
         assert table in str(refusal.value)
 
 
-def test_ckanapi_tells_what_a_record_lacks(portal: Portal) -> None:
+def test_ckanapi_raises_the_error_of_a_record(portal: Portal) -> None:
     records = [{"code": "009"}, {"code": "010", "rain": 1}]
 
     with (
@@ -423,7 +421,7 @@ def test_ckanapi_may_not_write_without_a_token(portal: Portal) -> None:
         anonymous.action.datastore_upsert(resource_id=portal.table, records=[{"code": "009"}])
 
 
-def test_ckanapi_tells_an_action_that_we_lack_by_its_name(base: str) -> None:
+def test_ckanapi_names_an_action_that_we_lack(base: str) -> None:
     with RemoteCKAN(base) as ckan, pytest.raises(CKANAPIError) as refusal:
         ckan.action.package_list()
 
@@ -435,13 +433,15 @@ def test_ckanapi_tells_an_action_that_we_lack_by_its_name(base: str) -> None:
 # ckanapi, the program -----------------------------------------------------------------------------
 
 
-def ckanapi(base: str, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the program, which looks for itself in the path when it needs helpers."""
+def run_ckanapi(
+    base: str, *arguments: str, standard_input: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run the program, with itself in the path, as it starts helpers."""
     folder = Path(sys.executable).parent
     return subprocess.run(
         [folder / "ckanapi", *arguments, "-r", base],
         env={**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"},
-        input=said,
+        input=standard_input,
         capture_output=True,
         check=False,
         encoding="utf-8",
@@ -451,7 +451,7 @@ def ckanapi(base: str, *arguments: str, said: str = "") -> subprocess.CompletedP
 
 @pytest.mark.parametrize("by", [(), ("-g",)])
 def test_the_program_searches(portal: Portal, by: tuple[str, ...]) -> None:
-    done = ckanapi(
+    done = run_ckanapi(
         portal.base,
         "action",
         "datastore_search",
@@ -471,12 +471,18 @@ def test_the_program_searches(portal: Portal, by: tuple[str, ...]) -> None:
 def test_the_program_sends_json_that_it_reads(portal: Portal) -> None:
     sent = {"resource_id": portal.table, "method": "insert", "records": [_NEW]}
 
-    done = ckanapi(
-        portal.base, "action", "datastore_upsert", "-i", "-a", portal.token, said=json.dumps(sent)
+    done = run_ckanapi(
+        portal.base,
+        "action",
+        "datastore_upsert",
+        "-i",
+        "-a",
+        portal.token,
+        standard_input=json.dumps(sent),
     )
 
     assert done.returncode == 0, done.stderr
-    assert portal.records() == LEFT["insert"]
+    assert portal.records() == EXPECTED_RECORDS["insert"]
 
 
 def test_a_file_that_the_program_uploads_is_refused_by_its_name(
@@ -484,7 +490,7 @@ def test_a_file_that_the_program_uploads_is_refused_by_its_name(
 ) -> None:
     (tmp_path / "new.csv").write_text("code\n009\n")
 
-    done = ckanapi(
+    done = run_ckanapi(
         portal.base,
         "action",
         "datastore_upsert",
@@ -499,7 +505,7 @@ def test_a_file_that_the_program_uploads_is_refused_by_its_name(
     assert portal.records() == TABLE["records"]
 
 
-#: Commands of the program, and the action that each asks for first.
+#: Commands of the program, and the action that each calls first.
 LACKED = {
     "action package_list": "package_list",
     "action package_list -g": "package_list",
@@ -515,11 +521,13 @@ LACKED = {
 
 def test_the_program_names_the_action_that_we_lack(base: str) -> None:
     for command, action in LACKED.items():
-        done = ckanapi(base, *command.split(), said='{"name": "one"}\n')
+        done = run_ckanapi(base, *command.split(), standard_input='{"name": "one"}\n')
 
         assert (done.returncode, done.stdout) == (1, ""), command
-        (said,) = [line for line in done.stderr.splitlines() if line.startswith("ckanapi.errors.")]
-        address, status, answer = ast.literal_eval(said.partition("CKANAPIError: ")[2])
+        (error_line,) = [
+            line for line in done.stderr.splitlines() if line.startswith("ckanapi.errors.")
+        ]
+        address, status, answer = ast.literal_eval(error_line.partition("CKANAPIError: ")[2])
         assert (address.partition("?")[0], status) == (f"{base}/api/action/{action}", 400)
         assert json.loads(answer) == {
             "help": f"{base}/api/3/action/help_show?name={action}",
@@ -529,8 +537,8 @@ def test_the_program_names_the_action_that_we_lack(base: str) -> None:
 
 
 def test_the_program_ends_with_a_failure_when_it_is_refused(portal: Portal) -> None:
-    refused = ckanapi(portal.base, "action", "datastore_search", f"resource_id={portal.table}")
-    unknown = ckanapi(portal.base, "action", "datastore_search", "resource_id=nope")
+    refused = run_ckanapi(portal.base, "action", "datastore_search", f"resource_id={portal.table}")
+    unknown = run_ckanapi(portal.base, "action", "datastore_search", "resource_id=nope")
 
     assert (refused.returncode, unknown.returncode) == (1, 1)
     assert "NotAuthorized" in refused.stderr.splitlines()[-1]

@@ -1,4 +1,4 @@
-"""The seed rules of ``datastore_search``."""
+"""The basic rules of ``datastore_search``."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from ..builders import ask, check_error, get_ids, get_result, make_resource, mak
 PATH = "/en/api/action/datastore_search"
 
 
-def find(client: Client, resource: Resource, **parameters: Any) -> Any:
+def search(client: Client, resource: Resource, **parameters: Any) -> Any:
     return ask(client, {"resource_id": str(resource.pk), **parameters})
 
 
 def test_a_list_means_or(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, filters={"subject": ["watershed", "air"]})) == [1, 3, 4]
+    assert get_ids(search(client, resource, filters={"subject": ["watershed", "air"]})) == [1, 3, 4]
 
 
 def test_an_empty_list_matches_nothing(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, filters={"subject": []})) == []
+    assert get_ids(search(client, resource, filters={"subject": []})) == []
 
 
 def test_several_fields_mean_and(client: Client, resource: Resource) -> None:
     filters = {"subject": ["watershed", "survey"], "stage": "active"}
 
-    assert get_ids(find(client, resource, filters=filters)) == [1, 2]
+    assert get_ids(search(client, resource, filters=filters)) == [1, 2]
 
 
 def test_a_single_value_means_equality(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, filters={"code": "003"})) == [3]
-    assert get_ids(find(client, resource, filters={"code": "3"})) == []
-    assert get_ids(find(client, resource, filters={"subject": "Watershed"})) == []
+    assert get_ids(search(client, resource, filters={"code": "003"})) == [3]
+    assert get_ids(search(client, resource, filters={"code": "3"})) == []
+    assert get_ids(search(client, resource, filters={"subject": "Watershed"})) == []
 
 
 def test_a_value_meets_the_type_of_its_field(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, filters={"amount": 10.5})) == [1]
-    assert get_ids(find(client, resource, filters={"amount": "10.500"})) == [1]
-    assert get_ids(find(client, resource, filters={"seen": "2020-02-29"})) == [2]
-    assert get_ids(find(client, resource, filters={"_id": ["2", 4]})) == [2, 4]
+    assert get_ids(search(client, resource, filters={"amount": 10.5})) == [1]
+    assert get_ids(search(client, resource, filters={"amount": "10.500"})) == [1]
+    assert get_ids(search(client, resource, filters={"seen": "2020-02-29"})) == [2]
+    assert get_ids(search(client, resource, filters={"_id": ["2", 4]})) == [2, 4]
 
 
 def test_null_finds_empty_cells(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, filters={"subject": None})) == [6]
-    assert get_ids(find(client, resource, filters={"subject": [None, "air"]})) == [4, 6]
+    assert get_ids(search(client, resource, filters={"subject": None})) == [6]
+    assert get_ids(search(client, resource, filters={"subject": [None, "air"]})) == [4, 6]
 
 
 @pytest.mark.parametrize("count", [10, 11, 500])
 def test_a_list_of_any_length_means_or(client: Client, resource: Resource, count: int) -> None:
     amounts = [10.5, "20.25", *range(1000, 1000 + count)]
 
-    assert get_ids(find(client, resource, filters={"amount": amounts})) == [1, 2]
-    assert get_ids(find(client, resource, filters={"code": ["006"] * count})) == [6]
+    assert get_ids(search(client, resource, filters={"amount": amounts})) == [1, 2]
+    assert get_ids(search(client, resource, filters={"code": ["006"] * count})) == [6]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +94,13 @@ def test_a_list_of_any_length_means_or(client: Client, resource: Resource, count
 def test_q_searches_words_of_all_fields(
     client: Client, resource: Resource, q: str, ids: list[int]
 ) -> None:
-    assert sorted(get_ids(find(client, resource, q=q))) == ids
+    assert sorted(get_ids(search(client, resource, q=q))) == ids
 
 
-def test_the_best_match_comes_first_and_says_its_rank(client: Client, db: None) -> None:
+def test_the_best_match_comes_first_with_its_rank(client: Client, db: None) -> None:
     resource = make_resource("a,b\nwater,air\nwater,water water\nair,air\nwater,air\n")
 
-    result = get_result(find(client, resource, q="water"))
+    result = get_result(search(client, resource, q="water"))
 
     assert [record["_id"] for record in result["records"]] == [2, 1, 4]
     assert list(result["records"][0]) == ["_id", "a", "b", "rank"]
@@ -111,20 +111,20 @@ def test_the_best_match_comes_first_and_says_its_rank(client: Client, db: None) 
 def test_a_field_called_rank_hides_the_rank(client: Client, db: None) -> None:
     resource = make_resource("rank,a\n5,water\n")
 
-    result = get_result(find(client, resource, q="water"))
+    result = get_result(search(client, resource, q="water"))
 
     assert result["records"] == [{"_id": 1, "rank": 5, "a": "water"}]
     assert [field["id"] for field in result["fields"]] == ["_id", "rank", "a"]
 
 
 def test_q_and_filters_both_hold(client: Client, resource: Resource) -> None:
-    assert get_ids(find(client, resource, q="ha noi", filters={"stage": "planned"})) == [5]
+    assert get_ids(search(client, resource, q="ha noi", filters={"stage": "planned"})) == [5]
 
 
 def test_at_most_limit_records_come_in_the_order_of_the_file(
     client: Client, resource: Resource
 ) -> None:
-    result = get_result(find(client, resource, limit=2, offset=1))
+    result = get_result(search(client, resource, limit=2, offset=1))
 
     assert [record["_id"] for record in result["records"]] == [2, 3]
     assert result["total"] == 6
@@ -136,10 +136,10 @@ def test_at_most_limit_records_come_in_the_order_of_the_file(
     ("limit", "in_force"),
     [(None, 100), ("", 100), ("3", 3), (0, 0), (40_000, 32_000), (5.0, 5), (1e28, 32_000)],
 )
-def test_the_limit_in_force_is_said(
+def test_the_effective_limit_is_in_the_answer(
     client: Client, resource: Resource, limit: object, in_force: int
 ) -> None:
-    result = get_result(find(client, resource, limit=limit))
+    result = get_result(search(client, resource, limit=limit))
 
     assert result["limit"] == in_force
     assert len(result["records"]) == min(6, in_force)
@@ -149,19 +149,19 @@ def test_limits_are_settings(client: Client, resource: Resource, settings: Any) 
     settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
-    assert len(get_ids(find(client, resource))) == 2
-    assert len(get_ids(find(client, resource, limit=5))) == 3
+    assert len(get_ids(search(client, resource))) == 2
+    assert len(get_ids(search(client, resource, limit=5))) == 3
 
 
 def test_an_offset_behind_the_end_gives_no_records(client: Client, resource: Resource) -> None:
     for parameters in ({}, {"q": "river"}, {"filters": {"stage": "active"}}):
         for offset in (6, 2**63, 10**30):
-            result = get_result(find(client, resource, offset=offset, **parameters))
+            result = get_result(search(client, resource, offset=offset, **parameters))
             assert result["records"] == []
 
 
 def test_a_record_has_its_fields_in_order_with_nulls(client: Client, resource: Resource) -> None:
-    response = find(client, resource, filters={"_id": 6})
+    response = search(client, resource, filters={"_id": 6})
 
     assert (
         '"records": [{"_id":6,"code":"006","subject":null,"stage":"active",'
@@ -172,7 +172,7 @@ def test_a_record_has_its_fields_in_order_with_nulls(client: Client, resource: R
 def test_the_fields_are_described(client: Client, resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="seen").update(label="Day", notes="of the visit")
 
-    assert get_result(find(client, resource, limit=0))["fields"] == [
+    assert get_result(search(client, resource, limit=0))["fields"] == [
         {"id": "_id", "type": "int"},
         {"id": "code", "type": "text"},
         {"id": "subject", "type": "text"},
@@ -183,10 +183,10 @@ def test_the_fields_are_described(client: Client, resource: Resource) -> None:
     ]
 
 
-def test_what_was_asked_is_echoed(client: Client, resource: Resource) -> None:
+def test_parameters_are_echoed(client: Client, resource: Resource) -> None:
     filters = {"amount": 10.5, "subject": ["watershed", None]}
 
-    result = get_result(find(client, resource, q="river", filters=filters, include_total=False))
+    result = get_result(search(client, resource, q="river", filters=filters, include_total=False))
 
     assert result["q"] == "river"
     assert result["filters"] == filters
@@ -197,13 +197,13 @@ def test_what_was_asked_is_echoed(client: Client, resource: Resource) -> None:
 
 
 def test_get_and_post_answer_alike(client: Client, resource: Resource) -> None:
-    asked = {"resource_id": str(resource.pk), "limit": 2, "q": "ha noi"}
+    parameters = {"resource_id": str(resource.pk), "limit": 2, "q": "ha noi"}
     filters = {"stage": ["active", "planned"]}
 
-    by_post = ask(client, {**asked, "filters": filters})
-    by_get = client.get(f"{PATH}?{urlencode({**asked, 'filters': json.dumps(filters)})}")
-    by_form = client.post(PATH, {**asked, "filters": json.dumps(filters)})
-    by_query = client.post(f"{PATH}?{urlencode({**asked, 'filters': json.dumps(filters)})}")
+    by_post = ask(client, {**parameters, "filters": filters})
+    by_get = client.get(f"{PATH}?{urlencode({**parameters, 'filters': json.dumps(filters)})}")
+    by_form = client.post(PATH, {**parameters, "filters": json.dumps(filters)})
+    by_query = client.post(f"{PATH}?{urlencode({**parameters, 'filters': json.dumps(filters)})}")
 
     assert get_ids(by_post) == [5, 4] or get_ids(by_post) == [4, 5]
     assert get_result(by_post) == get_result(by_get) == get_result(by_form) == get_result(by_query)
@@ -257,7 +257,7 @@ def test_the_answer_may_be_cached_only_by_those_who_may_read_it(
 ) -> None:
     hidden = make_resource(private=True)
 
-    public = find(client, resource)
+    public = search(client, resource)
     private = ask(client, {"resource_id": str(hidden.pk)}, Authorization=make_token())
 
     assert public["Cache-Control"] == "max-age=0, must-revalidate, public"
@@ -277,7 +277,7 @@ def test_an_unknown_resource_is_404(client: Client, db: None) -> None:
 def test_a_resource_that_was_never_loaded_is_404(client: Client, db: None) -> None:
     empty = Resource.objects.create(name="empty")
 
-    check_error(find(client, empty), 404, "Not Found Error")
+    check_error(search(client, empty), 404, "Not Found Error")
 
 
 @pytest.mark.parametrize("sent", [{}, {"resource_id": None}, {"resource_id": ""}, {"limit": 5}])
@@ -309,7 +309,7 @@ def test_a_body_that_is_no_json_object_is_400(client: Client, db: None, body: st
 @pytest.mark.parametrize("value", [-1, "-1"])
 def test_a_negative_limit_is_refused(client: Client, resource: Resource, value: object) -> None:
     for name in ("limit", "offset"):
-        error = check_error(find(client, resource, **{name: value}), 409, "Validation Error")
+        error = check_error(search(client, resource, **{name: value}), 409, "Validation Error")
         assert error == {name: ["Must be a natural number"]}
 
 
@@ -317,7 +317,7 @@ def test_a_negative_limit_is_refused(client: Client, resource: Resource, value: 
 def test_a_limit_that_is_no_integer_is_refused(
     client: Client, resource: Resource, value: object
 ) -> None:
-    error = check_error(find(client, resource, limit=value), 409, "Validation Error")
+    error = check_error(search(client, resource, limit=value), 409, "Validation Error")
     assert error == {"limit": ["Invalid integer"]}
 
 
@@ -333,9 +333,9 @@ def test_a_parameter_given_twice_is_refused(client: Client, resource: Resource) 
     assert check_error(response, 409, "Validation Error") == {"limit": ["Invalid integer"]}
 
 
-def test_several_faults_are_reported_together(client: Client, resource: Resource) -> None:
+def test_several_errors_are_reported_together(client: Client, resource: Resource) -> None:
     error = check_error(
-        find(client, resource, limit="x", offset=-1, filters="{", nonsense=1),
+        search(client, resource, limit="x", offset=-1, filters="{", nonsense=1),
         409,
         "Validation Error",
     )
@@ -368,7 +368,7 @@ def test_several_faults_are_reported_together(client: Client, resource: Resource
 def test_filters_that_do_not_fit_are_refused_by_name(
     client: Client, resource: Resource, filters: object, part: str
 ) -> None:
-    error = check_error(find(client, resource, filters=filters), 409, "Validation Error")
+    error = check_error(search(client, resource, filters=filters), 409, "Validation Error")
 
     assert set(error) == {"filters"}
     assert part in error["filters"][0]
@@ -376,11 +376,11 @@ def test_filters_that_do_not_fit_are_refused_by_name(
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud83d"])
 @pytest.mark.parametrize("name", ["q", "filters", "resource_id", "id"])
-def test_texts_that_no_database_holds_are_refused(
+def test_texts_that_postgresql_cannot_store_are_refused(
     client: Client, resource: Resource, name: str, text: str
 ) -> None:
     value: object = {"subject": ["x", text]} if name == "filters" else text
-    error = check_error(find(client, resource, **{name: value}), 409, "Validation Error")
+    error = check_error(search(client, resource, **{name: value}), 409, "Validation Error")
 
     assert set(error) == {name}
 
@@ -388,15 +388,15 @@ def test_texts_that_no_database_holds_are_refused(
 def test_sql_in_any_place_is_only_text(client: Client, resource: Resource) -> None:
     evil = "'; DROP TABLE auth_user; -- %s {} \\"
 
-    assert get_ids(find(client, resource, q=evil)) == []
-    assert get_ids(find(client, resource, filters={"subject": [evil] * 12})) == []
-    assert get_ids(find(client, resource, filters={"subject": evil})) == []
-    check_error(find(client, resource, filters={evil: 1}), 409, "Validation Error")
-    check_error(find(client, resource, **{evil: 1}), 409, "Validation Error")
+    assert get_ids(search(client, resource, q=evil)) == []
+    assert get_ids(search(client, resource, filters={"subject": [evil] * 12})) == []
+    assert get_ids(search(client, resource, filters={"subject": evil})) == []
+    check_error(search(client, resource, filters={evil: 1}), 409, "Validation Error")
+    check_error(search(client, resource, **{evil: 1}), 409, "Validation Error")
 
 
-def test_a_q_without_end_is_refused(client: Client, resource: Resource) -> None:
-    error = check_error(find(client, resource, q="w " * 6000), 409, "Validation Error")
+def test_a_very_long_q_is_refused(client: Client, resource: Resource) -> None:
+    error = check_error(search(client, resource, q="w " * 6000), 409, "Validation Error")
 
     assert set(error) == {"q"}
 
@@ -405,7 +405,7 @@ def test_a_slow_search_is_ended(client: Client, resource: Resource, settings: An
     make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
 
-    error = check_error(find(client, resource), 409, "Validation Error")
+    error = check_error(search(client, resource), 409, "Validation Error")
 
     assert error == {"query": ["Search took too long"]}
 
@@ -437,17 +437,17 @@ def test_another_content_type_is_415(client: Client, resource: Resource) -> None
 def test_a_body_that_is_too_large_is_413(client: Client, resource: Resource, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
 
-    check_error(find(client, resource, q="x" * 200), 413, "Request Too Large")
+    check_error(search(client, resource, q="x" * 200), 413, "Request Too Large")
 
 
-def test_what_nobody_expected_says_nothing(
+def test_an_unexpected_error_discloses_nothing(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_args: object) -> None:
+    def raise_error(*_args: object) -> None:
         raise RuntimeError("SELECT secret FROM django")
 
-    monkeypatch.setattr("datastore_search.api.actions.search.read_page", broken)
+    monkeypatch.setattr("datastore_search.api.actions.search.read_page", raise_error)
 
-    error = check_error(find(client, resource), 500, "Internal Server Error")
+    error = check_error(search(client, resource), 500, "Internal Server Error")
 
     assert error == {"message": "Internal server error"}

@@ -1,4 +1,4 @@
-"""The dump: its formats, its parameters, its errors, and the snapshot that it is read from."""
+"""The dump: its formats, parameters, errors and snapshot."""
 
 from __future__ import annotations
 
@@ -69,34 +69,34 @@ def awkward(_awkward: Resource, db: None) -> Resource:
     return _awkward
 
 
-def path_of(resource: Resource | str, locale: str = "en") -> str:
+def build_path(resource: Resource | str, locale: str = "en") -> str:
     name = resource.pk if isinstance(resource, Resource) else quote(resource)
     return f"/{locale}/datastore/dump/{name}"
 
 
 def dump(client: Client, resource: Resource | str, **parameters: Any) -> Any:
-    asked = {
+    parameters = {
         name: json.dumps(value)
         if name in ("filters", "q") and not isinstance(value, str)
         else value
         for name, value in parameters.items()
     }
-    return client.get(path_of(resource), asked)
+    return client.get(build_path(resource), parameters)
 
 
-def text_of(response: Any) -> str:
+def read_text(response: Any) -> str:
     assert response.status_code == 200, response.content
     return str(response.getvalue().decode())
 
 
-def rows_of(response: Any) -> list[list[str]]:
-    """Read a CSV dump, its header too."""
-    return list(csv.reader(io.StringIO(text_of(response), newline="")))
+def read_rows(response: Any) -> list[list[str]]:
+    """Read a CSV dump with its header."""
+    return list(csv.reader(io.StringIO(read_text(response), newline="")))
 
 
-def ids_of(response: Any) -> list[int]:
-    """Give the first cell of each record of a CSV dump."""
-    return [int(row[0]) for row in rows_of(response)[1:]]
+def read_ids(response: Any) -> list[int]:
+    """Return the first cell of each record of a CSV dump."""
+    return [int(row[0]) for row in read_rows(response)[1:]]
 
 
 # Formats ------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_csv_is_what_copy_writes_under_a_header(client: Client, awkward: Resourc
     response = dump(client, awkward)
 
     assert response["Content-Type"] == "text/csv; charset=utf-8"
-    assert text_of(response) == (
+    assert read_text(response) == (
         f'_id,with blank,100%,"q""uote","a,b",Tên tỉnh,<&>,{LONG},ok,doc,list,day,moment\r\n'
         '1,"a, ""b""\tc\nd",12345678901234567890.12345678901234567890,9223372036854775807,NaN,'
         'Đắk Lắk,<b>&amp;</b>,"",t,"{""e"": {}, ""k"": [1.50, null, true, ""x""]}",'
@@ -119,7 +119,7 @@ def test_tsv_is_the_same_with_tabs(client: Client, awkward: Resource) -> None:
     response = dump(client, awkward, format="tsv", fields="with blank,100%,ok")
 
     assert response["Content-Type"] == "text/tab-separated-values; charset=utf-8"
-    assert text_of(response) == (
+    assert read_text(response) == (
         "with blank\t100%\tok\r\n"
         '"a, ""b""\tc\nd"\t12345678901234567890.12345678901234567890\tt\n'
         "😀\u0001\ufffe\t0.10\tf\n"
@@ -132,7 +132,7 @@ def test_json_has_the_fields_and_a_list_for_each_record(client: Client, awkward:
     response = dump(client, awkward, format="json", fields=["_id", "100%", 'q"uote', "day", "doc"])
 
     assert response["Content-Type"] == "application/json; charset=utf-8"
-    assert text_of(response) == (
+    assert read_text(response) == (
         '{\n  "fields": [{"id":"_id","type":"int"},{"id":"100%","type":"numeric"},'
         '{"id":"q\\"uote","type":"int8"},{"id":"day","type":"date","info":{"label":"Ngày"}},'
         '{"id":"doc","type":"json"}],\n'
@@ -145,10 +145,10 @@ def test_json_has_the_fields_and_a_list_for_each_record(client: Client, awkward:
 
 
 def test_json_keeps_every_digit_and_every_letter(client: Client, awkward: Resource) -> None:
-    found = json.loads(text_of(dump(client, awkward, format="json")), parse_float=Decimal)
+    dumped = json.loads(read_text(dump(client, awkward, format="json")), parse_float=Decimal)
 
-    names = [field["id"] for field in found["fields"]]
-    first, second = (dict(zip(names, record, strict=True)) for record in found["records"])
+    names = [field["id"] for field in dumped["fields"]]
+    first, second = (dict(zip(names, record, strict=True)) for record in dumped["records"])
     assert first["with blank"] == 'a, "b"\tc\nd'
     assert first["100%"] == Decimal("12345678901234567890.12345678901234567890")
     assert first[LONG] == ""
@@ -163,7 +163,7 @@ def test_xml_has_an_element_for_each_cell(client: Client, awkward: Resource) -> 
 
     assert response["Content-Type"] == "text/xml; charset=utf-8"
     long = "dài_" * 49 + "dài"
-    assert text_of(response) == (
+    assert read_text(response) == (
         '<data xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n'
         '<row _id="1"><with_blank name="with blank">a, "b"\tc\nd</with_blank>'
         '<field name="100%">12345678901234567890.12345678901234567890</field>'
@@ -191,7 +191,7 @@ def test_xml_is_read_as_it_was_written(client: Client, db: None) -> None:
     text = "]]> & <!-- \t\r\n \u0085\u2028 ' \" "
     resource = make_resource(f'a\n"{text.replace(chr(34), chr(34) * 2)}"\n')
 
-    (row,) = ET.fromstring(text_of(dump(client, resource, format="xml")))
+    (row,) = ET.fromstring(read_text(dump(client, resource, format="xml")))
 
     assert row.attrib == {"_id": "1"}
     assert row.findtext("a") == text
@@ -201,7 +201,7 @@ def test_json_that_nests_too_deeply_for_xml_is_written_as_text(client: Client, d
     shallow, deep, abyss = (f"{'[' * depth}1.50{']' * depth}" for depth in (200, 201, 5000))
     resource = make_resource(f"doc\n{shallow}\n{deep}\n{abyss}\n", types={"doc": "json"})
 
-    rows = list(ET.fromstring(text_of(dump(client, resource, format="xml"))))
+    rows = list(ET.fromstring(read_text(dump(client, resource, format="xml"))))
 
     assert [len(list(row.iter("value"))) for row in rows] == [200, 0, 0]
     assert [row.findtext("doc") for row in rows[1:]] == [deep, abyss]
@@ -220,15 +220,15 @@ def test_json_that_nests_too_deeply_for_xml_is_written_as_text(client: Client, d
     ],
 )  # fmt: skip
 def test_elements_are_named_after_fields(names: list[str], elements: list[str]) -> None:
-    found = name_elements(names)
+    elements_found = name_elements(names)
 
-    assert found == elements
-    for name in found:
+    assert elements_found == elements
+    for name in elements_found:
         assert ET.fromstring(f"<{name}/>").tag == name
 
 
 @pytest.mark.parametrize("name", ["csv", "tsv", "json", "xml"])
-def test_a_byte_order_mark_comes_first_when_asked_for(
+def test_a_byte_order_mark_comes_first_on_request(
     client: Client, resource: Resource, name: str
 ) -> None:
     plain = dump(client, resource, format=name).getvalue()
@@ -255,11 +255,11 @@ def test_a_byte_order_mark_comes_first_when_asked_for(
 def test_no_records_leave_a_whole_file(
     client: Client, resource: Resource, name: str, empty: str
 ) -> None:
-    asked = {"format": name, "fields": "code,amount"}
+    parameters = {"format": name, "fields": "code,amount"}
 
-    assert text_of(dump(client, resource, **asked, limit=0)) == empty
-    assert text_of(dump(client, resource, **asked, offset=99)) == empty
-    assert text_of(dump(client, resource, **asked, filters={"code": "none"})) == empty
+    assert read_text(dump(client, resource, **parameters, limit=0)) == empty
+    assert read_text(dump(client, resource, **parameters, offset=99)) == empty
+    assert read_text(dump(client, resource, **parameters, filters={"code": "none"})) == empty
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +275,7 @@ def test_five_hundred_fields_are_dumped(
 ) -> None:
     names = [f"f{n}" for n in range(500)]
 
-    text = text_of(dump(client, wide, format=name))
+    text = read_text(dump(client, wide, format=name))
 
     if name == "csv":
         assert list(csv.reader(text.splitlines())) == [
@@ -294,14 +294,14 @@ def test_five_hundred_fields_are_dumped(
 # Parameters ---------------------------------------------------------------------------------------
 
 
-def test_all_records_are_dumped_whatever_a_page_is(
+def test_all_records_are_dumped_whatever_the_page_size(
     client: Client, resource: Resource, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_MAX_LIMIT = 3
 
-    assert ids_of(dump(client, resource)) == [1, 2, 3, 4, 5, 6]
-    assert ids_of(dump(client, resource, limit=5)) == [1, 2, 3, 4, 5]
+    assert read_ids(dump(client, resource)) == [1, 2, 3, 4, 5, 6]
+    assert read_ids(dump(client, resource, limit=5)) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -329,30 +329,30 @@ def test_all_records_are_dumped_whatever_a_page_is(
 def test_the_parameters_say_which_records(
     client: Client, resource: Resource, parameters: dict[str, Any], ids: list[int]
 ) -> None:
-    assert ids_of(dump(client, resource, **parameters)) == ids
+    assert read_ids(dump(client, resource, **parameters)) == ids
 
 
 def test_a_full_text_query_changes_neither_fields_nor_order(client: Client, db: None) -> None:
     resource = make_resource("a,b\nwater,air\nwater,water water\n")
 
-    assert rows_of(dump(client, resource, q="water")) == [
+    assert read_rows(dump(client, resource, q="water")) == [
         ["_id", "a", "b"],
         ["1", "water", "air"],
         ["2", "water", "water water"],
     ]
-    header, first, _second = rows_of(dump(client, resource, q="water", fields="_id,rank"))
+    header, first, _second = read_rows(dump(client, resource, q="water", fields="_id,rank"))
     assert header == ["_id", "rank"]
     assert 0 < float(first[1]) < 1
 
 
 def test_distinct_gives_each_combination_once(client: Client, resource: Resource) -> None:
-    asked = {"distinct": "true", "fields": "stage", "format": "json"}
+    parameters = {"distinct": "true", "fields": "stage", "format": "json"}
 
-    assert json.loads(text_of(dump(client, resource, **asked)))["records"] == [
+    assert json.loads(read_text(dump(client, resource, **parameters)))["records"] == [
         ["active"], ["closed"], ["planned"],
     ]  # fmt: skip
-    found = dump(client, resource, **asked, sort="stage desc")
-    assert json.loads(text_of(found))["records"] == [["planned"], ["closed"], ["active"]]
+    found = dump(client, resource, **parameters, sort="stage desc")
+    assert json.loads(read_text(found))["records"] == [["planned"], ["closed"], ["active"]]
 
 
 @pytest.mark.parametrize("name", list(DumpParameters._declared_fields))
@@ -367,19 +367,19 @@ def test_a_server_in_debug_mode_dumps_too(
 ) -> None:
     settings.DEBUG = True
 
-    assert len(ids_of(dump(client, resource))) == 6
+    assert len(read_ids(dump(client, resource))) == 6
 
 
 def test_an_alias_is_as_good_as_the_id(client: Client, resource: Resource) -> None:
     for name in ("sông/hồng 100&?#", "a"):
         Alias.objects.create(resource=resource, name=name)
 
-        assert ids_of(dump(client, name, limit=1)) == [1]
+        assert read_ids(dump(client, name, limit=1)) == [1]
 
 
 def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) -> None:
     for locale in ("vi", "en_GB", "en-gb", "zh_Hans_CN"):
-        assert client.get(path_of(resource, locale)).getvalue().startswith(b"_id,code")
+        assert client.get(build_path(resource, locale)).getvalue().startswith(b"_id,code")
 
 
 # Failures -----------------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
     ],
 )
 @pytest.mark.parametrize("name", ["csv", "json", "xml"])
-def test_what_cannot_be_used_is_refused_by_name(
+def test_invalid_parameters_are_refused_by_name(
     client: Client, resource: Resource, name: str, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
     response = dump(client, resource, **{"format": name, **parameters})
@@ -419,8 +419,10 @@ def test_what_cannot_be_used_is_refused_by_name(
     assert "Content-Disposition" not in response
 
 
-def test_a_failure_is_said_in_the_language_of_the_path(client: Client, resource: Resource) -> None:
-    response = client.get(f"{path_of(resource, 'vi')}?limit=x", headers={"Accept-Language": "fr"})
+def test_a_failure_is_in_the_language_of_the_path(client: Client, resource: Resource) -> None:
+    response = client.get(
+        f"{build_path(resource, 'vi')}?limit=x", headers={"Accept-Language": "fr"}
+    )
 
     error = check_error(response, 409, "Validation Error")
     assert error == {"limit": ["Số nguyên không hợp lệ"]}
@@ -449,14 +451,14 @@ def test_other_methods_are_refused(resource: Resource, method: str, signed_in: b
     if signed_in:
         client.force_login(make_user())
 
-    response = getattr(client, method)(path_of(resource))
+    response = getattr(client, method)(build_path(resource))
 
     check_error(response, 405, "Method Not Allowed")
     assert response["Allow"] == "GET, HEAD, OPTIONS"
 
 
 def test_options_names_the_methods(client: Client, resource: Resource) -> None:
-    assert client.options(path_of(resource))["Allow"] == "GET, HEAD, OPTIONS"
+    assert client.options(build_path(resource))["Allow"] == "GET, HEAD, OPTIONS"
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "xml"])
@@ -472,31 +474,31 @@ def test_a_dump_that_takes_too_long_to_begin_is_refused(
         assert error == {"query": ["Search took too long"]}
 
 
-def test_a_dump_has_a_time_of_its_own(client: Client, resource: Resource, settings: Any) -> None:
+def test_a_dump_has_its_own_time_limit(client: Client, resource: Resource, settings: Any) -> None:
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=1)
 
-    assert len(ids_of(dump(client, resource))) == 6
+    assert len(read_ids(dump(client, resource))) == 6
 
 
-def test_head_is_told_everything_and_reads_no_record(
+def test_head_has_all_headers_and_reads_no_record(
     client: Client, resource: Resource, settings: Any
 ) -> None:
     named = dump(client, resource, format="json").headers
     settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(seconds=5)
     make_slow(resource)  # a single record would take longer
 
-    response = client.head(path_of(resource), {"format": "json"})
+    response = client.head(build_path(resource), {"format": "json"})
 
     assert response.status_code == 200
     assert response.getvalue() == b""
     assert response.headers == named
-    assert client.head(path_of(resource), {"limit": "x"}).status_code == 409
-    assert client.head(path_of(resource), {"fields": "nope"}).status_code == 409
-    assert client.head(path_of("nope")).status_code == 404
+    assert client.head(build_path(resource), {"limit": "x"}).status_code == 409
+    assert client.head(build_path(resource), {"fields": "nope"}).status_code == 409
+    assert client.head(build_path("nope")).status_code == 404
 
 
-def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the records be replaced some times between describing and reading them."""
+def replace_once(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the records several times between their description and the read of them."""
     calls = iter(range(times))
 
     def touch(resource: Resource) -> None:
@@ -505,7 +507,7 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def found(resource: Resource) -> Relation:
         if next(calls, None) is not None:
-            with ThreadPoolExecutor(1) as other:  # has a connection of its own, and commits
+            with ThreadPoolExecutor(1) as other:  # has its own connection, and commits
                 other.submit(touch, resource).result()
             assert resource.table_version
             resource.table_version.pk = 2**40
@@ -514,18 +516,18 @@ def replaced(times: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datastore_search.search.streaming.build_relation", found)
 
 
-def test_records_that_were_replaced_are_looked_for_again(
+def test_a_dump_of_replaced_records_is_retried(
     transactional_db: None, client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replaced(3, monkeypatch)
+    replace_once(3, monkeypatch)
 
-    assert len(ids_of(dump(client, resource))) == 6
+    assert len(read_ids(dump(client, resource))) == 6
 
 
 def test_a_resource_that_is_replaced_over_and_over_is_not_available(
     transactional_db: None, client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replaced(99, monkeypatch)
+    replace_once(99, monkeypatch)
 
     check_error(dump(client, resource), 503, "Service Unavailable")
 
@@ -534,26 +536,26 @@ def test_a_resource_that_is_replaced_over_and_over_is_not_available(
 
 
 @pytest.mark.parametrize("parameters", [{}, {"fields": "nope"}, {"q": "river"}])
-def test_a_private_resource_is_refused_and_tells_nothing(
+def test_a_private_resource_is_refused_and_discloses_nothing(
     client: Client, hidden: Resource, parameters: dict[str, str]
 ) -> None:
     error = check_error(dump(client, hidden, **parameters), 403, "Authorization Error")
 
     assert set(error) == {"message"}
-    assert client.head(path_of(hidden)).status_code == 403
+    assert client.head(build_path(hidden)).status_code == 403
 
 
 def test_a_private_resource_is_dumped_to_a_token(client: Client, hidden: Resource) -> None:
-    response = client.get(path_of(hidden), headers={"Authorization": make_token()})
+    response = client.get(build_path(hidden), headers={"Authorization": make_token()})
 
-    assert len(ids_of(response)) == 6
+    assert len(read_ids(response)) == 6
     assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
     assert {"Authorization", "Cookie"} <= set(response["Vary"].split(", "))
 
 
-def test_a_private_resource_is_dumped_to_who_is_signed_in(client: Client, hidden: Resource) -> None:
+def test_a_private_resource_is_dumped_to_a_signed_in_user(client: Client, hidden: Resource) -> None:
     client.force_login(make_user("reader", permissions=("view_resource",)))
-    assert len(ids_of(dump(client, hidden))) == 6
+    assert len(read_ids(dump(client, hidden))) == 6
 
     client.force_login(make_user("nobody"))
     assert "nobody" in check_error(dump(client, hidden), 403, "Authorization Error")["message"]
@@ -562,16 +564,16 @@ def test_a_private_resource_is_dumped_to_who_is_signed_in(client: Client, hidden
 def test_a_token_wins_over_the_session(client: Client, hidden: Resource) -> None:
     client.force_login(make_user(permissions=("view_resource",)))
 
-    wrong = client.get(path_of(hidden), headers={"Authorization": "wrong"})
+    wrong = client.get(build_path(hidden), headers={"Authorization": "wrong"})
     powerless = client.get(
-        path_of(hidden), headers={"Authorization": make_token(make_user("powerless"))}
+        build_path(hidden), headers={"Authorization": make_token(make_user("powerless"))}
     )
 
     assert "not valid" in check_error(wrong, 403, "Authorization Error")["message"]
     assert "powerless" in check_error(powerless, 403, "Authorization Error")["message"]
 
 
-def test_the_actions_know_no_session(client: Client, hidden: Resource) -> None:
+def test_the_actions_accept_no_session(client: Client, hidden: Resource) -> None:
     client.force_login(make_user(is_superuser=True))
 
     response = client.get(f"/en/api/action/datastore_search?resource_id={hidden.pk}")
@@ -648,11 +650,11 @@ def big(transactional_db: None) -> Iterator[Resource]:
     Load.objects.update(record_count=ROWS)
     yield resource
     assert not connection.in_atomic_block
-    assert others() == []
+    assert list_other_queries() == []
 
 
-def others() -> list[str]:
-    """List what other connections to the database are doing; those that end get some time."""
+def list_other_queries() -> list[str]:
+    """List the queries of other connections, after a wait for those that are closing."""
     for _wait in range(10):
         with connection.cursor() as cursor:
             cursor.execute(
@@ -660,11 +662,11 @@ def others() -> list[str]:
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                 " AND backend_type = 'client backend'"
             )
-            found = [doing for (doing,) in cursor.fetchall()]
-        if not found:
+            queries = [doing for (doing,) in cursor.fetchall()]
+        if not queries:
             break
         time.sleep(0.1)
-    return found
+    return queries
 
 
 @pytest.mark.parametrize("name", ["csv", "json", "xml"])
@@ -699,13 +701,13 @@ def test_the_first_block_comes_while_postgresql_is_still_reading(
 def test_changes_during_the_dump_do_not_show(big: Resource, client: Client) -> None:
     response = dump(client, big)
     blocks = iter(response.streaming_content)
-    found = next(blocks)
+    first_block = next(blocks)
 
     run("DELETE FROM {table} WHERE _id % 2 = 0", big)
     run("UPDATE {table} SET data = jsonb_build_object('n', -1, 'text', 'new')", big)
     run("INSERT INTO {table} (data, search) VALUES ('{{}}', '')", big)
 
-    rows = list(csv.reader(io.StringIO((found + b"".join(blocks)).decode())))
+    rows = list(csv.reader(io.StringIO((first_block + b"".join(blocks)).decode())))
     response.close()
     assert [row[:2] for row in rows[2:]] == [[str(n + 1), str(n)] for n in range(1, ROWS)]
     assert {row[2] for row in rows if len(row[2]) < 10} == {"text", "x"}
@@ -722,7 +724,7 @@ def test_records_that_are_replaced_during_the_dump_are_read_to_their_end(
 
     assert sum(block.count(b"\n") for block in blocks) > ROWS / 2
     response.close()
-    assert rows_of(dump(client, big)) == [["_id", "n", "other"], ["1", "1", "new"]]
+    assert read_rows(dump(client, big)) == [["_id", "n", "other"], ["1", "1", "new"]]
 
 
 @pytest.mark.parametrize("blocks_read", [0, 1, 5])
@@ -733,28 +735,28 @@ def test_a_client_that_goes_away_ends_the_transaction(
     blocks = iter(response.streaming_content)
     for _block in range(blocks_read):
         next(blocks)
-    assert others()
+    assert list_other_queries()
 
     response.close()
 
-    assert others() == []
+    assert list_other_queries() == []
 
 
-def test_a_response_that_is_thrown_away_ends_the_transaction(big: Resource, client: Client) -> None:
+def test_a_discarded_response_ends_the_transaction(big: Resource, client: Client) -> None:
     response = dump(client, big)
-    assert others()
+    assert list_other_queries()
 
     del response
     gc.collect()
 
-    assert others() == []
+    assert list_other_queries() == []
 
 
 def test_a_small_dump_holds_nothing_open(transactional_db: None, client: Client) -> None:
     response = dump(client, make_resource())
 
-    assert others() == []
-    assert len(ids_of(response)) == 6
+    assert list_other_queries() == []
+    assert len(read_ids(response)) == 6
 
 
 def test_requests_that_are_transactions_do_not_hold_the_dump(
@@ -766,7 +768,7 @@ def test_requests_that_are_transactions_do_not_hold_the_dump(
 
     assert not connection.in_atomic_block
     run("DELETE FROM {table}", big)
-    assert len(ids_of(response)) == ROWS
+    assert len(read_ids(response)) == ROWS
 
 
 def test_the_connection_of_the_request_stays_free(
@@ -779,7 +781,7 @@ def test_the_connection_of_the_request_stays_free(
     response = dump(client, big)
 
     assert client.cookies["sessionid"]
-    assert len(ids_of(response)) == ROWS
+    assert len(read_ids(response)) == ROWS
 
 
 def test_a_dump_that_takes_too_long_breaks_off(
@@ -812,7 +814,7 @@ def test_a_dump_that_breaks_off_does_not_look_whole(
     assert (end == mark) is is_marked
 
 
-def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings: Any) -> None:
+def test_dumps_sent_at_once_are_limited(big: Resource, client: Client, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     small = make_resource()
     sent = dump(client, big)
@@ -821,15 +823,15 @@ def test_so_many_dumps_are_sent_at_once(big: Resource, client: Client, settings:
 
     check_error(refused, 503, "Service Unavailable")
     assert refused["Retry-After"] == "5"
-    assert len(others()) == 1  # the connection of the one that is sent
-    assert len(ids_of(dump(client, small))) == 6  # which needs none
-    assert client.head(path_of(big)).status_code == 200
+    assert len(list_other_queries()) == 1  # the connection of the one that is sent
+    assert len(read_ids(dump(client, small))) == 6  # which needs none
+    assert client.head(build_path(big)).status_code == 200
     sent.close()
-    assert len(ids_of(dump(client, big))) == ROWS
+    assert len(read_ids(dump(client, big))) == ROWS
 
 
 @pytest.mark.parametrize("blocks_read", [0, 1, 5])
-def test_a_dump_gives_its_slot_back_when_the_client_goes(
+def test_a_dump_releases_its_slot_when_the_client_goes(
     big: Resource, client: Client, settings: Any, blocks_read: int
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
@@ -843,9 +845,7 @@ def test_a_dump_gives_its_slot_back_when_the_client_goes(
         response.close()
 
 
-def test_a_dump_that_is_thrown_away_gives_its_slot_back(
-    big: Resource, client: Client, settings: Any
-) -> None:
+def test_a_discarded_dump_releases_its_slot(big: Resource, client: Client, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
     for _dump in range(3):
@@ -856,7 +856,7 @@ def test_a_dump_that_is_thrown_away_gives_its_slot_back(
         gc.collect()  # in whatever order
 
 
-def test_a_dump_that_breaks_off_gives_its_slot_back(
+def test_a_dump_that_breaks_off_releases_its_slot(
     big: Resource, client: Client, settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
@@ -875,7 +875,7 @@ def test_a_dump_that_breaks_off_gives_its_slot_back(
 
 def test_an_asgi_server_gets_the_blocks_one_by_one(big: Resource) -> None:
     async def ask() -> list[bytes]:
-        response: Any = await AsyncClient().get(path_of(big))
+        response: Any = await AsyncClient().get(build_path(big))
         return [block async for block in response]
 
     blocks = async_to_sync(ask)()
@@ -891,7 +891,7 @@ def test_an_asgi_client_that_goes_away_ends_the_transaction(
     request = {
         "type": "http",
         "method": "GET",
-        "path": path_of(big),
+        "path": build_path(big),
         "query_string": b"",
         "headers": [(b"host", b"testserver")],
     }
@@ -912,7 +912,7 @@ def test_an_asgi_client_that_goes_away_ends_the_transaction(
 
 def test_an_asgi_server_gets_small_dumps_and_failures_too(resource: Resource) -> None:
     async def ask(**parameters: str) -> tuple[int, bytes]:
-        response: Any = await AsyncClient().get(path_of(resource), parameters)
+        response: Any = await AsyncClient().get(build_path(resource), parameters)
         content = [block async for block in response] if response.streaming else [response.content]
         return response.status_code, b"".join(content)
 
@@ -935,5 +935,5 @@ def test_a_dump_within_a_transaction_is_a_part_of_it(client: Client, db: None) -
     response = dump(client, resource)
     keep_records(resource, 0)
 
-    assert ids_of(response) == list(range(1, 1501))
-    assert rows_of(dump(client, resource)) == [["_id", "n", "text"]]
+    assert read_ids(response) == list(range(1, 1501))
+    assert read_rows(dump(client, resource)) == [["_id", "n", "text"]]

@@ -1,4 +1,4 @@
-"""What is stored comes back exactly: values of every type, and fields of every name."""
+"""Values of every type and fields of every name come back exactly."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def token(db: None) -> str:
     return make_writer_token()
 
 
-def find(client: Client, resource: Resource, **sent: Any) -> Any:
+def search(client: Client, resource: Resource, **sent: Any) -> Any:
     return ask(client, {"resource_id": str(resource.pk), **sent})
 
 
-def create(client: Client, token: str, body: str) -> Resource:
-    """Make a resource by the API; ``body`` are the other members of the request, as JSON text."""
+def create_resource(client: Client, token: str, body: str) -> Resource:
+    """Make a resource by the API; ``body`` is the rest of the request as JSON text."""
     resource = Resource.objects.create(name=f"resource-{Resource.objects.count() + 1}")
     response = ask(
         client,
@@ -43,23 +43,23 @@ def create(client: Client, token: str, body: str) -> Resource:
 
 
 class Number(str):
-    """A number as its digits were written."""
+    """A number with its digits."""
 
     __slots__ = ()
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse JSON and keep the digits of numbers."""
     return json.loads(text, parse_float=Number, parse_int=Number, parse_constant=None)
 
 
-def answered(client: Client, resource: Resource, name: str) -> list[Any]:
-    """Read one field of all records, from objects and, the same, from lists."""
-    objects = find(client, resource, fields=[f'"{name}"']).content.decode()
-    lists = find(client, resource, fields=[f'"{name}"'], records_format="lists").content.decode()
-    found = [record[name] for record in parsed(objects)["result"]["records"]]
-    assert [value for (value,) in parsed(lists)["result"]["records"]] == found
-    return found
+def read_field(client: Client, resource: Resource, name: str) -> list[Any]:
+    """Read one field of all records, and check that objects and lists agree."""
+    objects = search(client, resource, fields=[f'"{name}"']).content.decode()
+    lists = search(client, resource, fields=[f'"{name}"'], records_format="lists").content.decode()
+    results = [record[name] for record in parse_json(objects)["result"]["records"]]
+    assert [value for (value,) in parse_json(lists)["result"]["records"]] == results
+    return results
 
 
 # Values by the API --------------------------------------------------------------------------------
@@ -157,15 +157,15 @@ def test_a_value_comes_back_from_the_api_exactly(
     fields = f'"fields": [{{"id": "v", "type": "{kind}"}}]'
 
     if action == "datastore_create":
-        resource = create(client, token, f'{fields}, "records": {records}')
+        resource = create_resource(client, token, f'{fields}, "records": {records}')
     else:
-        resource = create(client, token, fields)
+        resource = create_resource(client, token, fields)
         body = f'{{"resource_id": "{resource.pk}", "records": {records}, "method": "insert"}}'
         path = "/en/api/action/datastore_upsert"
         response = ask(client, body, path=path, Authorization=token)
         assert response.status_code == 200, response.content
 
-    assert answered(client, resource, "v") == [parsed(found) for _, found in BY_API[kind]]
+    assert read_field(client, resource, "v") == [parse_json(results) for _, results in BY_API[kind]]
     assert {field.name: field.type for field in resource.fields.all()} == {"v": kind}
 
 
@@ -173,14 +173,16 @@ def test_the_least_and_greatest_doubles_come_back(client: Client, token: str) ->
     doubles = [5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -1e21, 1e-7, 123456789.125]
     records = ", ".join(f'{{"v": {double!r}}}, {{"v": "{double!r}"}}' for double in doubles)
 
-    resource = create(
+    resource = create_resource(
         client, token, f'"fields": [{{"id": "v", "type": "float8"}}], "records": [{records}]'
     )
 
-    found = [float(value) for value in answered(client, resource, "v")]
-    assert found == [double for double in doubles for _ in range(2)]
-    found_in_rows = get_result(find(client, resource, fields="v", records_format="csv"))["records"]
-    assert [float(cell) for cell in found_in_rows.split()] == found
+    results = [float(value) for value in read_field(client, resource, "v")]
+    assert results == [double for double in doubles for _ in range(2)]
+    found_in_rows = get_result(search(client, resource, fields="v", records_format="csv"))[
+        "records"
+    ]
+    assert [float(cell) for cell in found_in_rows.split()] == results
 
 
 def test_include_records_shows_what_is_stored(client: Client, token: str) -> None:
@@ -196,7 +198,7 @@ def test_include_records_shows_what_is_stored(client: Client, token: str) -> Non
         "result"
     ]
 
-    assert created["records"] == get_result(find(client, resource))["records"]
+    assert created["records"] == get_result(search(client, resource))["records"]
     assert list(created["records"][0]) == ["_id", *BY_API]
 
 
@@ -268,14 +270,14 @@ def test_a_value_comes_back_from_a_file_exactly(client: Client, db: None, kind: 
 
     resource = make_resource(file.getvalue(), types={"v": kind})
 
-    found = answered(client, resource, "v")
-    assert found[:-1] == [parsed(text) for _, text in BY_FILE[kind]]
-    assert found[-1] is None
+    results = read_field(client, resource, "v")
+    assert results[:-1] == [parse_json(text) for _, text in BY_FILE[kind]]
+    assert results[-1] is None
 
 
 @pytest.mark.parametrize("kind", BY_FILE)
 def test_a_file_and_the_api_store_the_same(client: Client, token: str, kind: str) -> None:
-    """Whatever both take is answered alike, also as a row."""
+    """Values that both accept have the same answer, also as a row."""
     cells = [cell for cell, _ in BY_FILE[kind]]
     is_json = kind == "json" or kind.startswith("_")
     file = io.StringIO(newline="")
@@ -286,7 +288,7 @@ def test_a_file_and_the_api_store_the_same(client: Client, token: str, kind: str
     )
 
     from_file = make_resource(file.getvalue(), types={"n": "int4", "v": kind})
-    from_api = create(
+    from_api = create_resource(
         client,
         token,
         f'"fields": [{{"id": "n", "type": "int4"}}, {{"id": "v", "type": "{kind}"}}],'
@@ -294,31 +296,31 @@ def test_a_file_and_the_api_store_the_same(client: Client, token: str, kind: str
     )
 
     rows = [
-        get_result(find(client, resource, records_format="csv"))["records"]
+        get_result(search(client, resource, records_format="csv"))["records"]
         for resource in (from_file, from_api)
     ]
-    assert answered(client, from_file, "v") == answered(client, from_api, "v")
+    assert read_field(client, from_file, "v") == read_field(client, from_api, "v")
     assert rows[0] == rows[1]
     assert rows[0].count("\n") >= len(cells)
 
 
 def test_an_empty_text_is_no_null(client: Client, token: str) -> None:
     from_file = make_resource('t,n\n"",1\n,2\n" ",3\n')
-    from_api = create(
+    from_api = create_resource(
         client,
         token,
         '"fields": [{"id": "t", "type": "text"}, {"id": "n", "type": "int4"}],'
         ' "records": [{"t": "", "n": 1}, {"t": null, "n": 2}, {"t": " ", "n": 3}, {}]',
     )
 
-    assert answered(client, from_file, "t") == ["", None, " "]
-    assert answered(client, from_api, "t") == ["", None, " ", None]
-    assert answered(client, from_api, "n") == ["1", "2", "3", None]
+    assert read_field(client, from_file, "t") == ["", None, " "]
+    assert read_field(client, from_api, "t") == ["", None, " ", None]
+    assert read_field(client, from_api, "n") == ["1", "2", "3", None]
     for resource, ids in ((from_file, [2]), (from_api, [2, 4])):
-        found = get_result(find(client, resource, filters={"t": None}))["records"]
-        assert [record["_id"] for record in found] == ids
-        found = get_result(find(client, resource, filters={"t": ""}))["records"]
-        assert [record["_id"] for record in found] == [1]
+        results = get_result(search(client, resource, filters={"t": None}))["records"]
+        assert [record["_id"] for record in results] == ids
+        results = get_result(search(client, resource, filters={"t": ""}))["records"]
+        assert [record["_id"] for record in results] == [1]
 
 
 # Names --------------------------------------------------------------------------------------------
@@ -337,8 +339,8 @@ NAMES = [
     "<b>", "rank two words",
 ]  # fmt: skip
 
-#: The names that a file's header keeps: of white space it keeps single blanks, letters composed;
-#: what cannot be seen is no name.
+#: The names that a header of a file keeps: with single blanks, composed letters and no invisible
+#: characters.
 FILE_NAMES = [
     name for name in NAMES if name == normalize("NFC", " ".join(name.split())) and name != "\u200b"
 ]
@@ -346,42 +348,42 @@ FILE_NAMES = [
 WORDS = ["apple", "bread", "cheese"]
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def in_filters(name: str) -> str:
+def escape_name(name: str) -> str:
     return f"${name}" if name.startswith("$") else name
 
 
-def value(number: int, name: str) -> str:
-    """Give the value of a field in a record: a word of this field alone, and one of the record."""
+def make_value(number: int, name: str) -> str:
+    """Return the value of a field in a record: a word of the record, and one of this field."""
     return f"{WORDS[number]} x{NAMES.index(name)}y"
 
 
 def check_name(client: Client, resource: Resource, name: str) -> None:
-    """Ask for one field in every way that a name can be said."""
-    objects = get_result(find(client, resource, fields=[quoted(name)]))
+    """Search with one field in every parameter that takes a name."""
+    objects = get_result(search(client, resource, fields=[quote_name(name)]))
     assert objects["fields"] == [{"id": name, "type": "text"}]
-    assert objects["records"] == [{name: value(number, name)} for number in range(3)]
+    assert objects["records"] == [{name: make_value(number, name)} for number in range(3)]
 
-    found = get_result(
-        find(
+    results = get_result(
+        search(
             client,
             resource,
             fields=["_id"],
-            filters={in_filters(name): {"in": [value(1, name), value(2, name), "none"]}},
-            sort=f"{quoted(name)} desc",
+            filters={escape_name(name): {"in": [make_value(1, name), make_value(2, name), "none"]}},
+            sort=f"{quote_name(name)} desc",
             q={name: f"x{NAMES.index(name)}y"},
         )
     )
-    assert found["records"] == [{"_id": 3}, {"_id": 2}]
+    assert results["records"] == [{"_id": 3}, {"_id": 2}]
 
 
 def table() -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    rows = ([value(number, name) for name in FILE_NAMES] for number in range(3))
+    rows = ([make_value(number, name) for name in FILE_NAMES] for number in range(3))
     writer.writerows([FILE_NAMES, *rows])
     return file.getvalue()
 
@@ -392,8 +394,8 @@ def named_resources(django_db_setup: None, django_db_blocker: Any) -> Iterator[d
     with django_db_blocker.unblock():
         token = make_writer_token("names")
         fields = [{"id": name, "type": "text"} for name in NAMES]
-        records = [{name: value(number, name) for name in NAMES} for number in range(3)]
-        from_api = create(
+        records = [{name: make_value(number, name) for name in NAMES} for number in range(3)]
+        from_api = create_resource(
             Client(),
             token,
             f'"fields": {json.dumps(fields)}, "records": {json.dumps(records)}',
@@ -411,7 +413,7 @@ def named(db: None, named_resources: dict[str, Resource]) -> dict[str, Resource]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_name_can_be_asked_for(client: Client, named: dict[str, Resource], name: str) -> None:
+def test_any_name_can_be_requested(client: Client, named: dict[str, Resource], name: str) -> None:
     check_name(client, named["api"], name)
 
 
@@ -419,59 +421,63 @@ def test_any_name_can_be_asked_for(client: Client, named: dict[str, Resource], n
 def test_all_names_come_back_together(
     client: Client, named: dict[str, Resource], door: str, names: list[str]
 ) -> None:
-    result = get_result(find(client, named[door]))
-    rows = [[value(number, name) for name in names] for number in range(3)]
+    result = get_result(search(client, named[door]))
+    rows = [[make_value(number, name) for name in names] for number in range(3)]
 
     assert [field["id"] for field in result["fields"]] == ["_id", *names]
     assert [list(record) for record in result["records"]] == [["_id", *names]] * 3
     assert [list(record.values())[1:] for record in result["records"]] == rows
-    lists = get_result(find(client, named[door], records_format="lists"))["records"]
+    lists = get_result(search(client, named[door], records_format="lists"))["records"]
     assert lists == [[number, *row] for number, row in enumerate(rows, 1)]
     for form, delimiter in (("csv", ","), ("tsv", "\t")):
-        text = get_result(find(client, named[door], records_format=form))["records"]
+        text = get_result(search(client, named[door], records_format=form))["records"]
         assert list(csv.reader(io.StringIO(text), delimiter=delimiter)) == [
             [str(number), *row] for number, row in enumerate(rows, 1)
         ]
 
 
-def test_a_name_hides_the_rank_of_its_own_name(client: Client, named: dict[str, Resource]) -> None:
-    result = get_result(find(client, named["api"], q="apple"))
-    by_field = get_result(find(client, named["api"], q={"two words": "apple", "ABC": "apple"}))
+def test_a_field_hides_the_rank_of_the_same_name(
+    client: Client, named: dict[str, Resource]
+) -> None:
+    result = get_result(search(client, named["api"], q="apple"))
+    by_field = get_result(search(client, named["api"], q={"two words": "apple", "ABC": "apple"}))
 
     assert [field["id"] for field in result["fields"]] == ["_id", *NAMES]
-    assert result["records"][0]["rank"] == value(0, "rank")
+    assert result["records"][0]["rank"] == make_value(0, "rank")
     assert [field["id"] for field in by_field["fields"]] == ["_id", *NAMES, "rank ABC"]
-    assert by_field["records"][0]["rank two words"] == value(0, "rank two words")
+    assert by_field["records"][0]["rank two words"] == make_value(0, "rank two words")
 
 
 def test_unknown_names_are_only_text(client: Client, named: dict[str, Resource]) -> None:
     for name in ("%(b)s", "{1}", "'; --", '"', "aB", "Đuong", "n" * 66, "đ" * 31 + "xyz"):
-        refusal = find(
+        refusal = search(
             client,
             named["api"],
-            fields=[quoted(name)],
-            sort=quoted(name),
+            fields=[quote_name(name)],
+            sort=quote_name(name),
             q={name: "x"},
             filters={name: "x"},
         )
-        said = f"Unknown field: “{name}”"
+        message = f"Unknown field: “{name}”"
         error = refusal.json()["error"]
         assert refusal.status_code == 409
-        assert {error[parameter][0] for parameter in ("fields", "sort", "q", "filters")} == {said}
+        assert {error[parameter][0] for parameter in ("fields", "sort", "q", "filters")} == {
+            message
+        }
 
 
 def test_records_are_written_by_any_name(client: Client, token: str) -> None:
-    resource = create(
+    resource = create_resource(
         client,
         token,
         f'"fields": {json.dumps([{"id": name, "type": "text"} for name in NAMES])}',
     )
-    records = [{name: value(number, name) for name in NAMES} for number in range(3)]
+    records = [{name: make_value(number, name) for name in NAMES} for number in range(3)]
     for sent, action in (
-        ({"primary_key": [quoted(name) for name in NAMES[:20]]}, "datastore_create"),
+        ({"primary_key": [quote_name(name) for name in NAMES[:20]]}, "datastore_create"),
         ({"records": records}, "datastore_upsert"),
         ({"records": [{**records[1], "ABC": "changed"}]}, "datastore_upsert"),
-        ({"filters": {in_filters(name): value(0, name) for name in NAMES[-60:]}},
+        ({"filters": {escape_name(name): make_value(0, name) for name in NAMES[-60:]}},
          "datastore_records_delete"),
     ):  # fmt: skip
         response = ask(
@@ -482,7 +488,7 @@ def test_records_are_written_by_any_name(client: Client, token: str) -> None:
         )
         assert response.status_code == 200, response.content
 
-    assert get_result(find(client, resource))["records"] == [
+    assert get_result(search(client, resource))["records"] == [
         {"_id": 2, **records[1], "ABC": "changed"},
         {"_id": 3, **records[2]},
     ]
@@ -499,39 +505,41 @@ def test_many_fields_come_back_in_their_order(client: Client, token: str, count:
     fields = [{"id": name, "type": kinds[n % 5]} for n, name in enumerate(names)]
     record = {name: values[n % 5] for n, name in enumerate(names)}
 
-    resource = create(
+    resource = create_resource(
         client,
         token,
         f'"fields": {json.dumps(fields)}, "records": {json.dumps([record, {}, record])}',
     )
 
-    result = get_result(find(client, resource))
+    result = get_result(search(client, resource))
     assert result["fields"] == [{"id": "_id", "type": "int"}, *fields]
-    assert [list(found) for found in result["records"]] == [["_id", *names]] * 3
+    assert [list(results) for results in result["records"]] == [["_id", *names]] * 3
     assert result["records"] == [
         {"_id": 1, **record},
         {"_id": 2, **dict.fromkeys(names)},
         {"_id": 3, **record},
     ]
-    lists = get_result(find(client, resource, records_format="lists", limit=1))["records"]
+    lists = get_result(search(client, resource, records_format="lists", limit=1))["records"]
     assert lists == [[1, *record.values()]]
-    text = get_result(find(client, resource, records_format="csv", limit=1))["records"]
+    text = get_result(search(client, resource, records_format="csv", limit=1))["records"]
     (row,) = csv.reader(io.StringIO(text))
     assert row == ["1", *(["5", "x,y", "2.5", "[1, null]", "t"] * (count // 5))]
 
 
 @pytest.mark.parametrize("count", [60, 500])
-def test_many_fields_are_asked_sorted_and_filtered(client: Client, token: str, count: int) -> None:
+def test_many_fields_are_requested_sorted_and_filtered(
+    client: Client, token: str, count: int
+) -> None:
     names = [f"f{n}" for n in range(count)]
     header, rows = ",".join(names), [",".join(f"w{n % 7}r{r}" for n in range(count)) for r in "312"]
     resource = make_resource("\n".join([header, *rows]))
 
     result = get_result(
-        find(
+        search(
             client,
             resource,
             fields=names[::-1],
-            sort=names[:100],  # as many as there may be
+            sort=names[:100],  # the limit
             filters={name: {"ne": "none"} for name in names[:99]},
             q={name: "w" + str(n % 7) + "r" for n, name in enumerate(names[:3])},
             limit=2,
@@ -540,7 +548,7 @@ def test_many_fields_are_asked_sorted_and_filtered(client: Client, token: str, c
 
     assert [list(record) for record in result["records"]] == [names[::-1]] * 2
     assert [record["f0"] for record in result["records"]] == ["w0r1", "w0r2"]
-    distinct = get_result(find(client, resource, distinct=True, fields=names, sort=names[-1]))
+    distinct = get_result(search(client, resource, distinct=True, fields=names, sort=names[-1]))
     assert distinct["total"] == 3
     assert [record["f0"] for record in distinct["records"]] == ["w0r1", "w0r2", "w0r3"]
 
@@ -570,9 +578,9 @@ def test_a_later_file_keeps_awkward_names(client: Client, named: dict[str, Resou
 
     load_csv(resource, table())
 
-    found = find(client, resource).content.decode()
-    assert [field["id"] for field in json.loads(found)["result"]["fields"]] == [
+    results = search(client, resource).content.decode()
+    assert [field["id"] for field in json.loads(results)["result"]["fields"]] == [
         "_id",
         *FILE_NAMES,
     ]
-    assert re.search(r'"_id": ?3', found)
+    assert re.search(r'"_id": ?3', results)

@@ -28,25 +28,25 @@ from ..builders import (
     make_writer_token,
 )
 from ..shared import ModuleTransaction
-from .typed import CELLS, IDS, column, year_first
+from .typed import CELLS, IDS, get_column_name, open_cursor_year_first
 
 ACTION = "/en/api/action/"
 
 
-def find(client: Client, resource: Resource | str, **sent: Any) -> Any:
+def search(client: Client, resource: Resource | str, **sent: Any) -> Any:
     name = resource if isinstance(resource, str) else str(resource.pk)
     return ask(client, {"resource_id": name, **sent})
 
 
-def records(client: Client, resource: Resource | str, **sent: Any) -> Any:
-    return get_result(find(client, resource, **sent))["records"]
+def read_records(client: Client, resource: Resource | str, **sent: Any) -> Any:
+    return get_result(search(client, resource, **sent))["records"]
 
 
-def refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    return check_error(find(client, resource, **sent), 409, "Validation Error")
+def check_refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
+    return check_error(search(client, resource, **sent), 409, "Validation Error")
 
 
-def call(client: Client, action: str, sent: Any, **headers: str) -> Any:
+def call_action(client: Client, action: str, sent: Any, **headers: str) -> Any:
     return ask(client, sent, path=f"{ACTION}{action}", **headers)
 
 
@@ -70,17 +70,17 @@ def call(client: Client, action: str, sent: Any, **headers: str) -> Any:
         (None, ["_id", "code", "subject", "stage", "title", "amount", "seen"]),
     ],
 )
-def test_the_fields_asked_for_come_in_their_order(
+def test_requested_fields_come_in_their_order(
     client: Client, resource: Resource, fields: Any, names: list[str]
 ) -> None:
-    result = get_result(find(client, resource, fields=fields))
+    result = get_result(search(client, resource, fields=fields))
 
     assert [field["id"] for field in result["fields"]] == names
     assert all(list(record) == names for record in result["records"])
     assert len(result["records"]) == 6
 
 
-def test_fields_are_asked_for_in_an_address_too(client: Client, resource: Resource) -> None:
+def test_fields_may_be_in_an_address(client: Client, resource: Resource) -> None:
     address = f"{ACTION}datastore_search?resource_id={resource.pk}&limit=1"
 
     for fields in ("&fields=stage,code", "&fields=stage&fields=code", '&fields="stage", code'):
@@ -90,7 +90,7 @@ def test_fields_are_asked_for_in_an_address_too(client: Client, resource: Resour
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "messages"),
     [
         (["nope"], ["Unknown field: “nope”"]),
         (["code", "nope", "Stage"], ["Unknown field: “nope”", "Unknown field: “Stage”"]),
@@ -108,18 +108,18 @@ def test_fields_are_asked_for_in_an_address_too(client: Client, resource: Resour
         ([["code"]], ["Must be a list of names, or names separated by commas."]),
     ],
 )
-def test_fields_that_are_none_are_refused_by_name(
-    client: Client, resource: Resource, fields: Any, said: list[str]
+def test_unknown_fields_are_refused_by_name(
+    client: Client, resource: Resource, fields: Any, messages: list[str]
 ) -> None:
-    assert refused(client, resource, fields=fields) == {"fields": said}
+    assert check_refused(client, resource, fields=fields) == {"fields": messages}
 
 
-def test_the_rank_is_a_field_only_of_a_question(client: Client, resource: Resource) -> None:
-    asked = get_result(find(client, resource, q="river", fields=["rank", "code"]))
-    unasked = get_result(find(client, resource, q="river", fields=["code"]))
+def test_the_rank_is_a_field_only_of_a_full_text_query(client: Client, resource: Resource) -> None:
+    parameters = get_result(search(client, resource, q="river", fields=["rank", "code"]))
+    unasked = get_result(search(client, resource, q="river", fields=["code"]))
 
-    assert asked["fields"] == [{"id": "rank", "type": "float"}, {"id": "code", "type": "text"}]
-    assert list(asked["records"][0]) == ["rank", "code"]
+    assert parameters["fields"] == [{"id": "rank", "type": "float"}, {"id": "code", "type": "text"}]
+    assert list(parameters["records"][0]) == ["rank", "code"]
     assert unasked["records"] == [{"code": "001"}]
 
 
@@ -148,7 +148,9 @@ def repeated(_repeated: Resource, db: None) -> Resource:
 
 
 def test_distinct_gives_each_combination_once(client: Client, repeated: Resource) -> None:
-    result = get_result(find(client, repeated, distinct=True, fields=["kind", "size"], sort="kind"))
+    result = get_result(
+        search(client, repeated, distinct=True, fields=["kind", "size"], sort="kind")
+    )
 
     assert result["records"] == [
         {"kind": "a", "size": 1.5},
@@ -179,7 +181,7 @@ def test_distinct_gives_each_combination_once(client: Client, repeated: Resource
 def test_distinct_counts_and_pages_combinations(
     client: Client, repeated: Resource, sent: dict[str, Any], found: list[Any], total: int
 ) -> None:
-    result = get_result(find(client, repeated, distinct=True, **sent))
+    result = get_result(search(client, repeated, distinct=True, **sent))
 
     assert [next(iter(record.values())) for record in result["records"]] == found
     assert result["total"] == total
@@ -188,7 +190,7 @@ def test_distinct_counts_and_pages_combinations(
 
 def test_distinct_without_a_sort_has_one_order(client: Client, repeated: Resource) -> None:
     pages = [
-        records(client, repeated, distinct=True, fields="text", limit=1, offset=n)[0]["text"]
+        read_records(client, repeated, distinct=True, fields="text", limit=1, offset=n)[0]["text"]
         for n in range(4)
     ]
 
@@ -199,7 +201,7 @@ def test_distinct_without_a_sort_has_one_order(client: Client, repeated: Resourc
 def test_distinct_merges_nothing_where_the_id_is_included(
     client: Client, repeated: Resource, fields: Any
 ) -> None:
-    result = get_result(find(client, repeated, distinct=True, fields=fields))
+    result = get_result(search(client, repeated, distinct=True, fields=fields))
 
     assert [record["_id"] for record in result["records"]] == [1, 2, 3, 4, 5, 6, 7]
     assert result["total"] == 7
@@ -208,19 +210,19 @@ def test_distinct_merges_nothing_where_the_id_is_included(
 def test_distinct_in_every_format(client: Client, repeated: Resource) -> None:
     sent = {"distinct": True, "fields": ["kind", "size"], "sort": "kind desc"}
 
-    assert records(client, repeated, records_format="lists", **sent) == [
+    assert read_records(client, repeated, records_format="lists", **sent) == [
         [None, 2], ["b", None], ["a", 1.5],
     ]  # fmt: skip
-    assert records(client, repeated, records_format="csv", **sent) in (
+    assert read_records(client, repeated, records_format="csv", **sent) in (
         ",2\nb,\na,1.5\n",
         ",2\nb,\na,1.50\n",
     )
-    assert records(client, repeated, records_format="tsv", limit=2, **sent) == "\t2\nb\t\n"
+    assert read_records(client, repeated, records_format="tsv", limit=2, **sent) == "\t2\nb\t\n"
 
 
 def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resource) -> None:
     result = get_result(
-        find(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
+        search(client, repeated, distinct=True, fields=["kind", "rank"], q="sea", sort="kind")
     )
 
     assert [record["kind"] for record in result["records"]] == ["a", "b"]
@@ -229,12 +231,16 @@ def test_distinct_with_a_rank_merges_equal_ranks(client: Client, repeated: Resou
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -> None:
-    with year_first() as cursor:
-        cursor.execute(f"SELECT count(*) FROM (SELECT DISTINCT {column(kind)} FROM typed) AS v")
+    with open_cursor_year_first() as cursor:
+        cursor.execute(
+            f"SELECT count(*) FROM (SELECT DISTINCT {get_column_name(kind)} FROM typed) AS v"
+        )
         (combinations,) = cursor.fetchone()
 
     for form in ("objects", "lists", "csv"):
-        result = get_result(find(client, typed, distinct=True, fields=[kind], records_format=form))
+        result = get_result(
+            search(client, typed, distinct=True, fields=[kind], records_format=form)
+        )
         assert result["total"] == combinations
         if form != "csv":
             assert len(result["records"]) == combinations
@@ -242,7 +248,7 @@ def test_distinct_knows_every_type(client: Client, typed: Resource, kind: str) -
 
 def test_distinct_of_two_types_counts_pairs(client: Client, typed: Resource) -> None:
     result = get_result(
-        find(client, typed, distinct=True, fields=["json", "bool"], include_total=False)
+        search(client, typed, distinct=True, fields=["json", "bool"], include_total=False)
     )
 
     assert len(result["records"]) == len(CELLS["json"]) + 1
@@ -252,14 +258,14 @@ def test_distinct_of_two_types_counts_pairs(client: Client, typed: Resource) -> 
 # records_format -----------------------------------------------------------------------------------
 
 
-def in_postgresql(kind: str) -> str:
+def render_in_postgresql(kind: str) -> str:
     """
     Write a column of the table ``typed`` as CKAN asks for it.
 
     Moments are ISO's, with three decimals, or six where three would lose something; lists and JSON
     values are JSON texts, and where there is none the word null.
     """
-    name = column(kind)
+    name = get_column_name(kind)
     if kind.startswith("timestamp"):
         zone = "+00:00" if kind == "timestamptz" else ""
         moment = f"({name} AT TIME ZONE 'UTC')" if zone else name
@@ -274,10 +280,10 @@ def in_postgresql(kind: str) -> str:
     return name
 
 
-def copied(query: str, delimiter: str) -> str:
+def copy_as_csv(query: str, delimiter: str) -> str:
     """Let PostgreSQL's own COPY write a query's rows as CSV."""
     with (
-        year_first() as cursor,
+        open_cursor_year_first() as cursor,
         cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, DELIMITER E'{delimiter}')") as rows,
     ):
         return b"".join(bytes(row) for row in rows).decode()
@@ -288,13 +294,15 @@ def copied(query: str, delimiter: str) -> str:
 def test_every_type_is_written_as_copy_writes_it(
     client: Client, typed: Resource, kind: str, form: str, delimiter: str
 ) -> None:
-    expected = copied(f"SELECT id, {in_postgresql(kind)} FROM typed ORDER BY id", delimiter)
+    expected = copy_as_csv(
+        f"SELECT id, {render_in_postgresql(kind)} FROM typed ORDER BY id", delimiter
+    )
 
-    assert records(client, typed, fields=["_id", kind], records_format=form) == expected
+    assert read_records(client, typed, fields=["_id", kind], records_format=form) == expected
 
 
 def test_a_double_is_written_in_its_shortest_form(client: Client, typed: Resource) -> None:
-    text = records(client, typed, fields=["float8"], records_format="csv")
+    text = read_records(client, typed, fields=["float8"], records_format="csv")
 
     cells = text.splitlines()[: len(CELLS["float8"])]
     assert cells[:6] == ["7", "7.5", "0", "-1", "1000", "0.1"]
@@ -313,7 +321,7 @@ def awkward(db: None) -> Resource:
     """A resource whose records hold ``AWKWARD``, once among others, once alone."""
     resource = Resource.objects.create(name="awkward")
     token = make_writer_token()
-    created = call(
+    created = call_action(
         Client(),
         "datastore_create",
         {
@@ -337,26 +345,26 @@ def test_awkward_texts_are_quoted_as_copy_quotes_them(
     client: Client, awkward: Resource, fields: list[str], form: str, delimiter: str
 ) -> None:
     columns = ", ".join({"_id": "id", "a": "a", "b": "a"}[name] for name in fields)
-    expected = copied(f"SELECT {columns} FROM awkward ORDER BY id", delimiter)
+    expected = copy_as_csv(f"SELECT {columns} FROM awkward ORDER BY id", delimiter)
 
-    assert records(client, awkward, fields=fields, records_format=form) == expected
+    assert read_records(client, awkward, fields=fields, records_format=form) == expected
 
 
 def test_a_reader_of_csv_gets_every_text_back(client: Client, awkward: Resource) -> None:
-    text = records(client, awkward, fields=["a", "b"], records_format="csv")
+    text = read_records(client, awkward, fields=["a", "b"], records_format="csv")
 
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert rows == [[each or "", each or ""] for each in AWKWARD]
 
 
 def test_an_empty_text_is_quoted_and_a_null_is_not(client: Client, awkward: Resource) -> None:
-    text = records(client, awkward, fields=["_id", "a"], records_format="csv", limit=2)
+    text = read_records(client, awkward, fields=["_id", "a"], records_format="csv", limit=2)
 
     assert text == '1,""\n2,\n'
 
 
 def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resource) -> None:
-    result = get_result(find(client, resource, records_format="lists", limit=2))
+    result = get_result(search(client, resource, records_format="lists", limit=2))
 
     assert result["records"] == [
         [1, "001", "watershed", "active", "River level at the old bridge", 10.5, "2019-01-02"],
@@ -365,15 +373,15 @@ def test_lists_come_in_the_order_of_the_fields(client: Client, resource: Resourc
     assert [field["id"] for field in result["fields"]] == [
         "_id", "code", "subject", "stage", "title", "amount", "seen",
     ]  # fmt: skip
-    assert records(client, resource, records_format="lists", fields="stage,_id", limit=1) == [
+    assert read_records(client, resource, records_format="lists", fields="stage,_id", limit=1) == [
         ["active", 1]
     ]
 
 
 @pytest.mark.parametrize("kind", CELLS)
 def test_lists_and_objects_hold_the_same(client: Client, typed: Resource, kind: str) -> None:
-    objects = records(client, typed, fields=["_id", kind])
-    lists = records(client, typed, fields=["_id", kind], records_format="lists")
+    objects = read_records(client, typed, fields=["_id", kind])
+    lists = read_records(client, typed, fields=["_id", kind], records_format="lists")
 
     assert lists == [[record["_id"], record[kind]] for record in objects]
     assert [record["_id"] for record in objects] == IDS
@@ -393,8 +401,8 @@ def test_lists_and_objects_hold_the_same(client: Client, typed: Resource, kind: 
 def test_every_format_gives_the_records_of_objects(
     client: Client, resource: Resource, sent: dict[str, Any], form: str
 ) -> None:
-    objects = records(client, resource, fields="_id,code", **sent)
-    found = records(client, resource, fields="_id,code", records_format=form, **sent)
+    objects = read_records(client, resource, fields="_id,code", **sent)
+    found = read_records(client, resource, fields="_id,code", records_format=form, **sent)
     delimiter = {"csv": ",", "tsv": "\t"}.get(form)
 
     rows = list(csv.reader(io.StringIO(found), delimiter=delimiter)) if delimiter else found
@@ -406,8 +414,8 @@ def test_every_format_gives_the_records_of_objects(
 
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_the_rank_is_a_number_in_a_row_too(client: Client, resource: Resource, form: str) -> None:
-    (objects,) = records(client, resource, q="river")
-    text = records(client, resource, q="river", records_format=form, fields=["code", "rank"])
+    (objects,) = read_records(client, resource, q="river")
+    text = read_records(client, resource, q="river", records_format=form, fields=["code", "rank"])
 
     code, rank = text.rstrip("\n").split({"csv": ",", "tsv": "\t"}[form])
     assert code == "001"
@@ -420,31 +428,29 @@ def test_the_rank_is_a_number_in_a_row_too(client: Client, resource: Resource, f
 def test_an_empty_result_has_the_form_too(
     client: Client, resource: Resource, form: str, empty: Any
 ) -> None:
-    asked: tuple[dict[str, Any], ...] = (
+    parameters: tuple[dict[str, Any], ...] = (
         {"limit": 0},
         {"filters": {"code": []}},
         {"offset": 50},
         {"q": "nothing"},
     )
-    for sent in asked:
-        result = get_result(find(client, resource, records_format=form, **sent))
+    for sent in parameters:
+        result = get_result(search(client, resource, records_format=form, **sent))
         assert result["records"] == empty
         assert result["records_format"] == form
         assert result["fields"][0] == {"id": "_id", "type": "int"}
 
 
 @pytest.mark.parametrize("form", [None, ""])
-def test_records_are_objects_unless_asked_for_otherwise(
-    client: Client, resource: Resource, form: Any
-) -> None:
-    result = get_result(find(client, resource, records_format=form, limit=1, fields="code"))
+def test_records_are_objects_by_default(client: Client, resource: Resource, form: Any) -> None:
+    result = get_result(search(client, resource, records_format=form, limit=1, fields="code"))
 
     assert (result["records_format"], result["records"]) == ("objects", [{"code": "001"}])
 
 
 @pytest.mark.parametrize("form", ["CSV", "json", " csv", "xml", 5, True, ["csv"], {"a": 1}])
 def test_another_format_is_refused(client: Client, resource: Resource, form: Any) -> None:
-    assert refused(client, resource, records_format=form) == {
+    assert check_refused(client, resource, records_format=form) == {
         "records_format": ["Value must be one of objects, lists, csv, tsv"]
     }
 
@@ -452,12 +458,14 @@ def test_another_format_is_refused(client: Client, resource: Resource, form: Any
 # Pages --------------------------------------------------------------------------------------------
 
 
-def follow(client: Client, resource: Resource | str, **sent: Any) -> list[list[int]]:
+def follow_pages(client: Client, resource: Resource | str, **sent: Any) -> list[list[int]]:
     """Read page after page as CKAN's clients do: ``next_page`` is merged into ``filters``."""
     pages: list[list[int]] = []
     filters = dict(sent.pop("filters", {}))
     while True:
-        result = get_result(find(client, resource, filters=filters, include_next_page=True, **sent))
+        result = get_result(
+            search(client, resource, filters=filters, include_next_page=True, **sent)
+        )
         pages.append([record["_id"] for record in result["records"]])
         if "next_page" not in result:
             return pages
@@ -486,7 +494,7 @@ def follow(client: Client, resource: Resource | str, **sent: Any) -> list[list[i
 def test_next_page_leads_through_all_records(
     client: Client, resource: Resource, sent: dict[str, Any], pages: list[list[int]]
 ) -> None:
-    assert follow(client, resource, **sent) == pages
+    assert follow_pages(client, resource, **sent) == pages
 
 
 def test_next_page_leads_through_a_table_with_gaps(client: Client, db: None) -> None:
@@ -495,12 +503,13 @@ def test_next_page_leads_through_a_table_with_gaps(client: Client, db: None) -> 
     for filters in ({"n": {"gt": 100, "lte": 400}}, {"n": {"lt": 11}}, {"n": 999}):
         sent = {"resource_id": str(resource.pk), "filters": filters, "force": True}
         assert (
-            call(client, "datastore_records_delete", sent, Authorization=token).status_code == 200
+            call_action(client, "datastore_records_delete", sent, Authorization=token).status_code
+            == 200
         )
     kept = [n for n in range(11, 1001) if not 100 < n <= 400 and n != 999]
 
-    up = [n for page in follow(client, resource, limit=70) for n in page]
-    down = [n for page in follow(client, resource, limit=70, sort="_id desc") for n in page]
+    up = [n for page in follow_pages(client, resource, limit=70) for n in page]
+    down = [n for page in follow_pages(client, resource, limit=70, sort="_id desc") for n in page]
 
     assert up == kept
     assert down == kept[::-1]
@@ -515,7 +524,7 @@ def test_next_page_names_the_last_record_of_the_page(client: Client, resource: R
             ({"limit": 2, "include_total": False}, {"gt": 2}),
         ):
             result = get_result(
-                find(client, resource, include_next_page=True, records_format=form, **sent)
+                search(client, resource, include_next_page=True, records_format=form, **sent)
             )
             assert result["next_page"] == {"_id": found}
             assert result["include_next_page"] is True
@@ -537,7 +546,7 @@ def test_there_is_no_next_page_unless_records_come_by_their_id(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
     assert "next_page" not in get_result(
-        find(client, resource, **{"include_next_page": True, "limit": 1, **sent})
+        search(client, resource, **{"include_next_page": True, "limit": 1, **sent})
     )
 
 
@@ -564,18 +573,18 @@ def test_there_is_no_next_page_unless_records_come_by_their_id(
         ({"title": "Ha\u0300 No\u0323\u0302i"}, [4]),
     ],
 )
-def test_an_object_asks_fields_one_by_one(
+def test_an_object_queries_fields_one_by_one(
     client: Client, resource: Resource, q: dict[str, str], ids: list[int]
 ) -> None:
-    assert sorted(get_ids(find(client, resource, q=q))) == ids
-    assert sorted(get_ids(find(client, resource, q=json.dumps(q)))) == ids
+    assert sorted(get_ids(search(client, resource, q=q))) == ids
+    assert sorted(get_ids(search(client, resource, q=json.dumps(q)))) == ids
     address = f"{ACTION}datastore_search"
     by_get = client.get(address, {"resource_id": str(resource.pk), "q": json.dumps(q)})
     assert sorted(get_ids(by_get)) == ids
 
 
-def test_each_field_that_is_asked_has_a_rank(client: Client, resource: Resource) -> None:
-    result = get_result(find(client, resource, q={"title": "ha noi", "stage": "planned"}))
+def test_each_queried_field_has_a_rank(client: Client, resource: Resource) -> None:
+    result = get_result(search(client, resource, q={"title": "ha noi", "stage": "planned"}))
 
     assert result["fields"][-2:] == [
         {"id": "rank title", "type": "float"},
@@ -585,8 +594,8 @@ def test_each_field_that_is_asked_has_a_rank(client: Client, resource: Resource)
     assert list(record)[-2:] == ["rank title", "rank stage"]
     assert record["rank title"] > 0
     assert record["rank stage"] > 0
-    asked = records(client, resource, q={"title": "ha"}, fields=["rank title", "code"])
-    assert [list(record) for record in asked] == [["rank title", "code"]] * 2
+    parameters = read_records(client, resource, q={"title": "ha"}, fields=["rank title", "code"])
+    assert [list(record) for record in parameters] == [["rank title", "code"]] * 2
 
 
 @pytest.mark.parametrize(
@@ -604,18 +613,18 @@ def test_each_field_that_is_asked_has_a_rank(client: Client, resource: Resource)
         (["river"], ["The full-text query must be text, or an object: field → text."]),
     ],
 )
-def test_an_object_that_asks_no_field_is_refused(
+def test_an_invalid_query_object_is_refused(
     client: Client, resource: Resource, q: Any, said: list[str]
 ) -> None:
-    assert refused(client, resource, q=q) == {"q": said}
+    assert check_refused(client, resource, q=q) == {"q": said}
 
 
-def test_a_question_may_be_a_number_or_a_truth_value(client: Client, db: None) -> None:
+def test_a_full_text_query_may_be_a_number_or_a_boolean(client: Client, db: None) -> None:
     resource = make_resource("a,b\n28,true\n7.5,True\n")
 
-    assert get_ids(find(client, resource, q=28)) == [1]
-    assert get_ids(find(client, resource, q=7.5)) == [2]
-    assert get_ids(find(client, resource, q=True)) == [1, 2]
+    assert get_ids(search(client, resource, q=28)) == [1]
+    assert get_ids(search(client, resource, q=7.5)) == [2]
+    assert get_ids(search(client, resource, q=True)) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -631,19 +640,19 @@ def test_a_question_may_be_a_number_or_a_truth_value(client: Client, db: None) -
         ({"full_text": "nothing"}, []),
     ],
 )
-def test_full_text_is_a_question_beside_those_of_the_fields(
+def test_full_text_is_a_query_beside_those_of_the_fields(
     client: Client, resource: Resource, sent: dict[str, Any], ids: list[int]
 ) -> None:
-    assert get_ids(find(client, resource, **sent)) == ids
+    assert get_ids(search(client, resource, **sent)) == ids
 
 
-def test_full_text_gives_the_fields_that_are_asked_for(client: Client, resource: Resource) -> None:
-    assert records(client, resource, full_text="river", fields=["code"]) == [{"code": "001"}]
+def test_full_text_gives_the_requested_fields(client: Client, resource: Resource) -> None:
+    assert read_records(client, resource, full_text="river", fields=["code"]) == [{"code": "001"}]
 
 
 @pytest.mark.parametrize("full_text", [{"title": "x"}, ["x"]])
 def test_full_text_is_text(client: Client, resource: Resource, full_text: Any) -> None:
-    assert refused(client, resource, full_text=full_text) == {
+    assert check_refused(client, resource, full_text=full_text) == {
         "full_text": ["The full-text query must be text."]
     }
 
@@ -671,7 +680,7 @@ def test_postgresql_s_query_language_is_understood(
     client: Client, resource: Resource, q: Any, ids: list[int]
 ) -> None:
     for plain in (False, "false", 0, "no"):
-        assert sorted(get_ids(find(client, resource, q=q, plain=plain))) == ids
+        assert sorted(get_ids(search(client, resource, q=q, plain=plain))) == ids
 
 
 @pytest.mark.parametrize(
@@ -694,20 +703,20 @@ def test_postgresql_s_query_language_is_understood(
         {"q": "a <99999> b"},
     ],
 )
-def test_what_is_broken_in_it_is_refused(
+def test_invalid_operators_are_refused(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
     for form in ("objects", "csv"):
-        error = refused(client, resource, plain=False, records_format=form, **sent)
+        error = check_refused(client, resource, plain=False, records_format=form, **sent)
         assert error == {
             "q": ["The full-text query cannot be understood in PostgreSQL’s query language."]
         }
 
 
 @pytest.mark.parametrize("plain", [True, None, "", "true", "y", 1])
-def test_a_plain_question_has_no_operators(client: Client, resource: Resource, plain: Any) -> None:
-    assert get_ids(find(client, resource, q="river & (bridge", plain=plain)) == [1]
-    assert get_ids(find(client, resource, q="river | foxes", plain=plain)) == []
+def test_a_plain_query_has_no_operators(client: Client, resource: Resource, plain: Any) -> None:
+    assert get_ids(search(client, resource, q="river & (bridge", plain=plain)) == [1]
+    assert get_ids(search(client, resource, q="river | foxes", plain=plain)) == []
 
 
 @pytest.mark.parametrize(
@@ -724,22 +733,22 @@ def test_a_plain_question_has_no_operators(client: Client, resource: Resource, p
         ({"title": "runs"}, "simple", []),
     ],
 )
-def test_the_language_is_that_of_the_question(
+def test_the_language_is_that_of_the_query(
     client: Client, resource: Resource, q: Any, language: Any, ids: list[int]
 ) -> None:
-    assert get_ids(find(client, resource, q=q, language=language)) == ids
+    assert get_ids(search(client, resource, q=q, language=language)) == ids
 
 
 @pytest.mark.parametrize("language", ["klingon", "english; --", "pg_catalog.", "đ", 5])
-def test_an_unknown_language_is_refused_when_there_is_a_question(
+def test_an_unknown_language_is_refused_with_a_query(
     client: Client, resource: Resource, language: Any
 ) -> None:
     said = {"language": [f"PostgreSQL has no text search configuration “{language}”."]}
 
-    assert refused(client, resource, q="river", language=language) == said
-    assert refused(client, resource, q={"title": "river"}, language=language) == said
-    assert refused(client, resource, full_text="river", language=language) == said
-    assert len(get_ids(find(client, resource, language=language))) == 6
+    assert check_refused(client, resource, q="river", language=language) == said
+    assert check_refused(client, resource, q={"title": "river"}, language=language) == said
+    assert check_refused(client, resource, full_text="river", language=language) == said
+    assert len(get_ids(search(client, resource, language=language))) == 6
 
 
 # Faults together ----------------------------------------------------------------------------------
@@ -748,7 +757,7 @@ def test_an_unknown_language_is_refused_when_there_is_a_question(
 def test_all_parameters_that_cannot_be_read_are_reported_together(
     client: Client, resource: Resource
 ) -> None:
-    assert refused(
+    assert check_refused(
         client,
         resource,
         limit="x",
@@ -780,7 +789,7 @@ def test_all_parameters_that_cannot_be_read_are_reported_together(
 def test_all_that_does_not_fit_the_resource_is_reported_together(
     client: Client, resource: Resource
 ) -> None:
-    assert refused(
+    assert check_refused(
         client,
         resource,
         fields=["code", "nope", "nope2"],
@@ -803,7 +812,7 @@ def test_all_that_does_not_fit_the_resource_is_reported_together(
 
 @pytest.mark.parametrize("depth", [50, 400, 900, 5_000])
 @pytest.mark.parametrize("brackets", [("[", "", "]"), ('{"a":', "1", "}")])
-def test_no_nesting_is_a_fault_of_the_server(
+def test_no_nesting_causes_a_server_error(
     client: Client, resource: Resource, brackets: tuple[str, str, str], depth: int
 ) -> None:
     opening, inner, closing = brackets
@@ -857,10 +866,10 @@ def test_no_nesting_is_a_fault_of_the_server(
         ("full_text", 5, "5"),
     ],
 )
-def test_what_is_given_comes_back_as_it_was_understood(
+def test_parameters_come_back_as_they_were_understood(
     client: Client, resource: Resource, name: str, sent: Any, echo: Any
 ) -> None:
-    result = get_result(find(client, resource, **{name: sent}))
+    result = get_result(search(client, resource, **{name: sent}))
 
     assert result[name] == echo
     assert type(result[name]) is type(echo)
@@ -870,7 +879,7 @@ def test_what_is_given_comes_back_as_it_was_understood(
 def test_a_default_does_not_come_back(client: Client, resource: Resource, value: Any) -> None:
     names = ("offset", "q", "filters", "sort", "plain", "language", "distinct", "full_text")
 
-    result = get_result(find(client, resource, **dict.fromkeys(names, value)))
+    result = get_result(search(client, resource, **dict.fromkeys(names, value)))
 
     assert not {*names} & {*result}
 
@@ -878,14 +887,14 @@ def test_a_default_does_not_come_back(client: Client, resource: Resource, value:
 @pytest.mark.parametrize(
     "sent", [{"offset": 0}, {"q": {}}, {"filters": {}}, {"filters": []}, {"sort": []}]
 )
-def test_nothing_asked_does_not_come_back(
+def test_empty_parameters_do_not_come_back(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
-    assert not {*sent} & {*get_result(find(client, resource, **sent))}
+    assert not {*sent} & {*get_result(search(client, resource, **sent))}
 
 
 def test_every_answer_has_the_same_members(client: Client, resource: Resource) -> None:
-    result = get_result(find(client, resource))
+    result = get_result(search(client, resource))
 
     assert set(result) == {
         "resource_id",
@@ -913,7 +922,7 @@ def test_every_answer_has_the_same_members(client: Client, resource: Resource) -
 
 @pytest.mark.parametrize("threshold", [None, 0, 5, "x", [1]])
 def test_an_estimate_is_never_given(client: Client, resource: Resource, threshold: Any) -> None:
-    result = get_result(find(client, resource, total_estimation_threshold=threshold))
+    result = get_result(search(client, resource, total_estimation_threshold=threshold))
 
     assert (result["total"], result["total_was_estimated"]) == (6, False)
     assert "total_estimation_threshold" not in result
@@ -931,11 +940,11 @@ def test_an_estimate_is_never_given(client: Client, resource: Resource, threshol
         ("0", False),
     ],
 )
-def test_the_total_is_left_out_when_it_is_not_asked_for(
+def test_the_total_is_left_out_without_include_total(
     client: Client, resource: Resource, include_total: Any, said: bool
 ) -> None:
     for sent in ({}, {"q": "river"}, {"sort": "code"}, {"distinct": True, "fields": "code"}):
-        result = get_result(find(client, resource, include_total=include_total, **sent))
+        result = get_result(search(client, resource, include_total=include_total, **sent))
         assert result["include_total"] is said
         assert ("total" in result) is said
 
@@ -950,7 +959,7 @@ def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
         result = get_result(ask(client, {**sent, "limit": 1}))
         assert result["resource_id"] == str(resource.pk)
         assert len(result["records"]) == 1
-    info = call(client, "datastore_info", {"id": "Khí hậu 2024"})
+    info = call_action(client, "datastore_info", {"id": "Khí hậu 2024"})
     assert info.json()["result"]["meta"]["id"] == str(resource.pk)
 
 
@@ -958,7 +967,7 @@ def test_an_alias_stands_for_the_id(client: Client, resource: Resource) -> None:
 def test_an_alias_is_exact(client: Client, resource: Resource, name: str) -> None:
     Alias.objects.create(resource=resource, name="Khí hậu 2024")
 
-    check_error(find(client, name), 404, "Not Found Error")
+    check_error(search(client, name), 404, "Not Found Error")
 
 
 def test_id_wins_over_resource_id(client: Client, resource: Resource) -> None:
@@ -969,8 +978,8 @@ def test_id_wins_over_resource_id(client: Client, resource: Resource) -> None:
     check_error(ask(client, {"id": "no", "resource_id": str(resource.pk)}), 404, "Not Found Error")
 
 
-def test_an_id_is_known_in_capitals_too(client: Client, resource: Resource) -> None:
-    assert len(get_ids(find(client, str(resource.pk).upper()))) == 6
+def test_an_id_is_accepted_in_capitals_too(client: Client, resource: Resource) -> None:
+    assert len(get_ids(search(client, str(resource.pk).upper()))) == 6
 
 
 def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None) -> None:
@@ -978,7 +987,7 @@ def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None
     Alias.objects.create(resource=hidden, name="hidden")
 
     for action in ("datastore_search", "datastore_info"):
-        check_error(call(client, action, {"id": "hidden"}), 403, "Authorization Error")
+        check_error(call_action(client, action, {"id": "hidden"}), 403, "Authorization Error")
     assert (
         len(get_ids(ask(client, {"id": "hidden"}, Authorization=make_user_token("reader", "view"))))
         == 6
@@ -1001,13 +1010,13 @@ def named(resource: Resource) -> dict[str, Resource]:
 
 def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, Resource]) -> None:
     public, hidden = str(named["public"].pk), str(named["hidden"].pk)
-    asked = {
+    parameters = {
         "id": "_table_metadata",
         "filters": {"name": [public, hidden, "survey", "visits", "secret", "empty"]},
     }
 
-    for_all = get_result(ask(client, asked))
-    for_staff = get_result(ask(client, asked, Authorization=make_user_token("reader", "view")))
+    for_all = get_result(ask(client, parameters))
+    for_staff = get_result(ask(client, parameters, Authorization=make_user_token("reader", "view")))
 
     assert for_all["resource_id"] == "_table_metadata"
     assert [(each["name"], each["alias_of"]) for each in for_all["records"]] == [
@@ -1031,10 +1040,10 @@ def test_the_names_are_those_a_reader_may_read(client: Client, named: dict[str, 
     ]
 
 
-def test_the_answer_about_names_is_private_for_who_may_read_more(
+def test_the_answer_about_names_is_private_for_a_user_who_may_read_more(
     client: Client, named: dict[str, Resource]
 ) -> None:
-    for_all = find(client, "_table_metadata")
+    for_all = search(client, "_table_metadata")
     for_staff = ask(
         client, {"id": "_table_metadata"}, Authorization=make_user_token("reader", "view")
     )
@@ -1047,16 +1056,16 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
     public = str(named["public"].pk)
     metadata, own = "_table_metadata", {"name": [public, "survey", "visits", "secret"]}
 
-    assert records(client, metadata, filters={"name": "survey"}, fields="name,alias_of") == [
+    assert read_records(client, metadata, filters={"name": "survey"}, fields="name,alias_of") == [
         {"name": "survey", "alias_of": public}
     ]
-    assert records(client, metadata, filters={**own, "alias_of": None}, fields="name") == [
+    assert read_records(client, metadata, filters={**own, "alias_of": None}, fields="name") == [
         {"name": public}
     ]
-    assert records(client, metadata, filters={"name": "secret"}) == []
-    assert [each["name"] for each in records(client, metadata, q="visit")] == ["visits"]
+    assert read_records(client, metadata, filters={"name": "secret"}) == []
+    assert [each["name"] for each in read_records(client, metadata, q="visit")] == ["visits"]
     assert (
-        records(
+        read_records(
             client,
             metadata,
             filters=own,
@@ -1067,14 +1076,14 @@ def test_the_names_are_searched_like_records(client: Client, named: dict[str, Re
         )
         == max(public, "visits") + "\n"
     )
-    assert records(
+    assert read_records(
         client, metadata, filters=own, distinct=True, fields="alias_of", sort="alias_of"
     ) == [{"alias_of": public}, {"alias_of": None}]
-    pages = follow(client, metadata, limit=2)
+    pages = follow_pages(client, metadata, limit=2)
     assert [record_id for page in pages for record_id in page] == [
-        each["_id"] for each in records(client, metadata)
+        each["_id"] for each in read_records(client, metadata)
     ]
-    check_error(find(client, metadata, filters={"nope": 1}), 409, "Validation Error")
+    check_error(search(client, metadata, filters={"nope": 1}), 409, "Validation Error")
 
 
 def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource]) -> None:
@@ -1083,7 +1092,7 @@ def test_the_names_cannot_be_written(client: Client, named: dict[str, Resource])
 
     for action in ("datastore_delete", "datastore_records_delete", "datastore_info"):
         given = {"id": "_table_metadata"} if action == "datastore_info" else sent
-        response = call(client, action, given, Authorization=token)
+        response = call_action(client, action, given, Authorization=token)
         check_error(response, 404, "Not Found Error")
 
 
@@ -1097,7 +1106,7 @@ def test_info_describes_the_fields_and_counts_the_records(
     Alias.objects.create(resource=resource, name="visits")
     Alias.objects.create(resource=resource, name="survey")
 
-    result = call(client, "datastore_info", {"id": str(resource.pk)}).json()["result"]
+    result = call_action(client, "datastore_info", {"id": str(resource.pk)}).json()["result"]
 
     sizes = {name: result["meta"].pop(name) for name in ("size", "idx_size", "db_size")}
     assert result["meta"].pop("profiled")["records"] == 6
@@ -1137,14 +1146,14 @@ def test_info_describes_the_fields_and_counts_the_records(
          {"id", "type", "schema", "profile"}),
     ],
 )  # fmt: skip
-def test_info_says_what_is_asked_for(
+def test_info_repeats_its_parameters(
     client: Client, resource: Resource, sent: dict[str, Any], members: set[str], field: set[str]
 ) -> None:
     given = {"resource_id": str(resource.pk), **sent}
     address = {name: "no" if value is False else value or "" for name, value in given.items()}
 
     for response in (
-        call(client, "datastore_info", given),
+        call_action(client, "datastore_info", given),
         client.get(f"{ACTION}datastore_info", address),
     ):
         result = response.json()["result"]
@@ -1155,13 +1164,15 @@ def test_info_says_what_is_asked_for(
 def test_info_is_refused_like_a_search(client: Client, resource: Resource) -> None:
     hidden = make_resource(private=True)
 
-    check_error(call(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
-    check_error(call(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error")
-    assert check_error(call(client, "datastore_info", {}), 409, "Validation Error") == {
+    check_error(call_action(client, "datastore_info", {"id": "nope"}), 404, "Not Found Error")
+    check_error(
+        call_action(client, "datastore_info", {"id": str(hidden.pk)}), 403, "Authorization Error"
+    )
+    assert check_error(call_action(client, "datastore_info", {}), 409, "Validation Error") == {
         "resource_id": ["Missing value"]
     }
     assert check_error(
-        call(client, "datastore_info", {"id": str(resource.pk), "limit": 5}),
+        call_action(client, "datastore_info", {"id": str(resource.pk), "limit": 5}),
         409,
         "Validation Error",
     ) == {"__extras": ["There is no parameter “limit”."]}
@@ -1173,11 +1184,11 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
     given = {"resource_id": str(resource.pk)}
 
     def count() -> int:
-        found: int = call(client, "datastore_info", given).json()["result"]["meta"]["count"]
+        found: int = call_action(client, "datastore_info", given).json()["result"]["meta"]["count"]
         return found
 
     def write(action: str, **sent: Any) -> None:
-        response = call(client, action, {**given, **sent}, Authorization=token)
+        response = call_action(client, action, {**given, **sent}, Authorization=token)
         assert response.status_code == 200, response.content
 
     write(
@@ -1187,7 +1198,7 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
         records=[{"a": 1}, {"a": 2}],
     )
     assert count() == 2
-    fields = call(client, "datastore_info", given).json()["result"]["fields"]
+    fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
     assert [each["schema"]["index_name"] for each in fields] == ["primary_key", ""]
     assert [each["schema"]["uniquekey"] for each in fields] == [True, False]
     write("datastore_upsert", records=[{"a": 2, "b": "x"}, {"a": 3}])
@@ -1195,7 +1206,7 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
     write("datastore_records_delete", filters={"a": [1, 3]})
     assert count() == 1
     write("datastore_create", primary_key=["a", "b"])
-    fields = call(client, "datastore_info", given).json()["result"]["fields"]
+    fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
     assert [each["schema"]["index_name"] for each in fields] == ["primary_key", "primary_key"]
     assert [each["schema"]["uniquekey"] for each in fields] == [False, False]
     load_csv(resource, "c\n1\n2\n3\n4\n")
@@ -1208,7 +1219,7 @@ def test_info_knows_the_primary_key_and_every_write(client: Client, db: None) ->
 @pytest.mark.parametrize("name", actions)
 def test_every_action_is_described(client: Client, db: None, name: str) -> None:
     for response in (
-        call(client, "help_show", {"name": name}),
+        call_action(client, "help_show", {"name": name}),
         client.get(f"{ACTION}help_show?name={name}"),
     ):
         answer = response.json()
@@ -1218,8 +1229,8 @@ def test_every_action_is_described(client: Client, db: None, name: str) -> None:
 
 
 def test_the_address_in_help_leads_to_the_description(client: Client, resource: Resource) -> None:
-    answer = find(client, resource, limit=0).json()
-    refusal = find(client, "nope").json()
+    answer = search(client, resource, limit=0).json()
+    refusal = search(client, "nope").json()
 
     assert answer["help"] == refusal["help"]
     described = client.get(answer["help"].removeprefix("http://testserver"))
@@ -1237,20 +1248,20 @@ def test_a_description_is_in_the_language_of_the_path(client: Client, db: None) 
     "name", ["package_show", "datastore_search ", "DATASTORE_SEARCH", 5, "\u0301"]
 )
 def test_an_unknown_action_has_no_description(client: Client, db: None, name: Any) -> None:
-    error = check_error(call(client, "help_show", {"name": name}), 404, "Not Found Error")
+    error = check_error(call_action(client, "help_show", {"name": name}), 404, "Not Found Error")
 
     assert error == {"message": f"Not found: there is no action “{name}”."}
 
 
 @pytest.mark.parametrize("sent", [{}, {"name": None}, {"name": ""}])
 def test_a_description_needs_a_name(client: Client, db: None, sent: dict[str, Any]) -> None:
-    assert check_error(call(client, "help_show", sent), 409, "Validation Error") == {
+    assert check_error(call_action(client, "help_show", sent), 409, "Validation Error") == {
         "name": ["Missing value"]
     }
 
 
 def test_the_status_says_what_this_is(client: Client, db: None) -> None:
-    for response in (call(client, "status_show", {}), client.get(f"{ACTION}status_show")):
+    for response in (call_action(client, "status_show", {}), client.get(f"{ACTION}status_show")):
         result = response.json()["result"]
         assert result == {
             "ckan_version": "2.12.0",
@@ -1259,4 +1270,4 @@ def test_the_status_says_what_this_is(client: Client, db: None) -> None:
             "locale_default": "en",
             "extensions": ["datastore"],
         }
-    check_error(call(client, "status_show", {"x": 1}), 409, "Validation Error")
+    check_error(call_action(client, "status_show", {"x": 1}), 409, "Validation Error")

@@ -26,12 +26,12 @@ from datastore_search.models import Resource
 from datastore_search.search import Query, RecordsFormat
 
 from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
-from .typed import CELLS, IDS, ROWS, column, year_first
+from .typed import CELLS, IDS, ROWS, get_column_name, open_cursor_year_first
 
 REFUSED = "refused"
 LISTS = RecordsFormat.LISTS
 
-#: One value of each JSON type, and more where a type of field may take them differently.
+#: One value of each JSON type, and more where types of fields read them differently.
 VALUES = [
     "null", "true", "false", "0", "7", "-1", "1000", "32768", "2147483648", "9007199254740993",
     "9223372036854775808", "7.0", "7.5", "7.50", "0.1", "1e3", "1E+21", "1e-7", "1e400", "-1e400",
@@ -55,7 +55,7 @@ TEXTS = [
     "[7]", "[7, 8]", '{"k": 1}', "null", "None", "\\N", "'", "%", "đ", "７",
 ]  # fmt: skip
 
-#: Figures that may be read as several dates.
+#: Texts that may be read as several dates.
 AMBIGUOUS = re.compile(r"\d\d-\d\d-\d\d$")
 
 ORDERS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -68,7 +68,7 @@ OPERATORS = ("eq", "ne", "in", *ORDERS, *MATCHES, "isnull")
 
 
 class Refusal(Exception):  # noqa: N818 - it is no error of the tests
-    """PostgreSQL, or one of our rules, takes no such value."""
+    """PostgreSQL or one of our rules refuses the value."""
 
 
 class _Oracle:
@@ -85,90 +85,92 @@ class _Oracle:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.column = column(kind)
+        self.column = get_column_name(kind)
 
-    def answer(self, operator: str, value: Any) -> list[int] | str:
+    def find_expected_ids(self, operator: str, value: Any) -> list[int] | str:
         try:
-            return self._found(operator, value)
+            return self._find_ids(operator, value)
         except Refusal:
             return REFUSED
 
-    def _found(self, operator: str, value: Any) -> list[int]:
+    def _find_ids(self, operator: str, value: Any) -> list[int]:
         if operator == "isnull":
             if not isinstance(value, bool):
                 raise Refusal
-            return self._ids(f"{self.column} IS {'' if value else 'NOT '}NULL")
+            return self._fetch_ids(f"{self.column} IS {'' if value else 'NOT '}NULL")
         if operator == "ne":
-            found = self._found("eq", value)
+            found = self._find_ids("eq", value)
             return [record_id for record_id in IDS if record_id not in found]
         if operator in ORDERS:
-            return self._ordered(ORDERS[operator], value)
+            return self._compare_in_order(ORDERS[operator], value)
         if operator in MATCHES:
-            return self._matching(operator, value)
+            return self._match_text(operator, value)
         if value is None:
-            return self._ids(f"{self.column} IS NULL")
-        return self._compared("=", value)
+            return self._fetch_ids(f"{self.column} IS NULL")
+        return self._compare("=", value)
 
-    def _ordered(self, sign: str, value: Any) -> list[int]:
+    def _compare_in_order(self, sign: str, value: Any) -> list[int]:
         if self.kind == "json":
             raise Refusal
-        return [] if value is None else self._compared(sign, value)
+        return [] if value is None else self._compare(sign, value)
 
-    def _compared(self, sign: str, value: Any) -> list[int]:
-        cell, cast, text = self.column, self._cast(value), self._text(value)
+    def _compare(self, sign: str, value: Any) -> list[int]:
+        cell, cast, text = self.column, self._render_cast(value), self._render_text(value)
         if self.kind.startswith("int") and cast == "numeric":
             cell += "::numeric"
         if self.kind == "json":
             # Containment of {"v": …}: what is equal, and nothing of what a list holds.
             cell = f"jsonb_build_object('v', {cell})"
-            text = written({"v": value})
+            text = write_json({"v": value})
         if self.kind == "float8" and isinstance(value, Decimal) and abs(value) > Decimal("1e308"):
             if sign == "=":
                 return []
             text = "Infinity" if value > 0 else "-Infinity"
-        return self._ids(f"{cell} {sign} %s::{cast}", text)
+        return self._fetch_ids(f"{cell} {sign} %s::{cast}", text)
 
-    def _matching(self, operator: str, value: Any) -> list[int]:
+    def _match_text(self, operator: str, value: Any) -> list[int]:
         if operator == "contains" and self.kind == "json":
-            return self._ids(
+            return self._fetch_ids(
                 f"jsonb_build_object('v', coalesce({self.column}, 'null'))"
                 " @> jsonb_build_object('v', %s::jsonb)",
-                written(value),
+                write_json(value),
             )
         if operator == "contains" and self.kind.startswith("_"):
             part = value if isinstance(value, list) else [value]
             if value is None:
                 raise Refusal
-            if None in part:  # for PostgreSQL no null is equal to another
-                return [number for number, cell in self._cells() if _contains(cell, part)]
-            return self._ids(f"{self.column} @> %s::{self._type}", self._elements(part))
+            if None in part:  # in PostgreSQL a null is not equal to another
+                return [number for number, cell in self._list_cells() if _is_part(cell, part)]
+            return self._fetch_ids(
+                f"{self.column} @> %s::{self._type}", self._render_elements(part)
+            )
         if self.kind in ("json", "bool") or self.kind.startswith("_"):
             raise Refusal
         if not isinstance(value, str):
             raise Refusal
-        return self._ids(MATCHES[operator].format(cell=self._as_written()), value)
+        return self._fetch_ids(MATCHES[operator].format(cell=self._render_cell()), value)
 
     @property
     def _type(self) -> str:
         return {"json": "jsonb"}.get(self.kind, self.kind)
 
-    def _cells(self) -> list[tuple[int, Any]]:
+    def _list_cells(self) -> list[tuple[int, Any]]:
         return [(number, cell) for number, (cell, _) in enumerate(CELLS[self.kind], 1)]
 
-    def _cast(self, value: Any) -> str:
+    def _render_cast(self, value: Any) -> str:
         is_number = isinstance(value, int | Decimal) and not isinstance(value, bool)
         return "numeric" if is_number and self.kind.startswith("int") else self._type
 
-    def _text(self, value: Any) -> Any:
-        """Give a value as a text that PostgreSQL can cast."""
+    def _render_text(self, value: Any) -> Any:
+        """Return a value as a text that PostgreSQL can cast."""
         if self.kind == "text":
             if isinstance(value, list | dict):
                 raise Refusal
             return str(float(value) if isinstance(value, Decimal) else value)
         if self.kind == "json":
-            return written(value)
+            return write_json(value)
         if self.kind.startswith("_") and isinstance(value, list):
-            return self._elements(value)
+            return self._render_elements(value)
         if isinstance(value, str):
             if self.kind in ("date", "timestamp", "timestamptz") and AMBIGUOUS.match(value):
                 raise Refusal
@@ -180,22 +182,22 @@ class _Oracle:
             return str(value)
         raise Refusal
 
-    def _elements(self, values: list[Any]) -> list[str | None]:
-        return [None if value is None else self._element(value) for value in values]
+    def _render_elements(self, values: list[Any]) -> list[str | None]:
+        return [None if value is None else self._render_element(value) for value in values]
 
-    def _element(self, value: Any) -> str:
+    def _render_element(self, value: Any) -> str:
         if isinstance(value, list | dict):
             raise Refusal
         if self.kind == "_text":
-            return value if isinstance(value, str) else written(value)
+            return value if isinstance(value, str) else write_json(value)
         if isinstance(value, bool) is not (self.kind == "_bool" and not isinstance(value, str)):
             raise Refusal
         if isinstance(value, Decimal) and self.kind.startswith("_int"):
             return f"{value.normalize():f}"
         return str(value)
 
-    def _as_written(self) -> str:
-        """Write a cell as the API answers it."""
+    def _render_cell(self) -> str:
+        """Return the SQL that writes a cell like the API."""
         if not self.kind.startswith("timestamp"):
             return f"to_jsonb({self.column}) #>> '{{}}'"
         moment = f"({self.column}::{self.kind})" + (
@@ -209,29 +211,29 @@ class _Oracle:
             f" ELSE to_char({moment}, 'YYYY-MM-DD\"T\"HH24:MI:SS.US{zone}') END"
         )
 
-    def _ids(self, condition: str, *parameters: Any) -> list[int]:
+    def _fetch_ids(self, condition: str, *parameters: Any) -> list[int]:
         if any("\0" in text for text in parameters if isinstance(text, str)):
             raise Refusal
         try:
-            with transaction.atomic(), year_first() as cursor:
+            with transaction.atomic(), open_cursor_year_first() as cursor:
                 cursor.execute(f"SELECT id FROM typed WHERE {condition} ORDER BY id", parameters)
                 return [found for (found,) in cursor.fetchall()]
         except DataError:
             raise Refusal from None
 
 
-def written(value: Any) -> str:
-    """Write JSON, fractions exactly."""
+def write_json(value: Any) -> str:
+    """Write JSON with exact fractions."""
     text = json.dumps(value, default=lambda number: f"<{number}>", ensure_ascii=False)
     return re.sub('"<([^"]*)>"', r"\1", text)
 
 
-def _contains(cell: list[Any], part: list[Any]) -> bool:
+def _is_part(cell: list[Any], part: list[Any]) -> bool:
     return all(each in cell for each in part)
 
 
-def answer(client: Client, resource: Resource, filters: str) -> list[int] | str:
-    """Ask over HTTP."""
+def search_over_http(client: Client, resource: Resource, filters: str) -> list[int] | str:
+    """Search over HTTP; return the ids, or that the filters are refused."""
     response = ask(client, f'{{"resource_id": "{resource.pk}", "filters": {filters}}}')
     if response.status_code == 200:
         return get_ids(response)
@@ -239,8 +241,10 @@ def answer(client: Client, resource: Resource, filters: str) -> list[int] | str:
     return REFUSED
 
 
-def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int] | str:
-    """Ask without HTTP, which takes an eighth of the time."""
+def search_without_http(
+    resource: Resource, kind: str, operator: str, value: Any
+) -> list[int] | str:
+    """Search without HTTP, which is eight times as fast."""
     operand = [value] if operator == "in" else value
     faults: tuple[InvalidParameter, ...] = ()
     try:
@@ -257,7 +261,7 @@ def found(resource: Resource, kind: str, operator: str, value: Any) -> list[int]
     return [record_id for (record_id,) in json.loads(page.text)]
 
 
-def parsed(value: str) -> Any:
+def parse_exact(value: str) -> Any:
     return json.loads(value, parse_float=Decimal)
 
 
@@ -268,9 +272,9 @@ def test_every_value_finds_what_a_typed_table_finds(
 ) -> None:
     oracle = _Oracle(kind)
 
-    assert {value: found(typed, kind, operator, parsed(value)) for value in VALUES} == {
-        value: oracle.answer(operator, parsed(value)) for value in VALUES
-    }
+    assert {
+        value: search_without_http(typed, kind, operator, parse_exact(value)) for value in VALUES
+    } == {value: oracle.find_expected_ids(operator, parse_exact(value)) for value in VALUES}
 
 
 @pytest.mark.parametrize("operator", ["eq", "lte"])
@@ -278,8 +282,8 @@ def test_every_value_finds_what_a_typed_table_finds(
 def test_a_text_is_what_postgresql_reads_it_as(typed: Resource, kind: str, operator: str) -> None:
     oracle = _Oracle(kind)
 
-    assert {text: found(typed, kind, operator, text) for text in TEXTS} == {
-        text: oracle.answer(operator, text) for text in TEXTS
+    assert {text: search_without_http(typed, kind, operator, text) for text in TEXTS} == {
+        text: oracle.find_expected_ids(operator, text) for text in TEXTS
     }
 
 
@@ -287,9 +291,9 @@ def test_a_text_is_what_postgresql_reads_it_as(typed: Resource, kind: str, opera
 def test_every_value_is_answered_over_http(client: Client, typed: Resource, kind: str) -> None:
     plain = [value for value in VALUES if value[0] not in "[{"][::2]
 
-    assert {value: answer(client, typed, f'{{"{kind}": {value}}}') for value in plain} == {
-        value: _Oracle(kind).answer("eq", parsed(value)) for value in plain
-    }
+    assert {
+        value: search_over_http(client, typed, f'{{"{kind}": {value}}}') for value in plain
+    } == {value: _Oracle(kind).find_expected_ids("eq", parse_exact(value)) for value in plain}
 
 
 # Beyond the table ---------------------------------------------------------------------------------
@@ -334,10 +338,10 @@ def test_every_value_is_answered_over_http(client: Client, typed: Resource, kind
         ("text", '{"eq": 1e140000}', []),
     ],
 )  # fmt: skip
-def test_a_number_beyond_postgresql_s_own_is_still_a_number(
+def test_a_number_beyond_the_range_of_postgresql_is_still_a_number(
     client: Client, typed: Resource, kind: str, condition: str, ids: list[int]
 ) -> None:
-    assert answer(client, typed, f'{{"{kind}": {condition}}}') == ids
+    assert search_over_http(client, typed, f'{{"{kind}": {condition}}}') == ids
 
 
 @pytest.mark.parametrize(
@@ -387,7 +391,7 @@ def test_a_number_beyond_postgresql_s_own_is_still_a_number(
 def test_the_key_is_a_whole_number(
     typed: Resource, operator: str, value: Any, ids: list[int] | str
 ) -> None:
-    assert found(typed, "_id", operator, value) == ids
+    assert search_without_http(typed, "_id", operator, value) == ids
 
 
 #: For each type 9,998 values that no record has and two, the first and the last, that one has.
@@ -431,7 +435,7 @@ def test_every_type_has_many_values() -> None:
 def test_one_list_holds_ten_thousand_values(typed: Resource, kind: str) -> None:
     values, ids = MANY[kind]
     # With null in the place of one that no record has.
-    filters = parsed(json.dumps({kind: [*values[:5_000], None, *values[5_001:]]}))
+    filters = parse_exact(json.dumps({kind: [*values[:5_000], None, *values[5_001:]]}))
 
     page = fetch_page(typed, Query(limit=None, fields=("_id",), filters=parse_filters(filters)))
 
@@ -446,7 +450,7 @@ def test_ten_thousand_values_are_answered_over_http(
 ) -> None:
     values, ids = MANY[kind]
 
-    result = get_result(find(client, typed, {kind: {"in": values}}))
+    result = get_result(search(client, typed, {kind: {"in": values}}))
 
     assert [record["_id"] for record in result["records"]] == ids
     assert result["filters"] == {kind: {"in": values}}
@@ -458,7 +462,7 @@ def test_one_wrong_value_among_ten_thousand_is_named(
 ) -> None:
     values, _ = MANY[kind]
 
-    response = find(client, typed, {kind: [*values[:9_999], "wrong"]})
+    response = search(client, typed, {kind: [*values[:9_999], "wrong"]})
 
     assert check_error(response, 409, "Validation Error") == {
         "filters": [f'Field “{kind}” has type {kind} and cannot equal "wrong".']
@@ -469,14 +473,16 @@ def test_ten_thousand_texts_that_only_postgresql_can_read(client: Client, typed:
     values = [f"{day} {month} {year}" for year in range(1000, 1030) for month in ("Mar", "Jul")
               for day in range(1, 31)]  # fmt: skip
 
-    assert answer(client, typed, json.dumps({"date": [*values * 5, "29 Feb 2024"]})) == [1]
+    assert search_over_http(client, typed, json.dumps({"date": [*values * 5, "29 Feb 2024"]})) == [
+        1
+    ]
 
 
 # Forms --------------------------------------------------------------------------------------------
 
 Tree = tuple[dict[str, Any], frozenset[int]]
 
-#: Conditions and what they find.
+#: Conditions and the ids that match.
 LEAVES: list[Tree] = [
     ({"int4": 7}, frozenset({1})),
     ({"int4": {"gte": 0}}, frozenset({1, 2, 4, 5})),
@@ -491,7 +497,7 @@ LEAVES: list[Tree] = [
 ]
 
 
-def _grouped(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+def _group_trees(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     several = st.lists(trees, min_size=1, max_size=4)
     return several.map(
         lambda found: (
@@ -506,8 +512,8 @@ def _grouped(trees: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
     )
 
 
-def _beside(trees: list[Tree]) -> Tree:
-    """Put conditions into one object, as far as their names differ."""
+def _merge_trees(trees: list[Tree]) -> Tree:
+    """Merge conditions with different names into one object."""
     filters: dict[str, Any] = {}
     ids = frozenset(IDS)
     for members, found in trees:
@@ -517,9 +523,9 @@ def _beside(trees: list[Tree]) -> Tree:
     return filters, ids
 
 
-trees = st.recursive(st.sampled_from(LEAVES), _grouped, max_leaves=12).flatmap(
+trees = st.recursive(st.sampled_from(LEAVES), _group_trees, max_leaves=12).flatmap(
     lambda tree: st.lists(st.sampled_from(LEAVES), max_size=3).map(
-        lambda others: _beside([tree, *others])
+        lambda others: _merge_trees([tree, *others])
     )
 )
 
@@ -537,7 +543,7 @@ def test_groups_combine_as_sets_do(typed: Resource, tree: Tree) -> None:
     assert {record["_id"] for record in json.loads(fetch_page(typed, query).text)} == ids
 
 
-def find(client: Client, resource: Resource, filters: Any) -> Any:
+def search(client: Client, resource: Resource, filters: Any) -> Any:
     return ask(client, {"resource_id": str(resource.pk), "filters": filters})
 
 
@@ -584,7 +590,7 @@ def find(client: Client, resource: Resource, filters: Any) -> Any:
     ],
 )
 def test_conditions_combine(client: Client, typed: Resource, filters: Any, ids: list[int]) -> None:
-    assert get_ids(find(client, typed, filters)) == ids
+    assert get_ids(search(client, typed, filters)) == ids
     if filters:
         by_get = client.get(
             "/en/api/action/datastore_search",
@@ -628,10 +634,12 @@ def test_conditions_combine(client: Client, typed: Resource, filters: Any, ids: 
 def test_parts_of_texts_are_plain_letters(
     client: Client, typed: Resource, operator: str, part: str, ids: list[int]
 ) -> None:
-    assert get_ids(find(client, typed, {"text": {operator: part}})) == ids
+    assert get_ids(search(client, typed, {"text": {operator: part}})) == ids
 
 
-def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource) -> None:
+def test_all_values_that_fit_no_field_are_reported_together(
+    client: Client, typed: Resource
+) -> None:
     filters = {
         "nope": 1,
         "int4": "many",
@@ -642,7 +650,7 @@ def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource
         "timestamp": ["2024-01-01", 5, True],
     }
 
-    error = check_error(find(client, typed, filters), 409, "Validation Error")
+    error = check_error(search(client, typed, filters), 409, "Validation Error")
 
     assert error == {
         "filters": [
@@ -661,7 +669,7 @@ def test_what_fits_no_field_is_reported_together(client: Client, typed: Resource
 
 
 def test_a_long_value_is_shortened_in_the_message(client: Client, typed: Resource) -> None:
-    error = check_error(find(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
+    error = check_error(search(client, typed, {"int4": "x" * 100_000}), 409, "Validation Error")
 
     assert error == {"filters": [f'Field “int4” has type int4 and cannot equal "{"x" * 99}….']}
 
@@ -670,7 +678,7 @@ def test_a_long_value_is_shortened_in_the_message(client: Client, typed: Resourc
 def test_a_list_of_too_many_dimensions_is_refused(
     client: Client, typed: Resource, kind: str
 ) -> None:
-    assert answer(client, typed, json.dumps({kind: "{" * 7 + "1" + "}" * 7})) == REFUSED
+    assert search_over_http(client, typed, json.dumps({kind: "{" * 7 + "1" + "}" * 7})) == REFUSED
 
 
 def test_fields_whose_names_begin_with_a_dollar_are_written_with_two(
@@ -678,17 +686,17 @@ def test_fields_whose_names_begin_with_a_dollar_are_written_with_two(
 ) -> None:
     resource = make_resource("$price,$or,$$x\n5,6,7\n8,9,10\n")
 
-    assert get_ids(find(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
-    assert get_ids(find(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
-    check_error(find(client, resource, {"$price": 8}), 409, "Validation Error")
+    assert get_ids(search(client, resource, {"$$price": 8, "$$or": 9, "$$$x": 10})) == [2]
+    assert get_ids(search(client, resource, {"$or": [{"$$or": 6}, {"$$price": 8}]})) == [1, 2]
+    check_error(search(client, resource, {"$price": 8}), 409, "Validation Error")
 
 
-def test_what_was_asked_comes_back_as_filters(client: Client, typed: Resource) -> None:
-    asked: tuple[Any, ...] = (
+def test_filters_are_echoed_as_sent(client: Client, typed: Resource) -> None:
+    parameters: tuple[Any, ...] = (
         {"int4": {"gt": 5, "in": [7, None]}, "$or": [{"text": ["abc"]}, {"bool": True}]},
         [{"int4": 7}],
         {"int4": []},
     )
-    for filters in asked:
+    for filters in parameters:
         for sent in (filters, json.dumps(filters)):
-            assert get_result(find(client, typed, sent))["filters"] == filters
+            assert get_result(search(client, typed, sent))["filters"] == filters

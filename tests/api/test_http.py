@@ -1,4 +1,4 @@
-"""HTTP as clients expect it: methods, content types, addresses, and no redirects."""
+"""HTTP: methods, content types, addresses, and no redirects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_head_has_the_headers_of_get(client: Client, resource: Resource, query: 
 
 def test_a_connection_goes_on_after_head_and_after_refusals(live_server: Any) -> None:
     connection = HTTPConnection(urlsplit(live_server.url).netloc, timeout=60)
-    asked = [
+    requests = [
         ("HEAD", ACTION, None, 409),
         ("PUT", ACTION, b"{}", 405),
         ("HEAD", "/api/3", None, 200),
@@ -58,14 +58,14 @@ def test_a_connection_goes_on_after_head_and_after_refusals(live_server: Any) ->
         ("POST", "/api/3/action/nope", b"x" * 100_000, 400),
         ("GET", "/api/3", None, 200),
     ]
-    said = []
-    for method, address, body, _status in asked:
+    answers = []
+    for method, address, body, _status in requests:
         connection.request(method, address, body, {"Content-Type": "text/plain"})
         with connection.getresponse() as answer:
-            said.append((method, answer.status, len(answer.read()) > 0))
+            answers.append((method, answer.status, len(answer.read()) > 0))
     connection.close()
 
-    assert said == [(method, status, method != "HEAD") for method, _, _, status in asked]
+    assert answers == [(method, status, method != "HEAD") for method, _, _, status in requests]
 
 
 @pytest.mark.parametrize("action", ["datastore_search", "datastore_delete", "nope"])
@@ -89,7 +89,7 @@ def test_an_unknown_method_is_405_and_names_the_known_ones(
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("address", ["/api/3", "/api/3/"])
-def test_the_version_is_said_to_all_who_read(client: Client, prefix: str, address: str) -> None:
+def test_every_reader_may_read_the_version(client: Client, prefix: str, address: str) -> None:
     by_get, by_head = client.get(prefix + address), client.head(prefix + address)
 
     assert (by_get.status_code, by_get.json()) == (200, {"version": 3})
@@ -146,7 +146,7 @@ def test_json_without_a_byte_order_mark_is_read_too(
 
 
 @pytest.mark.parametrize("kind", ["application/json; charset=latin-1", "application/json", FORM])
-def test_what_windows_powershell_makes_of_accents_is_refused_in_words(
+def test_accents_in_the_encoding_of_windows_powershell_are_refused_with_a_reason(
     client: Client, resource: Resource, kind: str
 ) -> None:
     body = text_of(resource, q="café").encode("latin-1")
@@ -177,7 +177,7 @@ def test_another_content_type_is_415_and_named(
     assert kind in check_error(response, 415, "Unsupported Media Type")["message"]
 
 
-def test_what_the_client_accepts_does_not_matter(client: Client, resource: Resource) -> None:
+def test_the_accept_header_has_no_influence(client: Client, resource: Resource) -> None:
     for accept in ("text/html", "application/xml;q=0.9", "image/*", "nonsense", ""):
         response = ask(client, text_of(resource, limit=1), Accept=accept)
 
@@ -212,7 +212,7 @@ def test_json_that_calls_itself_a_form_is_read(
     assert get_ids(client.post(ACTION, body.encode(), content_type=FORM)) == [4]
 
 
-def test_json_that_is_quoted_as_forms_are_is_read(client: Client, resource: Resource) -> None:
+def test_json_that_is_percent_encoded_is_read(client: Client, resource: Resource) -> None:
     body = text_of(resource, limit=1).encode().hex("%")
 
     assert get_ids(client.post(ACTION, f"%{body}", content_type=FORM)) == [1]
@@ -255,7 +255,7 @@ def test_repeated_sort_keys_are_a_list(client: Client, resource: Resource) -> No
 
 
 @pytest.mark.parametrize("name", ["limit", "offset", "filters", "records_format", "language"])
-def test_what_can_be_said_but_once_is_refused_when_repeated(
+def test_a_repeated_single_parameter_is_refused(
     client: Client, resource: Resource, name: str
 ) -> None:
     response = client.get(f"{ACTION}?resource_id={resource.pk}&{name}=1&{name}=2")
@@ -337,7 +337,7 @@ def test_an_address_behind_that_of_an_action_is_404_in_the_envelope(
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_address_that_is_none_is_404(
+def test_an_unknown_address_is_404(
     client: Client, db: None, prefix: str, address: str, method: str
 ) -> None:
     response = client.generic(method, f"{prefix}{address}")
@@ -355,7 +355,7 @@ def test_the_name_of_an_action_is_written_as_it_is(client: Client, db: None) -> 
 
 @pytest.mark.parametrize("language", ["vi", "en", ""])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_what_an_action_does_not_find_is_not_looked_for_in_another_language(
+def test_a_404_of_an_action_is_not_redirected_to_another_language(
     client: Client, db: None, language: str, method: str
 ) -> None:
     response = client.generic(

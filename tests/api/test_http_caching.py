@@ -1,4 +1,4 @@
-"""Validators: who has an answer already is told so, and nobody keeps what has changed."""
+"""HTTP validators: an unchanged answer is 304, and caches store no stale one."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def _pages_have_a_version(settings: Any) -> None:
 
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every change count as old."""
+    """Treat every change as old."""
     monkeypatch.setattr(http_caching, "_MIN_AGE", timedelta(days=-1))
 
 
-def get(client: Client, address: str, resource: Resource, **headers: str) -> Any:
-    """Ask, and read all of the answer."""
+def fetch(client: Client, address: str, resource: Resource, **headers: str) -> Any:
+    """Send a request, and read the whole answer."""
     headers = {name.replace("_", "-"): value for name, value in headers.items()}
     response: Any = client.get(address.format(id=resource.pk), headers=headers)
     response.body = response.getvalue()
     return response
 
 
-def etag_of(client: Client, address: str, resource: Resource, **headers: str) -> str:
-    response = get(client, address, resource, **headers)
+def fetch_etag(client: Client, address: str, resource: Resource, **headers: str) -> str:
+    response = fetch(client, address, resource, **headers)
     assert response.status_code == 200
     etag: str = response["ETag"]
     return etag
@@ -58,24 +58,24 @@ def etag_of(client: Client, address: str, resource: Resource, **headers: str) ->
 
 
 @each_address
-def test_what_is_unchanged_is_told_with_the_same_headers_and_no_body(
+def test_an_unchanged_answer_is_304_with_the_same_headers_and_no_body(
     client: Client, resource: Resource, settled: None, address: str
 ) -> None:
-    first = get(client, address, resource)
+    first = fetch(client, address, resource)
 
     for known in (first["ETag"], f'"other", {first["ETag"]}', first["ETag"][2:], "*"):
-        again = get(client, address, resource, If_None_Match=known)
+        again = fetch(client, address, resource, If_None_Match=known)
         assert (again.status_code, again.body) == (304, b"")
         for name in ("ETag", "Cache-Control", "Vary", "Last-Modified", "Content-Language"):
             assert again[name] == first[name]
 
 
 @each_address
-def test_head_says_what_get_says(
+def test_head_has_the_validators_of_get(
     client: Client, resource: Resource, settled: None, address: str
 ) -> None:
     path = address.format(id=resource.pk)
-    by_get, by_head = get(client, address, resource), client.head(path)
+    by_get, by_head = fetch(client, address, resource), client.head(path)
 
     for name in ("ETag", "Cache-Control", "Vary", "Last-Modified"):
         assert by_head[name] == by_get[name]
@@ -84,30 +84,30 @@ def test_head_says_what_get_says(
 
 
 @pytest.mark.parametrize("address", [SEARCH, f"{SEARCH}&limit=32000", DUMP, PAGE])
-def test_what_is_unchanged_is_told_without_a_look_at_the_records(
+def test_an_unchanged_answer_is_304_without_a_read_of_the_records(
     client: Client, resource: Resource, settings: Any, address: str
 ) -> None:
-    etag = etag_of(client, address, resource)
+    etag = fetch_etag(client, address, resource)
     make_slow(resource)
     settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
     settings.DATASTORE_SEARCH_DUMP_TIMEOUT = timedelta(milliseconds=50)
 
-    assert get(client, address, resource, If_None_Match=etag).status_code == 304
+    assert fetch(client, address, resource, If_None_Match=etag).status_code == 304
     if address != PAGE:
-        assert get(client, address, resource).status_code == 409
+        assert fetch(client, address, resource).status_code == 409
 
 
 @each_address
 def test_the_same_request_has_the_same_etag(
     client: Client, resource: Resource, address: str
 ) -> None:
-    assert etag_of(client, address, resource) == etag_of(Client(), address, resource)
+    assert fetch_etag(client, address, resource) == fetch_etag(Client(), address, resource)
 
 
 # Different ----------------------------------------------------------------------------------------
 
 
-def write(resource: Resource) -> None:
+def insert_record(resource: Resource) -> None:
     with open_writer(resource) as writer:
         writer.write([{"code": "007"}], Method.INSERT)
 
@@ -117,7 +117,7 @@ def update_without_effect_on_the_total(resource: Resource) -> None:
         writer.write([{"_id": 1, "code": "007"}], Method.UPDATE)
 
 
-def label(resource: Resource) -> None:
+def label_field(resource: Resource) -> None:
     Field.objects.filter(resource=resource, name="code").update(label="Code")
 
 
@@ -125,7 +125,7 @@ def add_alias(resource: Resource) -> None:
     Alias.objects.create(resource=resource, name="rivers")
 
 
-def lose_alias(resource: Resource) -> None:
+def delete_alias(resource: Resource) -> None:
     Alias.objects.filter(resource=resource).delete()
 
 
@@ -133,29 +133,29 @@ def move_alias(resource: Resource) -> None:
     Alias.objects.filter(resource=resource).update(resource=make_resource())
 
 
-def rename(resource: Resource) -> None:
+def change_title(resource: Resource) -> None:
     Resource.objects.filter(pk=resource.pk).update(title="Another title")
 
 
-def reload(resource: Resource) -> None:
+def replace_records(resource: Resource) -> None:
     load_csv(resource, "a\n1\n")
 
 
 @each_address
 @pytest.mark.parametrize(
     "change",
-    [write, update_without_effect_on_the_total, label, add_alias, lose_alias, move_alias,
-     rename, reload],
+    [insert_record, update_without_effect_on_the_total, label_field, add_alias, delete_alias,
+     move_alias, change_title, replace_records],
 )  # fmt: skip
 def test_every_change_changes_the_etag(
     client: Client, resource: Resource, address: str, change: Callable[[Resource], None]
 ) -> None:
     Alias.objects.create(resource=resource, name="old")
-    etag = etag_of(client, address, resource)
+    etag = fetch_etag(client, address, resource)
 
     change(resource)
 
-    response = get(client, address, resource, If_None_Match=etag)
+    response = fetch(client, address, resource, If_None_Match=etag)
     assert response.status_code == 200
     assert response["ETag"] != etag
 
@@ -183,9 +183,9 @@ OTHERS = [
 ]
 
 
-def test_every_request_has_an_etag_of_its_own(client: Client, resource: Resource) -> None:
-    etags = {address: etag_of(client, address, resource) for address in OTHERS}
-    etags["host"] = etag_of(client, SEARCH, resource, Host="127.0.0.1")
+def test_every_request_has_its_own_etag(client: Client, resource: Resource) -> None:
+    etags = {address: fetch_etag(client, address, resource) for address in OTHERS}
+    etags["host"] = fetch_etag(client, SEARCH, resource, Host="127.0.0.1")
     etags["body"] = client.generic(
         "GET", SEARCH.partition("?")[0], json.dumps({"resource_id": str(resource.pk)}),
         "application/json",
@@ -197,19 +197,19 @@ def test_every_request_has_an_etag_of_its_own(client: Client, resource: Resource
 def test_a_portal_s_own_limit_and_version_count(
     client: Client, resource: Resource, settings: Any
 ) -> None:
-    search, page = etag_of(client, SEARCH, resource), etag_of(client, PAGE, resource)
+    search, page = fetch_etag(client, SEARCH, resource), fetch_etag(client, PAGE, resource)
     settings.DATASTORE_SEARCH_DEFAULT_LIMIT = 2
     settings.DATASTORE_SEARCH_PAGES_VERSION = "2"
 
-    assert etag_of(client, SEARCH, resource) != search
-    assert etag_of(client, PAGE, resource) != page
+    assert fetch_etag(client, SEARCH, resource) != search
+    assert fetch_etag(client, PAGE, resource) != page
 
 
 # Who has none -------------------------------------------------------------------------------------
 
 
 def test_an_answer_to_a_post_has_none(client: Client, resource: Resource) -> None:
-    etag = etag_of(client, SEARCH, resource)
+    etag = fetch_etag(client, SEARCH, resource)
     response = client.post(
         SEARCH.partition("?")[0],
         {"resource_id": str(resource.pk)},
@@ -221,22 +221,22 @@ def test_an_answer_to_a_post_has_none(client: Client, resource: Resource) -> Non
     assert not {"ETag", "Last-Modified"} & set(response.headers)
 
 
-def test_a_page_has_none_without_a_version_or_for_who_is_signed_in(
+def test_a_page_has_none_without_a_version_or_for_a_signed_in_user(
     client: Client, resource: Resource, settings: Any
 ) -> None:
-    etag = etag_of(client, PAGE, resource)
+    etag = fetch_etag(client, PAGE, resource)
     client.force_login(make_user())
-    assert "ETag" not in get(client, PAGE, resource, If_None_Match=etag)
+    assert "ETag" not in fetch(client, PAGE, resource, If_None_Match=etag)
 
     settings.DATASTORE_SEARCH_PAGES_VERSION = ""
-    response = get(Client(), PAGE, resource, If_None_Match=etag)
+    response = fetch(Client(), PAGE, resource, If_None_Match=etag)
     assert response.status_code == 200
     assert "ETag" not in response
 
 
 @pytest.mark.parametrize("address", [SEARCH + "&limit=x", SEARCH + "0", DUMP + "0"])
 def test_a_failure_has_none(client: Client, resource: Resource, address: str) -> None:
-    response = get(client, address, resource, If_None_Match="*")
+    response = fetch(client, address, resource, If_None_Match="*")
 
     assert response.status_code in {404, 409}
     assert "ETag" not in response
@@ -259,35 +259,35 @@ def test_conditions_of_writers_do_not_count(
 
 
 @each_address
-def test_the_time_of_the_last_change_alone_will_do(
+def test_if_modified_since_alone_is_enough(
     client: Client, resource: Resource, settled: None, address: str
 ) -> None:
-    first = get(client, address, resource)
+    first = fetch(client, address, resource)
     modified = parsedate_to_datetime(first["Last-Modified"])
     resource.refresh_from_db()
     assert modified == resource.modified_at.replace(microsecond=0)
 
     for seconds, status in ((-1, 200), (0, 304), (60, 304)):
         since = http_date((modified + timedelta(seconds=seconds)).timestamp())
-        response = get(client, address, resource, If_Modified_Since=since)
+        response = fetch(client, address, resource, If_Modified_Since=since)
         assert response.status_code == status
-    both = get(
+    both = fetch(
         client, address, resource, If_Modified_Since=http_date(2**33), If_None_Match='"other"'
     )
-    assert both.status_code == 200  # the time counts only where no ETag is given
+    assert both.status_code == 200  # If-Modified-Since counts only without If-None-Match
 
 
-def test_no_time_is_told_while_more_may_change_within_the_same_second(
+def test_there_is_no_last_modified_within_the_second_of_a_change(
     client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert timedelta(seconds=1) < http_caching._MIN_AGE
     monkeypatch.setattr(http_caching, "_MIN_AGE", timedelta(days=1))
 
-    response = get(client, SEARCH, resource)
+    response = fetch(client, SEARCH, resource)
 
     assert "ETag" in response
     assert "Last-Modified" not in response
-    since = get(client, SEARCH, resource, If_Modified_Since=http_date(2**33))
+    since = fetch(client, SEARCH, resource, If_Modified_Since=http_date(2**33))
     assert since.status_code == 200
 
 
@@ -299,26 +299,26 @@ def test_a_private_answer_is_for_its_reader_alone(client: Client, db: None, addr
     resource = make_resource(private=True)
     token = make_token()
 
-    first = get(client, address, resource, Authorization=token)
-    again = get(client, address, resource, Authorization=token, If_None_Match=first["ETag"])
+    first = fetch(client, address, resource, Authorization=token)
+    again = fetch(client, address, resource, Authorization=token, If_None_Match=first["ETag"])
 
     assert again.status_code == 304
     for response in (first, again):
         assert response["Cache-Control"] == "max-age=0, must-revalidate, private"
         assert "Authorization" in response["Vary"]
-    assert get(client, address, resource, If_None_Match=first["ETag"]).status_code == 403
+    assert fetch(client, address, resource, If_None_Match=first["ETag"]).status_code == 403
 
 
 @each_address
-def test_a_public_answer_is_kept_by_all_who_ask_again(
+def test_a_public_answer_may_be_stored_by_shared_caches(
     client: Client, resource: Resource, address: str
 ) -> None:
-    response = get(client, address, resource)
+    response = fetch(client, address, resource)
 
     assert response["Cache-Control"] == "max-age=0, must-revalidate, public"
 
 
-def test_a_written_answer_is_never_kept(client: Client, resource: Resource) -> None:
+def test_an_answer_to_a_write_is_never_stored(client: Client, resource: Resource) -> None:
     token = make_token(make_user("writer", permissions=("change_resource", "view_resource")))
     sent = {"resource_id": str(resource.pk), "force": True, "records": [{"code": "1"}]}
 
@@ -337,15 +337,15 @@ def test_a_compressed_answer_is_the_same_and_has_the_same_etag(
     client: Client, settings: Any, db: None, address: str
 ) -> None:
     resource = make_resource("n,text\n" + "".join(f"{n},{'x' * 600}\n" for n in range(2_000)))
-    plain = get(client, address, resource)
+    plain = fetch(client, address, resource)
     settings.MIDDLEWARE = ["django.middleware.gzip.GZipMiddleware", *settings.MIDDLEWARE]
 
-    packed = get(Client(), address, resource, Accept_Encoding="gzip")
+    packed = fetch(Client(), address, resource, Accept_Encoding="gzip")
 
     assert packed["Content-Encoding"] == "gzip"
     assert packed["ETag"] == plain["ETag"]
     assert packed.streaming == plain.streaming
-    if address != PAGE:  # GZipMiddleware hides the length of a page's secrets
+    if address != PAGE:  # GZipMiddleware adds random bytes to pages
         assert gzip.decompress(packed.body) == plain.body
-    again = get(Client(), address, resource, Accept_Encoding="gzip", If_None_Match=packed["ETag"])
+    again = fetch(Client(), address, resource, Accept_Encoding="gzip", If_None_Match=packed["ETag"])
     assert (again.status_code, again.body) == (304, b"")

@@ -51,24 +51,24 @@ def large(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
         writer.writerow([number, f"{text} {number}" * 15, "", f"{number}.{'0' * 20}1"])
     with django_db_blocker.unblock():
         resource = make_resource(file.getvalue(), name="large")
-        an_hour_ago = timezone.now() - timedelta(hours=1)  # so all answers have a Last-Modified
+        an_hour_ago = timezone.now() - timedelta(hours=1)  # gives all answers a Last-Modified
         Resource.objects.filter(pk=resource.pk).update(modified_at=an_hour_ago)
         yield resource
         resource.delete()
 
 
-def answer_of(client: Client, resource: Resource, **parameters: Any) -> Any:
+def search(client: Client, resource: Resource, **parameters: Any) -> Any:
     return client.get(PATH, {"resource_id": str(resource.pk), "limit": 32_000, **parameters})
 
 
 def close(response: Any) -> None:
-    """Let go of what a response is made of, as a server does; the test's connection stays."""
+    """Close the resources of a response like a server, but not the connection of the test."""
     for closer in response._resource_closers:
         closer()
 
 
-def records_text(body: bytes) -> str:
-    """Give the text of the last member of a result as it was sent; a line's end is only layout."""
+def extract_records_text(body: bytes) -> str:
+    """Return the text of the last member of a result as sent; line ends are only layout."""
     _before, mark, records = body.decode().rpartition('"records": ')
     assert mark
     return records[:-2].replace("\n", "")
@@ -83,18 +83,18 @@ ASKED = pytest.mark.parametrize(
 
 @ASKED
 @pytest.mark.parametrize("records_format", ["objects", "lists", "csv", "tsv"])
-def test_a_large_answer_is_what_its_pages_are(
+def test_a_large_answer_equals_its_pages(
     client: Client, db: None, large: Resource, records_format: str, more: dict[str, str]
 ) -> None:
-    asked = {"records_format": records_format, **more}
-    response = answer_of(client, large, **asked)
+    parameters = {"records_format": records_format, **more}
+    response = search(client, large, **parameters)
     body = response.getvalue()
     whole = json.loads(body)["result"]
     pages = [
         json.loads(page.content)["result"]["records"] if records_format in {"csv", "tsv"}
-        else records_text(page.content)[1:-1]
+        else extract_records_text(page.content)[1:-1]
         for offset in range(0, ROWS, 700)
-        if (page := answer_of(client, large, limit=700, offset=offset, **asked))
+        if (page := search(client, large, limit=700, offset=offset, **parameters))
     ]  # fmt: skip
 
     assert response.streaming is ("filters" not in more and "q" not in more)
@@ -103,19 +103,19 @@ def test_a_large_answer_is_what_its_pages_are(
     if records_format in {"csv", "tsv"}:
         assert whole["records"] == "".join(pages)
     else:
-        assert records_text(body) == f"[{','.join(filter(None, pages))}]"
+        assert extract_records_text(body) == f"[{','.join(filter(None, pages))}]"
         assert len(whole["records"]) == whole["total"]
 
 
 @pytest.mark.parametrize("records_format", ["objects", "csv"])
-def test_head_tells_the_length_of_a_large_answer_and_sends_nothing(
+def test_head_has_the_length_of_a_large_answer_and_no_body(
     db: None, large: Resource, records_format: str
 ) -> None:
-    asked = {"resource_id": str(large.pk), "limit": "32000", "records_format": records_format}
-    by_get = Client().get(PATH, asked)
+    parameters = {"resource_id": str(large.pk), "limit": "32000", "records_format": records_format}
+    by_get = Client().get(PATH, parameters)
     size = len(by_get.getvalue())
 
-    by_head = Client().head(PATH, asked)
+    by_head = Client().head(PATH, parameters)
 
     assert size > MAX_MEMORY_BYTES
     assert by_get["Content-Length"] == by_head["Content-Length"] == str(size)
@@ -124,15 +124,15 @@ def test_head_tells_the_length_of_a_large_answer_and_sends_nothing(
 
 
 def test_an_asgi_server_gets_the_same_blocks(db: None, large: Resource) -> None:
-    asked = {"resource_id": str(large.pk), "limit": "32000"}
+    parameters = {"resource_id": str(large.pk), "limit": "32000"}
 
     async def ask() -> tuple[list[bytes], str]:
-        response: Any = await AsyncClient().get(PATH, asked)
+        response: Any = await AsyncClient().get(PATH, parameters)
         return [block async for block in response], response["Content-Length"]
 
     blocks, length = async_to_sync(ask)()
 
-    assert b"".join(blocks) == answer_of(Client(), large).getvalue()
+    assert b"".join(blocks) == search(Client(), large).getvalue()
     assert len(b"".join(blocks)) == int(length)
     assert len(blocks) > 10
 
@@ -166,29 +166,29 @@ def wide(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
     ],
     ids=json.dumps,
 )
-def test_few_records_of_many_bytes_are_what_their_pages_are(
+def test_an_answer_of_few_large_records_equals_its_pages(
     client: Client, db: None, wide: Resource, more: dict[str, str]
 ) -> None:
-    response = answer_of(client, wide, limit=100, **more)
+    response = search(client, wide, limit=100, **more)
     body = response.getvalue()
     pages = [
-        records_text(answer_of(client, wide, limit=20, offset=offset, **more).content)[1:-1]
+        extract_records_text(search(client, wide, limit=20, offset=offset, **more).content)[1:-1]
         for offset in range(0, 100, 20)
     ]
 
     assert response.streaming
     assert response["Content-Length"] == str(len(body))
-    assert records_text(body) == f"[{','.join(pages)}]"
+    assert extract_records_text(body) == f"[{','.join(pages)}]"
     assert len(json.loads(body)["result"]["records"]) == 100
 
 
 def test_memory_does_not_grow_with_the_bytes_of_a_record(
     client: Client, db: None, wide: Resource
 ) -> None:
-    answer_of(client, wide, limit=1)
+    search(client, wide, limit=1)
     tracemalloc.start()
 
-    response = answer_of(client, wide, limit=1_000)
+    response = search(client, wide, limit=1_000)
     size = sum(len(block) for block in response.streaming_content)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -225,7 +225,7 @@ def test_many_records_that_are_deleted_come_back_block_by_block(client: Client, 
 
 @pytest.fixture
 def tables(db: None, large: Resource, wide: Resource) -> dict[str, Resource]:
-    """Many small records, and few large ones; what other tests have thrown away is gone."""
+    """Many small records, and few large ones; garbage of other tests is collected."""
     gc.collect()
     return {"large": large, "wide": wide}
 
@@ -239,15 +239,15 @@ def tables(db: None, large: Resource, wide: Resource) -> dict[str, Resource]:
         ("wide", {"limit": 200, "q": "word7"}),
     ],
 )
-def test_an_answer_may_be_so_large_and_no_larger(
+def test_an_answer_that_is_too_large_is_refused(
     tables: dict[str, Resource], settings: Any, files: list[Any], name: str, more: dict[str, Any]
 ) -> None:
     client = Client()
-    asked = {"resource_id": str(tables[name].pk), "limit": 32_000, **more}
-    size = len(ask(client, asked).getvalue())
+    parameters = {"resource_id": str(tables[name].pk), "limit": 32_000, **more}
+    size = len(ask(client, parameters).getvalue())
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
 
-    error = check_error(ask(client, asked), 409, "Validation Error")
+    error = check_error(ask(client, parameters), 409, "Validation Error")
 
     assert size > MAX_MEMORY_BYTES + 1_000
     assert error == {
@@ -261,12 +261,12 @@ def test_an_answer_may_be_so_large_and_no_larger(
     assert all(file.closed for file in files)
 
 
-def test_a_file_lies_in_the_folder_for_it(
+def test_a_file_is_in_the_configured_folder(
     tables: dict[str, Resource], settings: Any, folders: list[Any], tmp_path: Any
 ) -> None:
     settings.DATASTORE_SEARCH_SPOOL_FOLDER = tmp_path
 
-    close(answer_of(Client(), tables["large"]))
+    close(search(Client(), tables["large"]))
 
     assert folders == [str(tmp_path)]
 
@@ -276,11 +276,11 @@ def test_without_room_for_the_file_an_answer_is_not_available(
 ) -> None:
     settings.DATASTORE_SEARCH_SPOOL_FOLDER = tmp_path / "gone"
 
-    response = answer_of(client, large)
+    response = search(client, large)
 
     check_error(response, 503, "Service Unavailable")
     assert response["Retry-After"] == "60"
-    assert answer_of(client, large, limit=10).status_code == 200
+    assert search(client, large, limit=10).status_code == 200
 
 
 def read_all(response: Any) -> None:
@@ -292,15 +292,15 @@ def read_some(response: Any) -> None:
     close(response)
 
 
-@pytest.mark.parametrize("asked", [{}, {"records_format": "csv"}, {"limit": 100}])
-def test_so_many_large_answers_are_sent_at_once(
-    client: Client, tables: dict[str, Resource], settings: Any, asked: dict[str, Any]
+@pytest.mark.parametrize("parameters", [{}, {"records_format": "csv"}, {"limit": 100}])
+def test_large_answers_sent_at_once_are_limited(
+    client: Client, tables: dict[str, Resource], settings: Any, parameters: dict[str, Any]
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 2
-    resource = tables["wide" if "limit" in asked else "large"]
-    sent = [answer_of(client, resource, **asked) for _answer in range(2)]
+    resource = tables["wide" if "limit" in parameters else "large"]
+    answers = [search(client, resource, **parameters) for _answer in range(2)]
 
-    refused = answer_of(client, resource, **asked)
+    refused = search(client, resource, **parameters)
 
     assert check_error(refused, 503, "Service Unavailable") == {
         "message": (
@@ -309,52 +309,52 @@ def test_so_many_large_answers_are_sent_at_once(
         )
     }
     assert refused["Retry-After"] == "5"
-    assert answer_of(client, resource, limit=10).status_code == 200  # a small one finds room
-    close(sent[0])
-    sent.append(answer_of(client, resource, **asked))
-    assert sent[-1].status_code == 200
-    for response in sent:
+    assert search(client, resource, limit=10).status_code == 200  # a small answer needs no slot
+    close(answers[0])
+    answers.append(search(client, resource, **parameters))
+    assert answers[-1].status_code == 200
+    for response in answers:
         close(response)
 
 
 @pytest.mark.parametrize("end", [read_all, read_some, close])
 @pytest.mark.parametrize("name", ["large", "wide"])
-def test_a_slot_is_free_again_however_an_answer_ends(
+def test_a_slot_is_released_however_an_answer_ends(
     client: Client, tables: dict[str, Resource], settings: Any, name: str, end: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     resource = tables[name]
 
     for _answer in range(3):
-        response = answer_of(client, resource)
+        response = search(client, resource)
         assert response.status_code == 200
         end(response)
 
 
-def test_an_answer_that_nobody_closes_gives_its_slot_back(
+def test_an_answer_that_is_never_closed_releases_its_slot(
     client: Client, tables: dict[str, Resource], settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
 
     for _answer in range(3):
-        response = answer_of(client, tables["large"])
+        response = search(client, tables["large"])
         assert response.status_code == 200
-        response._resource_closers.clear()  # as by a server that does not close
+        response._resource_closers.clear()  # like a server that does not close the response
         del response
         gc.collect()
 
 
-def test_head_and_refused_answers_keep_no_slot(
+def test_head_and_refused_answers_hold_no_slot(
     client: Client, tables: dict[str, Resource], settings: Any
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_STREAMS = 1
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = MAX_MEMORY_BYTES + 1_000
     for _answer in range(3):
-        check_error(answer_of(client, tables["large"]), 409, "Validation Error")
+        check_error(search(client, tables["large"]), 409, "Validation Error")
     settings.DATASTORE_SEARCH_MAX_SPOOL_BYTES = 2**30
 
-    asked = {"resource_id": str(tables["large"].pk), "limit": 32_000}
-    assert client.head(PATH, asked).status_code == 200
+    parameters = {"resource_id": str(tables["large"].pk), "limit": 32_000}
+    assert client.head(PATH, parameters).status_code == 200
 
     StreamSlot().release()
 
@@ -365,34 +365,34 @@ def test_head_and_refused_answers_keep_no_slot(
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every file that is made for a large answer."""
-    made: list[Any] = []
+    opened_files: list[Any] = []
 
-    def make(**options: Any) -> Any:
-        made.append(SpooledTemporaryFile(**options))  # noqa: SIM115 - that it is closed is tested
-        return made[-1]
+    def open_file(**options: Any) -> Any:
+        opened_files.append(SpooledTemporaryFile(**options))  # noqa: SIM115 - that it is closed is tested
+        return opened_files[-1]
 
-    monkeypatch.setattr(spooling, "SpooledTemporaryFile", make)
-    return made
+    monkeypatch.setattr(spooling, "SpooledTemporaryFile", open_file)
+    return opened_files
 
 
 @pytest.fixture
 def folders(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The folder of every file that is made for a large answer."""
-    found: list[Any] = []
+    directories: list[Any] = []
 
-    def make(**options: Any) -> Any:
-        found.append(options["dir"])
+    def open_file(**options: Any) -> Any:
+        directories.append(options["dir"])
         return SpooledTemporaryFile(**options)
 
-    monkeypatch.setattr(spooling, "SpooledTemporaryFile", make)
-    return found
+    monkeypatch.setattr(spooling, "SpooledTemporaryFile", open_file)
+    return directories
 
 
 @pytest.mark.parametrize("blocks_read", [0, 1, 3])
 def test_a_client_that_goes_away_leaves_no_file(
     client: Client, db: None, large: Resource, files: list[Any], blocks_read: int
 ) -> None:
-    response = answer_of(client, large)
+    response = search(client, large)
     blocks = iter(response.streaming_content)
     for _block in range(blocks_read):
         next(blocks)
@@ -409,7 +409,7 @@ def test_a_client_that_goes_away_leaves_no_file(
 def test_an_answer_that_turns_out_small_is_sent_at_once_and_leaves_no_file(
     client: Client, db: None, large: Resource, files: list[Any], more: dict[str, str]
 ) -> None:
-    response = answer_of(client, large, **more)
+    response = search(client, large, **more)
 
     assert not response.streaming
     assert response["Content-Length"] == str(len(response.content))
@@ -424,12 +424,12 @@ def test_head_leaves_no_file(client: Client, db: None, large: Resource, files: l
 
 
 def test_rows_that_cannot_be_read_to_their_end_leave_no_file(files: list[Any]) -> None:
-    def rows() -> Iterator[bytes]:
+    def read_rows() -> Iterator[bytes]:
         yield b",1"
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        Spool.from_list_lines(rows())
+        Spool.from_list_lines(read_rows())
 
     assert [file.closed for file in files] == [True]
 
@@ -462,7 +462,7 @@ def test_memory_does_not_grow_with_the_answer(
     Load.objects.update(record_count=32_000)
     tracemalloc.start()
 
-    response = answer_of(client, resource, records_format=records_format)
+    response = search(client, resource, records_format=records_format)
     size = sum(len(block) for block in response.streaming_content)
     _now, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

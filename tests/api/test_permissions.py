@@ -1,4 +1,4 @@
-"""Who may read what, and what a refusal says."""
+"""Permissions to read and write, and the messages of refusals."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from ..builders import (
     make_resource,
     make_token,
     make_user,
+    make_user_token,
 )
 
 VERBS = ("view", "add", "change", "delete")
@@ -36,13 +37,13 @@ VERBS = ("view", "add", "change", "delete")
 
 @dataclass(frozen=True)
 class Write:
-    """What a writing action is asked, and the permission that it takes."""
+    """A writing request, and the permission that it requires."""
 
     action: str
     sent: dict[str, Any]
     verb: str = "change"
 
-    def to(self, client: Client, name: object, token: str = "") -> Any:
+    def send(self, client: Client, name: object, token: str = "") -> Any:
         return act(
             client, self.action, {"resource_id": str(name), "force": True, **self.sent}, token
         )
@@ -74,23 +75,23 @@ def _quick_passwords(settings: Any) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
-def find(client: Client, resource: Resource, token: str | None = None, **sent: Any) -> Any:
+def search(client: Client, resource: Resource, token: str | None = None, **sent: Any) -> Any:
     headers = {} if token is None else {"Authorization": token}
     return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
 
 
 def test_a_public_resource_needs_no_token(client: Client, resource: Resource) -> None:
-    assert len(get_ids(find(client, resource))) == 6
+    assert len(get_ids(search(client, resource))) == 6
 
 
 def test_a_private_resource_is_refused_without_a_token(client: Client, hidden: Resource) -> None:
-    error = check_error(find(client, hidden), 403, "Authorization Error")
+    error = check_error(search(client, hidden), 403, "Authorization Error")
 
     assert "Send an API token" in error["message"]
 
 
 def test_a_private_resource_is_read_with_the_bare_token(client: Client, hidden: Resource) -> None:
-    assert len(get_ids(find(client, hidden, make_token()))) == 6
+    assert len(get_ids(search(client, hidden, make_token()))) == 6
 
 
 @pytest.mark.parametrize(
@@ -101,8 +102,8 @@ def test_a_wrong_token_is_anonymous_and_the_refusal_says_so(
 ) -> None:
     token = form.format(make_token())
 
-    assert len(get_ids(find(client, resource, token))) == 6
-    error = check_error(find(client, hidden, token), 403, "Authorization Error")
+    assert len(get_ids(search(client, resource, token))) == 6
+    error = check_error(search(client, hidden, token), 403, "Authorization Error")
     assert "token is not valid" in error["message"]
 
 
@@ -110,7 +111,7 @@ READING = ("datastore_search", "datastore_info")
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer wrong", None])
-def test_a_refusal_names_what_was_asked_for_and_never_what_an_alias_stands_for(
+def test_a_refusal_names_the_alias_of_the_request_and_never_the_resource(
     client: Client, hidden: Resource, token: str | None
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret plans")
@@ -122,7 +123,7 @@ def test_a_refusal_names_what_was_asked_for_and_never_what_an_alias_stands_for(
         client.get("/en/api/action/datastore_search?id=secret%20plans", headers=headers),
         client.get("/en/datastore/dump/secret%20plans", headers=headers),
         *(
-            Write(name, {"filters": {}} if "records" in name else {}).to(
+            Write(name, {"filters": {}} if "records" in name else {}).send(
                 client, "secret plans", sent
             )
             for name in WRITING
@@ -140,13 +141,13 @@ def test_a_refusal_names_what_was_asked_for_and_never_what_an_alias_stands_for(
     assert "secret plans" in refused[0].json()["error"]["message"]
 
 
-def test_who_may_change_and_not_read_is_refused_by_the_name_that_was_asked_for(
+def test_a_user_who_may_change_and_not_read_is_refused_by_the_requested_name(
     client: Client, hidden: Resource
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
     sent = {"id": "secret", "force": True, "records": [], "include_records": True}
 
-    refused = act(client, "datastore_upsert", sent, token_of("clerk", "change"))
+    refused = act(client, "datastore_upsert", sent, make_user_token("clerk", "change"))
 
     assert check_error(refused, 403, "Authorization Error") == {
         "message": "Access denied: user clerk may not read resource secret."
@@ -169,12 +170,12 @@ def test_a_token_elsewhere_does_not_count(client: Client, hidden: Resource) -> N
     response = ask(client, {"resource_id": str(hidden.pk)}, **{"X-CKAN-API-Key": token})
 
     check_error(response, 403, "Authorization Error")
-    check_error(find(client, hidden, api_key=token), 409, "Validation Error")
+    check_error(search(client, hidden, api_key=token), 409, "Validation Error")
 
 
 def test_a_user_without_the_permission_is_refused_by_name(client: Client, hidden: Resource) -> None:
     error = check_error(
-        find(client, hidden, issue_token(make_user("nobody"))), 403, "Authorization Error"
+        search(client, hidden, issue_token(make_user("nobody"))), 403, "Authorization Error"
     )
 
     assert "nobody" in error["message"]
@@ -183,7 +184,7 @@ def test_a_user_without_the_permission_is_refused_by_name(client: Client, hidden
 def test_a_session_is_not_a_token(client: Client, hidden: Resource) -> None:
     client.force_login(make_user(is_superuser=True))
 
-    check_error(find(client, hidden), 403, "Authorization Error")
+    check_error(search(client, hidden), 403, "Authorization Error")
 
 
 def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None:
@@ -193,8 +194,8 @@ def test_an_expired_token_is_not_valid(client: Client, hidden: Resource) -> None
     expired = issue_token(user, expires_at=now - timedelta(seconds=1))
     lasting = issue_token(user, expires_at=now + timedelta(hours=1))
 
-    check_error(find(client, hidden, expired), 403, "Authorization Error")
-    assert len(get_ids(find(client, hidden, lasting))) == 6
+    check_error(search(client, hidden, expired), 403, "Authorization Error")
+    assert len(get_ids(search(client, hidden, lasting))) == 6
 
 
 def test_the_token_of_an_inactive_user_is_not_valid(client: Client, hidden: Resource) -> None:
@@ -203,25 +204,25 @@ def test_the_token_of_an_inactive_user_is_not_valid(client: Client, hidden: Reso
     user.is_active = False
     user.save()
 
-    check_error(find(client, hidden, token), 403, "Authorization Error")
+    check_error(search(client, hidden, token), 403, "Authorization Error")
 
 
-def test_a_token_is_looked_up_by_one_statement_with_all_of_its_user(
+def test_a_token_and_its_user_are_read_by_one_statement(
     db: None, django_assert_num_queries: Any
 ) -> None:
-    made = make_user(first_name="Đào")
-    token = issue_token(made)
+    user_made = make_user(first_name="Đào")
+    token = issue_token(user_made)
 
     with django_assert_num_queries(1):
         user = find_token_user(token)
         assert user is not None
         assert {field.name: getattr(user, field.name) for field in user._meta.concrete_fields} == {
-            field.name: getattr(made, field.name) for field in made._meta.concrete_fields
+            field.name: getattr(user_made, field.name) for field in user_made._meta.concrete_fields
         }
     assert find_token_user(token[:-1]) is None
 
 
-def test_a_token_is_kept_only_as_a_hash(db: None) -> None:
+def test_a_token_is_stored_only_as_a_hash(db: None) -> None:
     token = make_token()
 
     row = AuthToken.objects.values().get()
@@ -234,13 +235,13 @@ def test_a_token_is_kept_only_as_a_hash(db: None) -> None:
 def test_a_refusal_reveals_nothing_of_the_fields(
     client: Client, hidden: Resource, sent: dict[str, Any]
 ) -> None:
-    refused = find(client, hidden, **sent)
+    refused = search(client, hidden, **sent)
 
     error = check_error(refused, 403, "Authorization Error")
-    assert error == check_error(find(client, hidden), 403, "Authorization Error")
+    assert error == check_error(search(client, hidden), 403, "Authorization Error")
 
 
-def test_permission_is_asked_with_the_object_too(hidden: Resource, settings: Any) -> None:
+def test_permissions_are_also_checked_with_the_object(hidden: Resource, settings: Any) -> None:
     settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.OwnerBackend"]
     owner, other = make_user("owner"), make_user("other")
 
@@ -250,7 +251,7 @@ def test_permission_is_asked_with_the_object_too(hidden: Resource, settings: Any
 
 
 class OwnerBackend:
-    """A portal's own backend: one user owns every resource."""
+    """A custom backend: one user owns every resource."""
 
     def authenticate(self, request: Any, **credentials: Any) -> None:
         return None
@@ -279,8 +280,8 @@ def test_the_authentication_classes_are_a_setting(
 # Writing ------------------------------------------------------------------------------------------
 
 
-def all_of(resource: Resource) -> Any:
-    """Give everything about a resource that a writing action could change."""
+def read_state(resource: Resource) -> Any:
+    """Return all data of a resource that a writing action could change."""
     resource = Resource.objects.described(resource.pk)
     fields = [(field.name, field.type, field.info) for field in resource.schema]
     records = fetch_page(resource, Query(limit=None)).records
@@ -288,48 +289,44 @@ def all_of(resource: Resource) -> Any:
     return fields, records, aliases, resource.primary_key, resource.private
 
 
-def token_of(name: str, *verbs: str) -> str:
-    return issue_token(make_user(name, permissions=tuple(f"{verb}_resource" for verb in verbs)))
-
-
 @each_write
-def test_nobody_writes_without_a_token_or_with_a_wrong_one(
+def test_a_write_requires_a_valid_token(
     client: Client, resource: Resource, hidden: Resource, write: Write
 ) -> None:
-    wrong = f"Bearer {token_of('writer', *VERBS)}"
+    wrong = f"Bearer {make_user_token('writer', *VERBS)}"
 
     for each in (resource, hidden):
-        before = all_of(each)
+        before = read_state(each)
 
-        assert check_error(write.to(client, each.pk), 403, "Authorization Error") == {
+        assert check_error(write.send(client, each.pk), 403, "Authorization Error") == {
             "message": "Access denied: changing a resource takes an API token."
         }
-        assert check_error(write.to(client, each.pk, wrong), 403, "Authorization Error") == {
+        assert check_error(write.send(client, each.pk, wrong), 403, "Authorization Error") == {
             "message": "Access denied: the API token is not valid."
         }
-        assert all_of(each) == before
+        assert read_state(each) == before
 
 
 @each_write
-def test_who_lacks_the_one_permission_may_not_write(
+def test_a_user_without_the_permission_may_not_write(
     client: Client, resource: Resource, write: Write
 ) -> None:
-    before = all_of(resource)
-    token = token_of("clerk", *(verb for verb in VERBS if verb != write.verb))
+    before = read_state(resource)
+    token = make_user_token("clerk", *(verb for verb in VERBS if verb != write.verb))
 
-    refused = write.to(client, resource.pk, token)
+    refused = write.send(client, resource.pk, token)
 
     assert check_error(refused, 403, "Authorization Error") == {
         "message": f"Access denied: user clerk may not change resource {resource.pk}."
     }
-    assert all_of(resource) == before
+    assert read_state(resource) == before
 
 
 @each_write
-def test_who_has_the_one_permission_writes(
+def test_a_user_with_the_permission_writes(
     client: Client, resource: Resource, write: Write
 ) -> None:
-    done = write.to(client, resource.pk, token_of("clerk", write.verb))
+    done = write.send(client, resource.pk, make_user_token("clerk", write.verb))
 
     assert done.status_code == 200
     assert done.json()["result"]["resource_id"] == str(resource.pk)
@@ -340,14 +337,14 @@ def test_a_permission_for_one_resource_is_for_that_one_alone(
     client: Client, hidden: Resource, settings: Any, write: Write
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.AllOnMineBackend"]
-    mine, before = make_resource(name="mine"), all_of(hidden)
-    token = token_of("clerk")
+    mine, before = make_resource(name="mine"), read_state(hidden)
+    token = make_user_token("clerk")
 
-    refused = write.to(client, hidden.pk, token)
-    done = write.to(client, mine.pk, token)
+    refused = write.send(client, hidden.pk, token)
+    done = write.send(client, mine.pk, token)
 
     check_error(refused, 403, "Authorization Error")
-    assert all_of(hidden) == before
+    assert read_state(hidden) == before
     assert done.status_code == 200
 
 
@@ -358,11 +355,11 @@ class AllOnMineBackend(BaseBackend):
         return isinstance(obj, Resource) and obj.name == "mine"
 
 
-def test_a_session_is_no_token_for_writing_either(client: Client, resource: Resource) -> None:
+def test_a_session_does_not_permit_writes(client: Client, resource: Resource) -> None:
     client.force_login(make_user(is_superuser=True))
 
     for write in WRITES:
-        check_error(write.to(client, resource.pk), 403, "Authorization Error")
+        check_error(write.send(client, resource.pk), 403, "Authorization Error")
 
 
 @pytest.mark.parametrize("action", WRITING)
@@ -370,11 +367,13 @@ def test_a_session_is_no_token_for_writing_either(client: Client, resource: Reso
 def test_a_writing_action_by_get_is_400_and_does_nothing(
     client: Client, resource: Resource, action: str, method: str
 ) -> None:
-    before = all_of(resource)
+    before = read_state(resource)
     sent = {"resource_id": str(resource.pk), "force": "true", "filters": "{}", "records": "[{}]"}
 
     response = getattr(client, method)(
-        f"/en/api/3/action/{action}", sent, headers={"Authorization": token_of("writer", *VERBS)}
+        f"/en/api/3/action/{action}",
+        sent,
+        headers={"Authorization": make_user_token("writer", *VERBS)},
     )
 
     assert response.status_code == 400
@@ -382,7 +381,7 @@ def test_a_writing_action_by_get_is_400_and_does_nothing(
         assert check_error(response, 400, "Bad Request") == {
             "message": f"Action “{action}” changes something: send it by POST."
         }
-    assert all_of(resource) == before
+    assert read_state(resource) == before
 
 
 @pytest.mark.parametrize(
@@ -400,46 +399,53 @@ def test_a_writing_action_by_get_is_400_and_does_nothing(
         {"indexes": ["nope"]},
     ],
 )
-@pytest.mark.parametrize("asked_by", ["id", "alias"])
+@pytest.mark.parametrize("named_by", ["id", "alias"])
 def test_a_refusal_to_write_reveals_nothing_of_a_private_resource(
-    client: Client, hidden: Resource, sent: dict[str, Any], asked_by: str
+    client: Client, hidden: Resource, sent: dict[str, Any], named_by: str
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
-    name = {"id": hidden.pk, "alias": "secret"}[asked_by]
-    token = token_of("clerk", "add")
+    name = {"id": hidden.pk, "alias": "secret"}[named_by]
+    token = make_user_token("clerk", "add")
 
     for action in WRITING:
-        known = {key: value for key, value in sent.items() if key in parameters_of(action)}
+        accepted = {key: value for key, value in sent.items() if key in list_parameters(action)}
         if action == "datastore_records_delete":
-            known.setdefault("filters", {})
-        refused = Write(action, known).to(client, name, token)
+            accepted.setdefault("filters", {})
+        refused = Write(action, accepted).send(client, name, token)
         assert check_error(refused, 403, "Authorization Error") == {
             "message": f"Access denied: user clerk may not change resource {name}."
         }
 
 
-def parameters_of(action: str) -> set[str]:
+def list_parameters(action: str) -> set[str]:
     return set(actions[action].parameters().fields)
 
 
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("loaded", ["unknown", "never loaded"])
-def test_what_is_not_there_is_404_for_everybody(
+def test_an_unknown_resource_is_404_for_every_user(
     client: Client, db: None, private: bool, loaded: str
 ) -> None:
     resource = Resource(name="empty", private=private)
     if loaded == "never loaded":
         resource.save()
 
-    for token in ("", "wrong", token_of("clerk"), token_of("writer", "change", "delete")):
+    for token in (
+        "",
+        "wrong",
+        make_user_token("clerk"),
+        make_user_token("writer", "change", "delete"),
+    ):
         for write in WRITES:
             if write.action != "datastore_create":
-                check_error(write.to(client, resource.pk, token), 404, "Not Found Error")
+                check_error(write.send(client, resource.pk, token), 404, "Not Found Error")
 
 
-def test_who_may_add_no_resource_makes_none(client: Client, no_resource: None) -> None:
+def test_a_user_without_the_permission_to_add_makes_no_resource(
+    client: Client, no_resource: None
+) -> None:
     new, fields = str(uuid.uuid4()), [{"id": "code"}]
-    token = token_of("clerk", "view", "change", "delete")
+    token = make_user_token("clerk", "view", "change", "delete")
 
     for refused in ("", "wrong", token):
         by_description = act(
@@ -452,9 +458,9 @@ def test_who_may_add_no_resource_makes_none(client: Client, no_resource: None) -
     assert not Resource.objects.exists()
 
 
-def test_who_may_add_a_resource_makes_one(client: Client, db: None) -> None:
+def test_a_user_with_the_permission_to_add_makes_a_resource(client: Client, db: None) -> None:
     new, fields = str(uuid.uuid4()), [{"id": "code"}]
-    token = token_of("clerk", "add")
+    token = make_user_token("clerk", "add")
 
     by_id = act(client, "datastore_create", {"resource_id": new, "fields": fields}, token)
     by_description = act(
@@ -475,10 +481,12 @@ def test_who_may_add_a_resource_makes_one(client: Client, db: None) -> None:
         ("datastore_records_delete", {"filters": {}, "include_deleted_records": True}),
     ],
 )
-def test_who_may_change_but_not_read_is_shown_no_records(
+def test_a_user_who_may_change_but_not_read_gets_no_records(
     client: Client, hidden: Resource, action: str, sent: dict[str, Any]
 ) -> None:
-    response = Write(action, sent).to(client, hidden.pk, token_of("clerk", "change", "delete"))
+    response = Write(action, sent).send(
+        client, hidden.pk, make_user_token("clerk", "change", "delete")
+    )
 
     assert "River level at the old bridge" not in response.content.decode()
 
@@ -503,13 +511,13 @@ def test_an_alias_of_a_private_resource_is_as_private(
 
 
 @each_write
-def test_an_alias_is_written_to_by_those_who_may_alone(
+def test_an_alias_is_written_to_only_with_the_permission(
     client: Client, hidden: Resource, write: Write
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
 
-    refused = write.to(client, "secret", token_of("reader", "view"))
-    done = write.to(client, "secret", token_of("clerk", write.verb))
+    refused = write.send(client, "secret", make_user_token("reader", "view"))
+    done = write.send(client, "secret", make_user_token("clerk", write.verb))
 
     check_error(refused, 403, "Authorization Error")
     assert done.json()["result"]["resource_id"] == str(hidden.pk)
@@ -520,7 +528,7 @@ def test_an_alias_is_written_to_by_those_who_may_alone(
 
 @pytest.fixture
 def named(no_resource: None) -> dict[str, str]:
-    """The names in the list, and what each is in the tests; “empty” has never been loaded."""
+    """The names in the list, each with its name in the tests; “empty” has never been loaded."""
     names: dict[str, str] = {}
     for name, private in (("open", False), ("mine", True), ("other", True)):
         resource = make_resource("code\n1\n", name=name, private=private)
@@ -535,8 +543,8 @@ MINE = OPEN | {"mine", "the-mine"}
 EVERYTHING = MINE | {"other", "the-other"}
 
 
-#: Questions to the list, and what answers them.
-QUESTIONS: list[tuple[dict[str, Any], set[str]]] = [
+#: Searches in the list, and the names that match.
+SEARCHES: list[tuple[dict[str, Any], set[str]]] = [
     ({}, EVERYTHING),
     ({"q": "the"}, {"the-open", "the-mine", "the-other"}),
     ({"q": "other"}, {"the-other"}),
@@ -559,28 +567,28 @@ def test_the_list_of_names_has_what_the_reader_may_read(
     tokens = {"nobody": "", "wrong": "wrong", "reader of all": make_token()}
     if reader == "clerk of mine":
         settings.AUTHENTICATION_BACKENDS = ["tests.api.test_permissions.AllOnMineBackend"]
-        tokens[reader] = token_of("clerk")
+        tokens[reader] = make_user_token("clerk")
 
-    for sent, answers in QUESTIONS:
-        asked = {"resource_id": "_table_metadata", **sent}
-        result = get_result(act(client, "datastore_search", asked, tokens[reader]))
+    for sent, answers in SEARCHES:
+        parameters = {"resource_id": "_table_metadata", **sent}
+        result = get_result(act(client, "datastore_search", parameters, tokens[reader]))
 
-        found = [named[record["name"]] for record in result["records"]]
-        assert sorted(found) == sorted(answers & may_see)
-        assert result["total"] == len(found)
+        names = [named[record["name"]] for record in result["records"]]
+        assert sorted(names) == sorted(answers & may_see)
+        assert result["total"] == len(names)
 
 
 def test_the_list_of_names_counts_only_what_the_reader_may_read(
     client: Client, named: dict[str, str]
 ) -> None:
-    asked = {"resource_id": "_table_metadata", "limit": 0}
-    hidden = [name for name, said in named.items() if said == "mine"]
+    parameters = {"resource_id": "_table_metadata", "limit": 0}
+    hidden = [name for name, name_in_tests in named.items() if name_in_tests == "mine"]
 
-    assert get_result(act(client, "datastore_search", asked))["total"] == 2
-    assert get_result(act(client, "datastore_search", asked, make_token()))["total"] == 6
-    by_alias = {**asked, "distinct": True, "fields": ["alias_of"]}
+    assert get_result(act(client, "datastore_search", parameters))["total"] == 2
+    assert get_result(act(client, "datastore_search", parameters, make_token()))["total"] == 6
+    by_alias = {**parameters, "distinct": True, "fields": ["alias_of"]}
     assert get_result(act(client, "datastore_search", by_alias))["total"] == 2
-    by_target = {**asked, "filters": {"alias_of": hidden}}
+    by_target = {**parameters, "filters": {"alias_of": hidden}}
     assert get_result(act(client, "datastore_search", by_target))["total"] == 0
 
 
@@ -588,9 +596,9 @@ def test_the_list_of_names_counts_only_what_the_reader_may_read(
 def test_the_list_of_names_cannot_be_written(
     client: Client, no_resource: None, action: str
 ) -> None:
-    token = token_of("writer", *VERBS)
+    token = make_user_token("writer", *VERBS)
 
-    response = Write(action, {"filters": {}}).to(client, "_table_metadata", token)
+    response = Write(action, {"filters": {}}).send(client, "_table_metadata", token)
 
     assert response.status_code in {404, 409}
     assert not Resource.objects.exists()

@@ -1,4 +1,4 @@
-"""The API within a portal: its authentication classes, its REST framework, its database."""
+"""The API within a portal: its authentication classes, REST framework settings and database."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RAISING = "tests.api.test_portals.Raising"
 
 
 class Raising(BaseAuthentication):
-    """A portal's own class, which fails with what a test wants."""
+    """A custom authentication class that raises the error of the test."""
 
     error: Exception
 
@@ -49,13 +49,13 @@ class Raising(BaseAuthentication):
 
 
 @pytest.fixture
-def let_fail(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
-    """Let the portal's class fail with an exception."""
+def set_error(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
+    """Return a function that sets the error of the custom authentication class."""
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [RAISING]
     return lambda error: monkeypatch.setattr(Raising, "error", error, raising=False)
 
 
-def find(client: Client, resource: Resource, token: str = "", **sent: Any) -> Any:
+def search(client: Client, resource: Resource, token: str = "", **sent: Any) -> Any:
     headers = {"Authorization": token} if token else {}
     return ask(client, {"resource_id": str(resource.pk), **sent}, **headers)
 
@@ -70,15 +70,13 @@ def test_a_bearer_token_is_left_to_the_class_that_knows_it(
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = classes
     reader = make_user(permissions=("view_resource",))
 
-    assert len(get_ids(find(client, hidden, f"Bearer {AccessToken.for_user(reader)}"))) == 6
-    assert len(get_ids(find(client, hidden, issue_token(reader)))) == 6
+    assert len(get_ids(search(client, hidden, f"Bearer {AccessToken.for_user(reader)}"))) == 6
+    assert len(get_ids(search(client, hidden, issue_token(reader)))) == 6
 
 
 @pytest.mark.parametrize("sent", ["Bearer x", "Token x y", "Basic eDp5", "Bearer\tx"])
-def test_another_scheme_that_no_class_knows_is_no_valid_token(
-    client: Client, hidden: Resource, sent: str
-) -> None:
-    error = check_error(find(client, hidden, sent), 403, "Authorization Error")
+def test_an_unknown_scheme_is_no_valid_token(client: Client, hidden: Resource, sent: str) -> None:
+    error = check_error(search(client, hidden, sent), 403, "Authorization Error")
 
     assert "the API token is not valid" in error["message"]
 
@@ -88,7 +86,7 @@ def test_a_bare_token_that_is_not_valid_asks_no_other_class(
 ) -> None:
     settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [OURS, RAISING]
 
-    error = check_error(find(client, hidden, "nonsense"), 403, "Authorization Error")
+    error = check_error(search(client, hidden, "nonsense"), 403, "Authorization Error")
 
     assert "the API token is not valid" in error["message"]
 
@@ -116,13 +114,13 @@ def test_a_refusal_of_simplejwt_is_a_sentence(
 
 
 class Teapot(rest.APIException):
-    """A failure that is an API's, with a status of its own."""
+    """An API exception with its own status."""
 
     status_code = 418
 
 
 class Unauthorized(rest.APIException):
-    """As some portals have it, not derived from REST framework's."""
+    """A 401 that is not derived from REST framework's own."""
 
     status_code = 401
 
@@ -154,25 +152,25 @@ class Unauthorized(rest.APIException):
         ),
     ],
 )
-def test_what_a_class_of_the_portal_raises_is_a_sentence_in_the_envelope(
+def test_an_error_of_a_custom_class_is_a_sentence_in_the_envelope(
     client: Client,
     hidden: Resource,
-    let_fail: Callable[[Exception], None],
+    set_error: Callable[[Exception], None],
     error: Exception,
     failure: tuple[int, str, str],
 ) -> None:
-    status, kind, said = failure
-    let_fail(error)
+    status, kind, message = failure
+    set_error(error)
 
-    assert check_error(find(client, hidden), status, kind) == {"message": said}
+    assert check_error(search(client, hidden), status, kind) == {"message": message}
 
 
-def test_an_object_of_faults_stays_one_of_each_parameter(
-    client: Client, hidden: Resource, let_fail: Callable[[Exception], None]
+def test_an_object_of_errors_keeps_its_parameters(
+    client: Client, hidden: Resource, set_error: Callable[[Exception], None]
 ) -> None:
-    let_fail(rest.ValidationError({"site": ["Odd."]}))
+    set_error(rest.ValidationError({"site": ["Odd."]}))
 
-    assert check_error(find(client, hidden), 409, "Validation Error") == {"site": ["Odd."]}
+    assert check_error(search(client, hidden), 409, "Validation Error") == {"site": ["Odd."]}
 
 
 # REST framework's settings ------------------------------------------------------------------------
@@ -185,7 +183,7 @@ VERSIONINGS = [
     QueryParameterVersioning,
 ]
 
-#: What REST framework makes class attributes of, once, when it is imported.
+#: Settings that REST framework turns into class attributes at import.
 HOSTILE_CLASSES: dict[str, Any] = {
     "renderer_classes": [BrowsableAPIRenderer],
     "parser_classes": [FileUploadParser],
@@ -195,7 +193,7 @@ HOSTILE_CLASSES: dict[str, Any] = {
     "schema": None,
 }
 
-#: What it reads each time.
+#: Settings that it reads for each request.
 HOSTILE_SETTINGS: dict[str, Any] = {
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": lambda: "nobody",
@@ -217,7 +215,7 @@ HOSTILE_SETTINGS: dict[str, Any] = {
 }
 
 
-def answers(client: Client, public: Resource, private: Resource, token: str) -> list[Any]:
+def collect_answers(client: Client, public: Resource, private: Resource, token: str) -> list[Any]:
     """Ask at all doors, and give what of the answers a client goes by."""
     action = "/en/api/action/"
     got = [
@@ -258,14 +256,14 @@ def test_the_portals_defaults_for_its_own_views_change_no_answer(
     versioning: type,
 ) -> None:
     private, token = make_resource(private=True), make_token()
-    before = answers(client, resource, private, token)
+    before = collect_answers(client, resource, private, token)
 
     monkeypatch.setattr(APIView, "versioning_class", versioning)
     for name, value in HOSTILE_CLASSES.items():
         monkeypatch.setattr(APIView, name, value)
     settings.REST_FRAMEWORK = HOSTILE_SETTINGS
 
-    assert answers(client, resource, private, token) == before
+    assert collect_answers(client, resource, private, token) == before
     assert [status for status, *_rest in before] == [
         200, 409, 200, 403, 200, 409, 400, 200, 200, 403, 200, 409, 200, 403, 403, 403,
     ]  # fmt: skip
@@ -280,8 +278,8 @@ def test_the_portals_throttles_hold(
 
     monkeypatch.setattr(APIView, "throttle_classes", [OnceAnHour])
 
-    assert find(client, resource).status_code == 200
-    refused = find(client, resource)
+    assert search(client, resource).status_code == 200
+    refused = search(client, resource)
 
     check_error(refused, 429, "Too Many Requests")
     assert 3_500 < int(refused["Retry-After"]) <= 3_600
@@ -297,7 +295,7 @@ UNPRIVILEGED = (
 
 
 REFUSALS: dict[str, tuple[list[str], list[str]]] = {
-    # What a standby is, and a database that is set so.
+    # A standby, or a database with this setting.
     READ_ONLY: (
         ["SET default_transaction_read_only = on"],
         ["SET default_transaction_read_only = off"],
@@ -313,7 +311,7 @@ REFUSALS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 
-def run(statements: list[str]) -> None:
+def execute(statements: list[str]) -> None:
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
@@ -321,14 +319,14 @@ def run(statements: list[str]) -> None:
 
 @pytest.fixture(params=REFUSALS, ids=["read-only", "unprivileged"])
 def refusal(request: pytest.FixtureRequest, transactional_db: None) -> Iterator[str]:
-    """A database that does not let anybody write, and what is said then."""
-    made = make_resource()
+    """A database that refuses writes, and its message."""
+    resource = make_resource()
     make_user("writer", is_superuser=True)
     begin, end = REFUSALS[request.param]
-    run(begin)
+    execute(begin)
     yield request.param
-    run(end)
-    made.delete()
+    execute(end)
+    resource.delete()
 
 
 WRITES: list[tuple[str, dict[str, Any]]] = [
@@ -353,7 +351,7 @@ def test_a_database_that_refuses_to_write_is_503_and_says_so(
         refused = act(client, action, named | sent)
         assert check_error(refused, 503, "Service Unavailable") == {"message": refusal}, sent
         assert refused["Retry-After"] == "60"
-    assert len(get_ids(find(client, resource))) == 6
+    assert len(get_ids(search(client, resource))) == 6
     assert client.get(f"/en/datastore/{resource.pk}/").status_code == 200
 
 
@@ -365,17 +363,17 @@ class AlwaysTheWriter(BaseAuthentication):
 
 
 @pytest.mark.parametrize("refusal", [UNPRIVILEGED], indirect=True)
-def test_what_may_not_even_be_read_is_503_for_programs_and_for_people(
+def test_a_database_that_may_not_be_read_is_503_in_the_api_and_on_pages(
     client: Client, refusal: str
 ) -> None:
     resource = Resource.objects.get()
-    run([
+    execute([
         "RESET ROLE",
         "REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM only_reading",
         "SET ROLE only_reading",
     ])  # fmt: skip
 
-    error = check_error(find(client, resource), 503, "Service Unavailable")
+    error = check_error(search(client, resource), 503, "Service Unavailable")
     page = client.get(f"/en/datastore/{resource.pk}/")
     catalogue = client.get("/en/datastore/")
 

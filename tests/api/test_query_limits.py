@@ -1,4 +1,4 @@
-"""What one query may ask of PostgreSQL."""
+"""Limits of one query."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NAMES = [f"f{number}" for number in range(101)]
 TOO_MANY_WORDS = {"q": ["The full-text query has more than 100 words."]}
 
 
-def refusal(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
-    """Ask, and make sure that it is refused without a look at the records."""
+def search_refused(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
+    """Check that a search is refused without a read of the records, and return the error."""
     with CaptureQueriesContext(connection) as captured:
         response = ask(client, {"resource_id": str(resource.pk), **sent})
     assert not [query for query in captured if "datastore_search_record_" in query["sql"]]
@@ -45,7 +45,7 @@ def wide(db: None) -> Resource:
 def test_a_full_text_query_has_at_most_a_hundred_words(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
-    assert refusal(client, resource, **sent) == TOO_MANY_WORDS
+    assert search_refused(client, resource, **sent) == TOO_MANY_WORDS
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_full_text_query_has_at_most_a_hundred_words(
         ({"q": " ".join(WORDS[1:])}, []),
         ({"q": "river " * 200}, [1]),
         ({"q": " | ".join(["river:*", *WORDS[2:]]), "plain": False}, [1]),
-        ({"q": " ".join(WORDS), "full_text": "river"}, [1]),  # and then q counts for nothing
+        ({"q": " ".join(WORDS), "full_text": "river"}, [1]),  # q is then ignored
     ],
 )
 def test_a_full_text_query_of_a_hundred_words_is_answered(
@@ -88,52 +88,54 @@ def test_the_catalogue_is_searched_for_ten_words(client: Client, resource: Resou
 def test_a_full_text_query_names_at_most_five_fields(client: Client, wide: Resource) -> None:
     six = dict.fromkeys(NAMES[:6], "1")
 
-    assert refusal(client, wide, q=six) == {"q": ["The full-text query names more than 5 fields."]}
+    assert search_refused(client, wide, q=six) == {
+        "q": ["The full-text query names more than 5 fields."]
+    }
     del six["f5"]
     assert get_ids(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
 
 
 @pytest.mark.parametrize("operator", ["contains", "icontains", "startswith"])
-def test_filters_have_at_most_ten_conditions_that_no_index_answers(
+def test_filters_have_at_most_ten_conditions_without_an_index(
     client: Client, resource: Resource, operator: str
 ) -> None:
     conditions = [{"title": {operator: f"River{number}"}} for number in range(11)]
-    said = (
+    error = (
         "Filters have more than 10 conditions with the operators contains, icontains, startswith."
     )
 
-    assert refusal(client, resource, filters={"$or": conditions}) == {"filters": [said]}
+    assert search_refused(client, resource, filters={"$or": conditions}) == {"filters": [error]}
     sent = {"resource_id": str(resource.pk), "filters": {"$or": conditions[1:]}}
     assert get_ids(ask(client, sent)) == []
 
 
 def test_filters_have_at_most_ten_thousand_values(client: Client, resource: Resource) -> None:
     values = [f"{number:03}" for number in range(5_000)]
-    said = {"filters": ["The lists of filters have more than 10000 values in all."]}
+    error = {"filters": ["The lists of filters have more than 10000 values in all."]}
 
     for more in ([*values, "x"], {"in": [*values, "x"]}, {"eq": [*values, "x"]}):
-        assert refusal(client, resource, filters={"code": values, "title": more}) == said
+        assert search_refused(client, resource, filters={"code": values, "title": more}) == error
     sent = {"resource_id": str(resource.pk), "filters": {"code": values, "stage": values}}
     assert get_ids(ask(client, sent)) == []
 
 
 def test_records_are_sorted_by_at_most_a_hundred_fields(client: Client, wide: Resource) -> None:
-    said = {"sort": ["There are more than 100 fields to sort by."]}
+    error = {"sort": ["There are more than 100 fields to sort by."]}
 
-    assert refusal(client, wide, sort=NAMES) == said
-    assert refusal(client, wide, sort=",".join(NAMES)) == said
+    assert search_refused(client, wide, sort=NAMES) == error
+    assert search_refused(client, wide, sort=",".join(NAMES)) == error
     assert get_ids(ask(client, {"resource_id": str(wide.pk), "sort": NAMES[1:] * 2})) == [1]
 
 
-def test_of_faulty_keys_twenty_are_named(client: Client, resource: Resource) -> None:
+def test_at_most_twenty_invalid_keys_are_named(client: Client, resource: Resource) -> None:
     keys = ["", *(f"{' ' * number}asc nulls first" for number in range(30)), *[","] * 30]
 
-    assert len(refusal(client, resource, sort=["", *[""] * 4_000])["sort"]) <= 20
-    assert len(refusal(client, resource, sort=keys)["sort"]) <= 20
+    assert len(search_refused(client, resource, sort=["", *[""] * 4_000])["sort"]) <= 20
+    assert len(search_refused(client, resource, sort=keys)["sort"]) <= 20
 
 
 @pytest.mark.parametrize("name", ["language", "name"])
-def test_a_text_that_is_a_name_has_a_length(client: Client, resource: Resource, name: str) -> None:
+def test_the_length_of_a_name_is_limited(client: Client, resource: Resource, name: str) -> None:
     action = "help_show" if name == "name" else "datastore_search"
     response = ask(client, {name: "x" * 201}, path=f"/en/api/3/action/{action}")
 

@@ -1,4 +1,4 @@
-"""How large a request may be: found out before any of it is read."""
+"""Limits of a request's size, checked before its body is read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORM = "application/x-www-form-urlencoded"
 TOO_LARGE = "Request Too Large"
 MB = 2**20
 
-#: What is sent, and as what.
+#: Starts of bodies, and their content types.
 BODIES = [
     pytest.param(FILE, MULTIPART, id="file"),
     pytest.param(b'{"q": "', JSON, id="json"),
@@ -45,7 +45,7 @@ def writer(db: None) -> str:
     return make_token(make_user("writer", permissions=("add_resource", "change_resource")))
 
 
-def message_of(answer: Answer, kind: str) -> str:
+def get_message(answer: Answer, kind: str) -> str:
     error = json.loads(answer.content)["error"]
     assert error["__type"] == kind
     message: str = error["message"]
@@ -61,7 +61,7 @@ def test_a_body_that_is_too_large_is_not_read(start: bytes, kind: str, action: s
     answer = send(f"/en/api/3/action/{action}", start, 1_500_000_000, kind)
 
     assert (answer.status, answer.bytes_read) == (413, 0)
-    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 1048576 bytes."
+    assert get_message(answer, TOO_LARGE) == "The request's body is larger than 1048576 bytes."
 
 
 def test_a_body_as_large_as_the_limit_is_read(settings: Any) -> None:
@@ -76,7 +76,7 @@ def test_the_limit_of_the_portal_counts_where_it_is_less(settings: Any) -> None:
 
     answer = send(SEARCH, b"{", 101, JSON)
 
-    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 100 bytes."
+    assert get_message(answer, TOO_LARGE) == "The request's body is larger than 100 bytes."
 
 
 def test_a_dump_reads_no_large_body_either() -> None:
@@ -90,7 +90,7 @@ def test_a_length_that_is_no_number_is_refused(length: str) -> None:
     answer = send(SEARCH, b"{}", 2, JSON, CONTENT_LENGTH=length)
 
     assert answer.status == 400
-    assert message_of(answer, "Bad Request") == "The header “Content-Length” is not a number."
+    assert get_message(answer, "Bad Request") == "The header “Content-Length” is not a number."
 
 
 def test_nothing_is_read_without_a_length() -> None:
@@ -99,8 +99,8 @@ def test_nothing_is_read_without_a_length() -> None:
     assert (answer.status, answer.bytes_read) == (409, 0)  # without a resource_id
 
 
-async def ask_by_asgi(*parts: bytes) -> int:
-    """Send a body in parts, without saying how long it is."""
+async def send_over_asgi(*parts: bytes) -> int:
+    """Send a body in parts, without a Content-Length."""
     scope = {
         "type": "http", "http_version": "1.1", "method": "POST", "path": SEARCH,
         "query_string": b"", "headers": [(b"host", b"localhost"), (b"content-type", b"text/json")],
@@ -117,8 +117,8 @@ async def ask_by_asgi(*parts: bytes) -> int:
 
 
 def test_an_asgi_server_may_send_a_body_without_its_length() -> None:
-    assert asyncio.run(ask_by_asgi(b" " * MB, b" ")) == 413
-    assert asyncio.run(ask_by_asgi(b" " * MB)) == 415  # for its type
+    assert asyncio.run(send_over_asgi(b" " * MB, b" ")) == 413
+    assert asyncio.run(send_over_asgi(b" " * MB)) == 415  # for its type
 
 
 def test_a_form_is_read_no_further_than_its_first_file() -> None:
@@ -146,20 +146,20 @@ def test_a_writer_may_not_send_more_than_the_limit_of_writers(writer: str, setti
     answer = send(CREATE, b"{", 2 * MB + 1, JSON, HTTP_AUTHORIZATION=writer)
 
     assert (answer.status, answer.bytes_read) == (413, 0)
-    assert message_of(answer, TOO_LARGE) == "The request's body is larger than 2097152 bytes."
+    assert get_message(answer, TOO_LARGE) == "The request's body is larger than 2097152 bytes."
 
 
 @pytest.mark.parametrize("token", ["", "nonsense"])
 @pytest.mark.usefixtures("db")
-def test_of_a_body_from_nobody_knows_whom_nothing_is_read(token: str) -> None:
+def test_the_body_of_an_anonymous_write_is_not_read(token: str) -> None:
     answer = send(CREATE, b"{", 50 * MB, JSON, HTTP_AUTHORIZATION=token)
 
     assert (answer.status, answer.bytes_read) == (403, 0)
-    assert message_of(answer, "Authorization Error").startswith("Access denied: ")
+    assert get_message(answer, "Authorization Error").startswith("Access denied: ")
 
 
 @pytest.mark.parametrize("action", ["datastore_create", "datastore_upsert"])
-def test_a_call_has_so_many_records(
+def test_the_number_of_records_in_a_call_is_limited(
     client: Client, writer: str, settings: Any, action: str
 ) -> None:
     settings.DATASTORE_SEARCH_MAX_WRITE_RECORDS = 3
@@ -167,12 +167,12 @@ def test_a_call_has_so_many_records(
     sent = {"resource_id": resource["result"]["resource_id"], "method": "insert"}
     if action == "datastore_create":
         sent.pop("method")
-    said = ["There are more than 3 records. Send them in several calls."]
+    error = ["There are more than 3 records. Send them in several calls."]
 
     too_many: list[dict[str, Any]] = [{}] * 4
     for records in (too_many, json.dumps(too_many)):
         response = act(client, action, {**sent, "records": records}, writer)
-        assert check_error(response, 409, "Validation Error") == {"records": said}
+        assert check_error(response, 409, "Validation Error") == {"records": error}
     assert act(client, action, {**sent, "records": [{}] * 3}, writer).status_code == 200
 
 
@@ -199,7 +199,7 @@ def test_lists_of_a_call_have_limits(client: Client, writer: str) -> None:
 
 
 @pytest.mark.parametrize("path", [SEARCH, "/en/datastore/dump/x"])
-def test_a_query_string_has_a_length(client: Client, path: str) -> None:
+def test_the_length_of_a_query_string_is_limited(client: Client, path: str) -> None:
     start = f"{path}?q="
     long = "x" * (MAX_QUERY_STRING_BYTES - 1)
 
@@ -215,7 +215,7 @@ def test_a_query_string_has_a_length(client: Client, path: str) -> None:
     "path", ["/en/datastore/", f"/en/datastore/{'0' * 8}-0000-0000-0000-{'0' * 12}/"]
 )
 @pytest.mark.usefixtures("db")
-def test_the_query_string_of_a_page_has_a_length_too(client: Client, path: str) -> None:
+def test_the_length_of_the_query_string_of_a_page_is_limited_too(client: Client, path: str) -> None:
     response = client.get(f"{path}?q={'x' * MAX_QUERY_STRING_BYTES}")
 
     assert response.status_code == 413
@@ -224,7 +224,7 @@ def test_the_query_string_of_a_page_has_a_length_too(client: Client, path: str) 
 
 
 @pytest.mark.parametrize(("most", "portal"), [(MAX_PARAMETERS, None), (7, 7)])
-def test_a_request_has_so_many_parameters(
+def test_the_number_of_parameters_is_limited(
     client: Client, settings: Any, most: int, portal: int | None
 ) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FIELDS = portal
@@ -246,7 +246,7 @@ def test_a_request_has_so_many_parameters(
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
-def test_json_is_nested_so_deep(
+def test_the_depth_of_json_is_limited(
     client: Client, resource: Resource, opening: str, closing: str
 ) -> None:
     def sent(depth: int) -> str:

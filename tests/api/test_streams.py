@@ -1,4 +1,4 @@
-"""Streams: clients that take them too slowly, and what is sent of one that breaks off."""
+"""Streams: clients that read too slowly, and streams that break off."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK = b"x" * 2**16
 
 
 class Endless:
-    """Blocks without an end, each of which takes some time to be made."""
+    """An endless iterator of blocks, each of which may take some time."""
 
     def __init__(self, clock: Clock | None = None, seconds: float = 0) -> None:
         self._clock, self._seconds = clock, seconds
@@ -40,7 +40,7 @@ class Endless:
 
 
 class Clock:
-    """A clock that goes when somebody turns it."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -51,32 +51,34 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(streams, "monotonic", found)
-    return found
+    clock = Clock()
+    monkeypatch.setattr(streams, "monotonic", clock)
+    return clock
 
 
-def sent(blocks: Any, **options: Any) -> Iterator[bytes]:
+def stream_blocks(blocks: Any, **options: Any) -> Iterator[bytes]:
     request: HttpRequest = RequestFactory().get("/")
     response: Any = stream_response(request, blocks, "text/plain", **options)
     return iter(response.streaming_content)
 
 
-def taken(blocks: Iterator[bytes], clock: Clock, *, every: float, most: int = 1_000) -> int:
-    """Take blocks, one every so many seconds, and return how many there are."""
-    for count in range(most):
+def read_blocks(
+    blocks: Iterator[bytes], clock: Clock, *, interval_seconds: float, max_blocks: int = 1_000
+) -> int:
+    """Read a block per interval until the client is cut off, and return the number of blocks."""
+    for count in range(max_blocks):
         try:
             next(blocks)
         except ClientTooSlow:
             return count
-        clock.now += every
-    return most
+        clock.now += interval_seconds
+    return max_blocks
 
 
-def test_a_client_that_takes_its_time_is_cut_off(clock: Clock) -> None:
+def test_a_slow_client_is_cut_off(clock: Clock) -> None:
     blocks = Endless()
 
-    count = taken(sent(blocks), clock, every=5)  # 13 KB a second
+    count = read_blocks(stream_blocks(blocks), clock, interval_seconds=5)  # 13 KB a second
 
     assert count == WINDOW_SECONDS / 5
     assert blocks.is_closed
@@ -84,8 +86,8 @@ def test_a_client_that_takes_its_time_is_cut_off(clock: Clock) -> None:
 
 def test_a_client_that_stops_is_cut_off_when_it_goes_on(clock: Clock) -> None:
     blocks = Endless()
-    stream = sent(blocks)
-    assert taken(stream, clock, every=0, most=100) == 100
+    stream = stream_blocks(blocks)
+    assert read_blocks(stream, clock, interval_seconds=0, max_blocks=100) == 100
 
     clock.now += 1_000
 
@@ -95,23 +97,28 @@ def test_a_client_that_stops_is_cut_off_when_it_goes_on(clock: Clock) -> None:
 
 
 def test_a_client_that_is_just_fast_enough_gets_everything(clock: Clock) -> None:
-    assert taken(sent(Endless()), clock, every=3.9) == 1_000  # 16.8 KB a second
+    assert (
+        read_blocks(stream_blocks(Endless()), clock, interval_seconds=3.9) == 1_000
+    )  # 16.8 KB a second
 
 
-def test_the_time_that_a_block_takes_to_be_made_is_not_the_client_s(clock: Clock) -> None:
-    assert taken(sent(Endless(clock, seconds=100)), clock, every=0.1) == 1_000
+def test_the_time_to_make_a_block_does_not_count(clock: Clock) -> None:
+    assert (
+        read_blocks(stream_blocks(Endless(clock, seconds=100)), clock, interval_seconds=0.1)
+        == 1_000
+    )
 
 
 def test_the_rate_can_be_chosen(clock: Clock, settings: Any) -> None:
     settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 2**20
-    assert taken(sent(Endless()), clock, every=1) == WINDOW_SECONDS
+    assert read_blocks(stream_blocks(Endless()), clock, interval_seconds=1) == WINDOW_SECONDS
 
     settings.DATASTORE_SEARCH_MIN_STREAM_BYTES_PER_SECOND = 0
-    assert taken(sent(Endless()), clock, every=10_000) == 1_000
+    assert read_blocks(stream_blocks(Endless()), clock, interval_seconds=10_000) == 1_000
 
 
-def test_what_breaks_off_says_so_before_it_fails(clock: Clock) -> None:
-    stream = sent(Endless(), truncation_mark=b"broken")
+def test_a_stream_that_breaks_off_ends_with_the_truncation_mark(clock: Clock) -> None:
+    stream = stream_blocks(Endless(), truncation_mark=b"broken")
     next(stream)
     clock.now += 1_000
 
@@ -120,9 +127,9 @@ def test_what_breaks_off_says_so_before_it_fails(clock: Clock) -> None:
         next(stream)
 
 
-def test_what_ends_says_nothing_of_an_end(clock: Clock) -> None:
+def test_a_complete_stream_has_no_truncation_mark(clock: Clock) -> None:
     blocks = Endless()
-    stream = sent(blocks, truncation_mark=b"broken")
+    stream = stream_blocks(blocks, truncation_mark=b"broken")
     next(stream)
 
     blocks.close()
@@ -130,7 +137,7 @@ def test_what_ends_says_nothing_of_an_end(clock: Clock) -> None:
     assert list(stream) == []
 
 
-def test_an_asgi_client_that_takes_nothing_holds_nothing(
+def test_an_asgi_client_that_reads_nothing_holds_no_resources(
     monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     monkeypatch.setattr(streams, "WINDOW_SECONDS", 0.1)

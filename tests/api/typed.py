@@ -1,4 +1,4 @@
-"""A resource with a field of each type, and a table of PostgreSQL's that holds the same."""
+"""A resource with a field of each type, and a PostgreSQL table with the same values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from datastore_search.models import Resource
 
 from ..builders import ask, make_writer_token
 
-#: For each type what is stored in a field of it: what is sent, and the same in PostgreSQL's syntax.
+#: The values of each type: as they are sent, and in PostgreSQL's syntax.
 CELLS: Mapping[str, list[tuple[Any, str]]] = {
     "text": [
         (text, text)
@@ -93,14 +93,14 @@ ROWS = max(map(len, CELLS.values())) + 1  # in every field the last record is em
 IDS = list(range(1, ROWS + 1))
 
 
-def column(kind: str) -> str:
-    """Name the column of a type in the table ``typed``."""
+def get_column_name(kind: str) -> str:
+    """Return the name of the column of a type in the table ``typed``."""
     return f"c{list(CELLS).index(kind)}"
 
 
 @contextmanager
-def year_first() -> Iterator[CursorWrapper]:
-    """Ask PostgreSQL within a transaction, dates year first."""
+def open_cursor_year_first() -> Iterator[CursorWrapper]:
+    """Open a cursor in a transaction that reads dates year first."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL datestyle = 'ISO, YMD'; SET LOCAL timezone = 'UTC'")
         yield cursor
@@ -131,7 +131,7 @@ def make_resource_of_every_type() -> Resource:
 
 def _make_table(rows: list[list[str | None]]) -> None:
     types = {kind: "jsonb" if kind == "json" else kind for kind in CELLS}
-    columns = ", ".join(f"{column(kind)} {name}" for kind, name in types.items())
+    columns = ", ".join(f"{get_column_name(kind)} {name}" for kind, name in types.items())
     marks = ", ".join(f"%s::text::{name}" for name in types.values())
     with connection.cursor() as cursor:
         cursor.execute(f"SET timezone = 'UTC'; CREATE TEMP TABLE typed (id int, {columns})")

@@ -1,11 +1,11 @@
-"""Full-text questions: q as text and as an object, full_text, plain, language."""
+"""Full-text queries: q as text and as an object, full_text, plain, language."""
 
 from __future__ import annotations
 
 from ..tables import COMPOSED, DECOMPOSED
 from .group import SEVERAL, WORDS, Group
 
-_QUESTIONS = {
+_TEXT_QUERIES = {
     "word": "river",
     "other case": "RIVER",
     "form": "bridges",
@@ -99,7 +99,7 @@ _QUESTIONS = {
     "same word twice": "fox fox",
 }
 
-_OBJECT_QUESTIONS = {
+_OBJECT_TEXT_QUERIES = {
     "one field": {"title": "river"},
     "other field": {"body": "river"},
     "two fields": {"title": "bridge", "body": "river"},
@@ -130,9 +130,9 @@ _OBJECT_QUESTIONS = {
 }
 
 GROUPS: tuple[Group, ...] = (
-    Group("q", "q", _QUESTIONS, WORDS),
+    Group("q", "q", _TEXT_QUERIES, WORDS),
     Group("q/500", "q", {"colon": "note :important"}, WORDS),
-    Group("q object", "q", _OBJECT_QUESTIONS, WORDS),
+    Group("q object", "q", _OBJECT_TEXT_QUERIES, WORDS),
     Group(
         "q with",
         SEVERAL,
