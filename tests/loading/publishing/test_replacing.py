@@ -260,7 +260,7 @@ def test_the_report_is_a_csv_in_the_reader_s_language(db: None) -> None:
     ]
 
 
-def test_the_report_leaves_the_language_of_whoever_reads_it_alone(db: None) -> None:
+def test_writing_the_report_leaves_the_active_language_unchanged(db: None) -> None:
     resource = Resource.objects.create(name="r")
     with fails_with("load.bad_rows"):
         load_text(resource, "n\nx\n", types={"n": "bool"})

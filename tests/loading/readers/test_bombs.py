@@ -47,7 +47,7 @@ class ResourceUsage(Interrupter):
 @pytest.fixture
 def usage(monkeypatch: pytest.MonkeyPatch) -> ResourceUsage:
     """Measure the process that reads fifty times a second."""
-    monkeypatch.setattr(process, "_CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(process, "_CHECK_INTERVAL_SECONDS", 0.02)
     return ResourceUsage()
 
 

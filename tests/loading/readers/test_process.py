@@ -151,7 +151,7 @@ def test_a_process_that_breaks_down_says_so(
     assert "signal 6" in caplog.text
 
 
-def test_what_nobody_has_foreseen_comes_with_its_trace(path: Path, stand_in: Path) -> None:
+def test_an_unexpected_error_comes_with_its_traceback(path: Path, stand_in: Path) -> None:
     stand_in.write_text("raise ZeroDivisionError('of all things')")
 
     with pytest.raises(process.UnexpectedReadingError, match="of all things"):
@@ -160,7 +160,7 @@ def test_what_nobody_has_foreseen_comes_with_its_trace(path: Path, stand_in: Pat
 
 def test_the_process_ends_with_its_parent(path: Path, tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)  # whoever reads it waits
+    os.mkfifo(fifo)  # reading it blocks
     parent = subprocess.Popen(
         [sys.executable, "-c", _OPENS, str(fifo)],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "example_project.settings"},

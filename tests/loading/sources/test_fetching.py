@@ -290,7 +290,9 @@ def test_the_handshake_of_tls_ends_at_the_deadline(
         fetch_file(f"https://{server.host}/f", tmp_path)
 
 
-def test_whoever_watches_is_told_and_may_end_it(server: Server, tmp_path: Path) -> None:
+def test_a_progress_callback_is_called_and_may_end_the_fetch(
+    server: Server, tmp_path: Path
+) -> None:
     progress = []
 
     def record_progress(done: int, total: int | None) -> None:
@@ -327,7 +329,7 @@ def trusted_authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
 
 
-def test_a_server_that_somebody_vouches_for_is_fetched_from(
+def test_a_server_with_a_trusted_certificate_is_fetched_from(
     secure: Server, tmp_path: Path, trusted_authority: None
 ) -> None:
     assert fetch_file(secure.url("/f"), tmp_path).path.read_bytes() == BODY

@@ -72,7 +72,7 @@ def test_what_is_no_folder_of_ours_stays(temporary: Path) -> None:
     assert len(list(temporary.iterdir())) == 3
 
 
-def test_what_is_somebody_elses_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_another_user_stay(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (temporary / "datastore_search_theirs").mkdir()
     (temporary / "datastore_search_theirs" / "lock").touch()
     me = os.geteuid()

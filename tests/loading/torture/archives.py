@@ -87,7 +87,7 @@ CASES = [
     ),
     Case(
         "oddly_packed.zip",
-        "a way of packing that nobody has",
+        "an unsupported method of compression",
         failure="“data.csv” in the archive is compressed in a way that cannot be unpacked.",
     ),
     Case(

@@ -176,7 +176,7 @@ CASES = [
     ),
     Case(
         "hats.csv",
-        "a delimiter that nobody would guess",
+        "a delimiter that cannot be guessed",
         LoadOptions(delimiter="^"),
         fields={"name": "text", "note": "text"},
         records=[["Anna", "x, y"]],

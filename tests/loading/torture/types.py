@@ -211,7 +211,7 @@ CASES = [
     ),
     Case(
         "null_words.csv",
-        "words that mean nothing are words unless somebody says so",
+        "words for missing values are text unless they are declared",
         fields={"id": "int4", "n": "text", "day": "text"},
         records=[[1, "5", "2024-02-29"], [2, "NA", "-"], [3, "-", "2024-03-01"]],
     ),
