@@ -146,33 +146,33 @@ BOMBS: Mapping[str, Callable[[], bytes | str]] = {
     ),
     "laughs.ods": lambda: build_ods("&e11;", above=_LAUGHS),
     "open_quote.csv": lambda: b'a,b\n1,"' + b"x" * 8 * _MB,
-    "open_quote_over_lines.csv": lambda: b'a,b\n1,"' + b"x\n" * 4 * _MB,
-    "open_quote_over_blank_lines.csv": lambda: b'a,b\n1,"' + b"\n" * 8 * _MB,
-    "open_quote_over_rows.csv": lambda: b'a,b\n1,"' + b"x,y\n" * 2 * _MB,
-    "quotes_in_every_row.csv": lambda: b"a,b\n" + b'1,"x\n' * 2**20,
-    "blank_lines.csv": lambda: b"a,b\n1,2\n" + b"\n" * 16 * _MB,
+    "open_quote_over_lines.csv": lambda: b'a,b\n1,"' + b"x\n" * _MB,
+    "open_quote_over_blank_lines.csv": lambda: b'a,b\n1,"' + b"\n" * 2 * _MB,
+    "open_quote_over_rows.csv": lambda: b'a,b\n1,"' + b"x,y\n" * (_MB // 2),
+    "quotes_in_every_row.csv": lambda: b"a,b\n" + b'1,"x\n' * 2**18,
+    "blank_lines.csv": lambda: b"a,b\n1,2\n" + b"\n" * 4 * _MB,
     "long_line_not_utf8.csv": lambda: b"a,b\n\xff,1\n" + b"x" * 8 * _MB,
     "repeated_members.json": lambda: (
         "[{" + ",".join(f'"a{n}":1' for n in range(200_000)) + ',"a199999":1}]'
     ),
     "deep.json": lambda: '[{"a":' + "[" * 4 * _MB,
     "deep_objects.json": lambda: '{"a":' * _MB,
-    "many_members.json": lambda: "[{" + ",".join(f'"a{n}":1' for n in range(500_000)) + "}]",
+    "many_members.json": lambda: "[{" + ",".join(f'"a{n}":1' for n in range(125_000)) + "}]",
     "a_new_member_each.ndjson": lambda: _build_objects(1_600),
     "more_members_than_fields.ndjson": lambda: _build_objects(20_000),
     "blanks.json": lambda: b"[" + b" " * 64 * _MB + b'{"a": 1}]',
     "long_line.ndjson": lambda: b'{"a": "' + b"x" * 100 * _MB + b'"}\n{"a": 1}\n',
     "digits.json": lambda: b'[{"a": ' + b"1" * 15 * _MB + b"}]",
     "empty_objects_of_many_fields.json": lambda: (
-        "[{" + ",".join(f'"a{n}":1' for n in range(1_600)) + "}" + ",{}" * 2 * _MB + "]"
+        "[{" + ",".join(f'"a{n}":1' for n in range(1_600)) + "}" + ",{}" * 2**15 + "]"
     ),
     # The unpacked content is very large.
     "rows.parquet": lambda: build_parquet("SELECT 1 AS a FROM range(70_000_000)"),
-    "texts.parquet": lambda: build_parquet("SELECT repeat('x', 1_000_000) AS a FROM range(4_000)"),
+    "texts.parquet": lambda: build_parquet("SELECT repeat('x', 1_000_000) AS a FROM range(1_000)"),
     "short_texts.parquet": lambda: build_parquet(
-        "SELECT repeat('x', 1_000) AS a FROM range(2_000_000)"
+        "SELECT repeat('x', 1_000) AS a FROM range(1_000_000)"
     ),
-    "lists.parquet": lambda: build_parquet("SELECT range(50_000) AS a FROM range(2_000)"),
+    "lists.parquet": lambda: build_parquet("SELECT range(50_000) AS a FROM range(500)"),
     "wide.parquet": lambda: build_parquet(
         "SELECT " + ", ".join(f"1 AS a{n}" for n in range(1_600)) + " FROM range(100_000)"
     ),

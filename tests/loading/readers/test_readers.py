@@ -14,6 +14,8 @@ from datastore_search.loading.readers.staging import STAGED_ROWS
 
 from ...failures import fails_with
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 VIETNAMESE = "tên,giá\nHà Nội,5\nĐà Nẵng,6\n"
 
 
