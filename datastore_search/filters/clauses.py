@@ -159,6 +159,31 @@ def _compile_equality(name: str, kind: FieldType, text: str) -> Clause:
     return join_clauses([contained, equal], "AND")
 
 
+#: Of longer texts case counts: the search vector has no word of more than 2 kB.
+_MAX_FOLDED_LENGTH = 500
+
+
+def _compile_equality_ignoring_case(name: str, kind: FieldType, value: str, cast: Cast) -> Clause:
+    """
+    Compare a text field with a text, ignoring case.
+
+    The index of equality finds the text as it is, and that of words the other spellings.  Words
+    after the first 100,000 letters of a record have no index: there, case counts.
+    """
+    (text,) = _read_values(name, kind, kind.parse_operand, [value], cast)
+    exact = _compile_in(name, kind, [text], TypedFields({}, cast))
+    if len(value) > _MAX_FOLDED_LENGTH or value.lower() == value.upper():
+        return exact
+    folded = Clause(
+        sql.SQL(
+            "(search @@ plainto_tsquery('pg_catalog.simple', datastore_search_words(%s))"
+            " AND (lower(data ->> %s) = lower(%s)) IS TRUE)"
+        ),
+        [value, name, value],
+    )
+    return join_clauses([exact, folded], "OR")
+
+
 # Comparison ---------------------------------------------------------------------------------------
 
 _ORDERS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
@@ -166,6 +191,7 @@ _TEXTS = {
     "contains": "strpos(data ->> %s, %s) > 0",
     "icontains": "strpos(lower(data ->> %s), lower(%s)) > 0",
     "startswith": "starts_with(data ->> %s, %s)",
+    "istartswith": "starts_with(lower(data ->> %s), lower(%s))",
 }
 
 
@@ -177,6 +203,11 @@ def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFie
     if operator == "ne":
         texts = _read_values(name, kind, kind.parse_operand, [value], fields.cast)
         return _negate(_compile_in(name, kind, texts, fields))
+    if operator in {"ieq", "ine"} and kind.is_text:
+        if not isinstance(value, str):
+            raise InvalidFilterOperand(field=name, operator=operator)
+        equal = _compile_equality_ignoring_case(name, kind, value, fields.cast)
+        return equal if operator == "ieq" else _negate(equal)
     if operator in _ORDERS and Operators.ORDER in kind.operators:
         return _compile_order(name, kind, operator, value, fields.cast)
     if operator == "contains" and Operators.CONTAINS in kind.operators:

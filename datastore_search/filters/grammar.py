@@ -2,7 +2,8 @@
 The grammar of the parameter ``filters``.
 
 Source: CKAN 2.12 ``datastore_search``, section 6 of its semantics, its limits included; the
-operators ``ne``, ``contains``, ``icontains``, ``startswith`` and ``isnull`` are not in CKAN.
+operators ``ieq``, ``ne``, ``ine``, ``contains``, ``icontains``, ``startswith``, ``istartswith`` and
+``isnull`` are not in CKAN.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ MAX_DEPTH = 9
 MAX_VALUES = 10_000
 
 #: No index answers these: the text of every record is searched.
-TEXT_OPERATORS = ("contains", "icontains", "startswith")
+TEXT_OPERATORS = ("contains", "icontains", "startswith", "istartswith")
 MAX_TEXT_CONDITIONS = 10
 
 OPERATORS = (
-    "eq", "in", "lt", "lte", "gt", "gte", "ne", "contains", "icontains", "startswith", "isnull",
+    "eq", "ieq", "in", "lt", "lte", "gt", "gte", "ne", "ine", "contains", "icontains",
+    "startswith", "istartswith", "isnull",
 )  # fmt: skip
 
 #: Letters that a message repeats of a name or a value.

@@ -23,15 +23,18 @@ _SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
 #: The description and operand of each operator; the field's type restricts ``ANY_VALUE``.
 _OPERATORS: dict[str, tuple[str, Schema]] = {
     "eq": ("Equal; a list is the value of a field of lists.", ANY_VALUE),
+    "ieq": ("Equal to the text, ignoring case; for text fields.", TEXT),
     "in": ("Equal to one of the values.", list_of(ANY_VALUE, maxItems=MAX_VALUES)),
     "lt": ("Less than.", ANY_VALUE),
     "lte": ("Less than or equal to.", ANY_VALUE),
     "gt": ("Greater than.", ANY_VALUE),
     "gte": ("Greater than or equal to.", ANY_VALUE),
     "ne": ("Not equal; finds empty cells too.", ANY_VALUE),
+    "ine": ("Not equal to the text, ignoring case; finds empty cells too.", TEXT),
     "contains": ("Holds the text, or, in a field of lists or JSON, the value.", ANY_VALUE),
     "icontains": ("Holds the text, ignoring case.", TEXT),
     "startswith": ("Begins with the text.", TEXT),
+    "istartswith": ("Begins with the text, ignoring case.", TEXT),
     "isnull": ("Whether the cell is empty.", BOOLEAN),
 }
 

@@ -652,6 +652,15 @@ def test_conditions_combine(client: Client, typed: Resource, filters: Any, ids: 
         ("startswith", "", list(range(1, 22))),
         ("startswith", "Hà", [11]),
         ("startswith", "[", [21]),
+        ("istartswith", "A", [3, 4, 15, 16]),
+        ("istartswith", "HÀ", [11, 12]),
+        ("istartswith", "%", []),
+        ("ieq", "aBC", [3, 4]),
+        ("ieq", "HÀ NỘI", [11, 12]),
+        ("ieq", "100%", [13]),
+        ("ieq", "%", []),
+        ("ieq", "ab", []),
+        ("ine", "aBC", [1, 2, *range(5, ROWS + 1)]),
     ],
 )
 def test_parts_of_texts_are_plain_letters(

@@ -95,13 +95,14 @@ def test_a_full_text_query_names_at_most_five_fields(client: Client, wide: Resou
     assert get_ids(ask(client, {"resource_id": str(wide.pk), "q": six})) == [1]
 
 
-@pytest.mark.parametrize("operator", ["contains", "icontains", "startswith"])
+@pytest.mark.parametrize("operator", ["contains", "icontains", "startswith", "istartswith"])
 def test_filters_have_at_most_ten_conditions_without_an_index(
     client: Client, resource: Resource, operator: str
 ) -> None:
     conditions = [{"title": {operator: f"River{number}"}} for number in range(11)]
     error = (
-        "Filters have more than 10 conditions with the operators contains, icontains, startswith."
+        "Filters have more than 10 conditions with the operators contains, icontains, startswith,"
+        " istartswith."
     )
 
     assert search_refused(client, resource, filters={"$or": conditions}) == {"filters": [error]}
