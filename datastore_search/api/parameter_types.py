@@ -19,9 +19,9 @@ from ..exceptions.requests import MalformedJson
 from ..exceptions.search import InvalidSort
 from ..field_types import NotOfType, dump_json
 from ..search import SortKey
+from ..search.names import parse_sort_key, split_names, unquote_name
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
-from .names import parse_sort_key, split_names, unquote_name
 
 MAX_DIGITS = 40
 _INTEGER = re.compile(rf"\s*[+-]?\d(_?\d){{0,{MAX_DIGITS - 1}}}\s*")

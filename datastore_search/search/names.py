@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..exceptions.search import InvalidSort
-from ..search import SortKey
+from .query import SortKey
 
 _QUOTE = '"'
 
