@@ -12,6 +12,7 @@ from ..field_types import Json, dump_json
 from ..filters import And, Comparison, Condition, In, Or
 from ..models import Resource
 from ..search import Query
+from ..search.names import format_sort_key
 from .links import reverse_in_locale
 
 
@@ -39,9 +40,13 @@ def build_curl_command(request: HttpRequest, resource: Resource, query: Query) -
 
 
 def build_query_parameters(query: Query) -> dict[str, str]:
-    """Write ``q`` and ``filters`` of a query as parameters of the API; empty ones are left out."""
+    """Write ``q``, ``filters`` and ``sort`` as the API takes them; empty ones are left out."""
     filters = format_filters(query.filters)
-    parameters = {"q": query.q, "filters": dump_json(filters) if filters else ""}
+    parameters = {
+        "q": query.q,
+        "filters": dump_json(filters) if filters else "",
+        "sort": ",".join(map(format_sort_key, query.sort)),
+    }
     return {name: value for name, value in parameters.items() if value}
 
 

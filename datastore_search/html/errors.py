@@ -13,7 +13,12 @@ from django.utils.translation import gettext as _
 from .. import storage
 from ..exceptions.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
 from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
-from ..exceptions.requests import RequestTooLarge, TooManyParameters, UnknownPage
+from ..exceptions.requests import (
+    QueryStringTooLong,
+    RequestTooLarge,
+    TooManyParameters,
+    UnknownPage,
+)
 from ..exceptions.search import AnswerTooLarge
 
 logger = logging.getLogger(__name__)
@@ -69,6 +74,9 @@ def _describe_request_error(error: Exception, request: HttpRequest) -> ErrorMess
         case UnknownResource():
             status, title = HTTPStatus.NOT_FOUND, _("Not found")
             message = _("There is no such resource, or nothing has been loaded into it yet.")
+        case QueryStringTooLong():
+            status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
+            message = _("This address is too long. Leave some conditions out.")
         case RequestTooLarge():
             status, title = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _("Request too large")
             message = str(error)

@@ -33,15 +33,17 @@ from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, Query, read_page, with_consistent_read
 from .api_example import build_curl_command
+from .catalogue_filter import CatalogueFilterSet
+from .chips import build_chips
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
-from .filters import FIELD_PREFIX, CatalogueFilterSet, RecordFilterSet, clean_parameters
+from .filter_form import FilterForm, get_label
 from .links import add_query_string, reverse_in_locale
+from .page_query import clean_parameters, parse_page_query
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
 from .records import build_columns, build_rows, format_count
 
 RESOURCES_PER_PAGE = 20
-RECORDS_PER_PAGE = 25
 
 #: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
@@ -132,13 +134,14 @@ class CatalogueView(PageView):
             page = Paginator(filters.qs, RESOURCES_PER_PAGE).page(number)
         except EmptyPage:
             raise UnknownPage(page=number) from None
+        q = filters.form.cleaned_data["q"]
         context = {
             "filters": filters,
-            "q": filters.form.cleaned_data["q"],
+            "q": q,
             "entries": [self._build_entry(resource) for resource in page],
             "pagination": Pagination(
                 request,
-                clean_parameters(request.GET),
+                [("q", q)] if q else [],
                 number,
                 RESOURCES_PER_PAGE,
                 page.paginator.count,
@@ -194,38 +197,38 @@ class ResourceView(PageView):
         address = add_query_string(self.request.path, parameters)
         if address != add_query_string(self.request.path, sent):
             return redirect(address)
-        filters = RecordFilterSet(self.request.GET, resource)
+        query = parse_page_query(self.request.GET, resource)
         columns = build_columns(resource)
+        labels = {field.name: get_label(field) for field in resource.schema}
         context: dict[str, Any] = {
             "resource": resource,
             "table_version": resource.table_version,
             "columns": columns,
             "field_notes": describe_fields(resource, using=read.connection.alias),
-            "filters": filters,
-            "has_filters": any(name.startswith(FIELD_PREFIX) for name, _value in parameters),
-            "has_query": bool(parameters),
+            "query": query,
+            "filter_form": FilterForm(resource, query),
+            "chips": build_chips(query, labels),
             "address": self.request.path,
         }
-        if not filters.is_valid():
+        if not query.is_valid:
             return self.render_page(
                 "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
             )
         number = parse_page_number(self.request)
-        query = Query(
-            limit=RECORDS_PER_PAGE,
-            offset=(number - 1) * RECORDS_PER_PAGE,
-            q=filters.q,
-            filters=filters.conditions,
+        search = Query(
+            limit=query.size,
+            offset=(number - 1) * query.size,
+            q=query.q,
+            filters=query.all_conditions,
+            sort=query.sort,
         )
-        with closing(read_page(read, query)) as page:
+        with closing(read_page(read, search)) as page:
             total = page.total or 0
-            if query.offset and query.offset >= total:
+            if search.offset and search.offset >= total:
                 raise UnknownPage(page=number)
             context["rows"] = build_rows(page, columns)
-        context["pagination"] = Pagination(
-            self.request, parameters, number, RECORDS_PER_PAGE, total
-        )
-        context["curl"] = build_curl_command(self.request, resource, query)
+        context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
+        context["curl"] = build_curl_command(self.request, resource, search)
         response = self.render_page("resource.html", context, private=resource.private)
         if validators:
             validators.set_headers(response, self.request)

@@ -7,6 +7,7 @@ parsing takes linear time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -14,6 +15,7 @@ from ..exceptions.search import InvalidSort
 from .query import SortKey
 
 _QUOTE = '"'
+_PLAIN_NAME = re.compile(r"[\w.-]+")
 
 
 def split_names(text: str, max_names: int | None = None) -> list[str]:
@@ -56,6 +58,21 @@ def unquote_name(name: str) -> str:
     if len(name) > 1 and name[0] == name[-1] == _QUOTE:
         return name[1:-1].replace(_QUOTE * 2, _QUOTE)
     return name
+
+
+def quote_name(name: str) -> str:
+    """Write a name so that it is one in a list of names or in a sort key."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    doubled = name.replace(_QUOTE, _QUOTE * 2)
+    return f"{_QUOTE}{doubled}{_QUOTE}"
+
+
+def format_sort_key(key: SortKey) -> str:
+    """Write a sort key as ``parse_sort_key`` reads it."""
+    nulls = {None: "", True: " nulls first", False: " nulls last"}[key.nulls_first]
+    direction = " desc" if key.descending else ""
+    return f"{quote_name(key.field)}{direction}{nulls}"
 
 
 def parse_sort_key(text: str) -> SortKey:

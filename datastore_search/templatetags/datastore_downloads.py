@@ -1,4 +1,4 @@
-"""``{% downloads resource filters as files %}``: the files that a data page offers."""
+"""``{% downloads resource query as files %}``: the files that a data page offers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django import template
 from django.template import RequestContext
 
 from ..html.downloads import Download, list_downloads
-from ..html.filters import RecordFilterSet
+from ..html.page_query import PageQuery
 from ..models import Resource
 from ..search import Query
 
@@ -14,9 +14,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def downloads(
-    context: RequestContext, resource: Resource, filters: RecordFilterSet
-) -> list[Download]:
-    """List the downloads of the records that a valid form selects."""
-    query = Query(limit=None, q=filters.q, filters=filters.conditions)
-    return list_downloads(context.request, resource, query)
+def downloads(context: RequestContext, resource: Resource, query: PageQuery) -> list[Download]:
+    """List the downloads of the records that a valid query selects."""
+    found = Query(limit=None, q=query.q, filters=query.all_conditions)
+    return list_downloads(context.request, resource, found)

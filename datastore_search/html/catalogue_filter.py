@@ -1,0 +1,64 @@
+"""The filter form of the catalogue."""
+
+from __future__ import annotations
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy
+from django_filters import CharFilter, FilterSet
+
+from ..exceptions.search import TooManyWords
+from ..models import Field, Resource
+
+MAX_CATALOGUE_Q_LENGTH = 200
+
+#: Each word is compared with the description and the fields of every resource.
+MAX_CATALOGUE_WORDS = 10
+
+#: The fields with an input of their own, and the size of their names in the address.
+MAX_INPUTS = 12
+MAX_INPUT_NAMES_BYTES = 1_000
+
+
+def validate_catalogue_word_count(text: str) -> None:
+    """
+    Refuse too many words.
+
+    Raises: ``ValidationError``.
+    """
+    if len(text.split()) > MAX_CATALOGUE_WORDS:
+        raise ValidationError(str(TooManyWords(most=MAX_CATALOGUE_WORDS)))
+
+
+class CatalogueFilterSet(FilterSet):
+    """The filter of the catalogue."""
+
+    q = CharFilter(
+        label=gettext_lazy("Find resources"),
+        method="filter_by_words",
+        max_length=MAX_CATALOGUE_Q_LENGTH,
+        validators=[validate_catalogue_word_count],
+        widget=forms.TextInput({"id": "q", "type": "search"}),
+    )
+
+    class Meta:
+        model = Resource
+        fields = ()
+
+    def filter_by_words(
+        self, resources: QuerySet[Resource], name: str, text: str
+    ) -> QuerySet[Resource]:
+        """Keep the resources that hold every word in a name, title, description, id or field."""
+        for word in text.split():
+            fields = Field.objects.filter(
+                Q(name__icontains=word) | Q(label__icontains=word), resource=OuterRef("pk")
+            )
+            resources = resources.filter(
+                Q(title__icontains=word)
+                | Q(name__icontains=word)
+                | Q(description__icontains=word)
+                | Q(id__icontains=word)
+                | Exists(fields)
+            )
+        return resources

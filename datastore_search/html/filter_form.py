@@ -1,0 +1,163 @@
+"""The filter form of a data page: inputs of the first fields, and one for any condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..models import Field, Resource
+from .bidi import show_bidi_controls
+from .conditions import (
+    NOT_EMPTY,
+    NOT_EMPTY_LABEL,
+    OPERATORS,
+    RANGE_TYPES,
+    YES_OR_NO,
+)
+from .page_query import CHOSEN_VALUE, PageQuery
+from .query_string import Pair
+from .typed_values import NUMBERS, parse_typed_value
+
+#: The fields with inputs of their own, and the size of their names in the address.
+MAX_FIELDS = 12
+MAX_NAMES_BYTES = 1_000
+
+_ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
+    **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
+    "date": {"type": "date"},
+    "timestamp": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
+    "timestamptz": {"placeholder": "2026-12-31 23:59", "dir": "ltr"},
+    "time": {"placeholder": "23:59", "dir": "ltr"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input: its ``value`` is that of the address, as it was typed."""
+
+    id: str
+    name: str
+    operator_label: str
+    value: str
+    attributes: Mapping[str, str]
+    choices: tuple[Pair, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputGroup:
+    """The inputs of a field: one, or two for the ends of a range."""
+
+    label: str
+    inputs: tuple[Input, ...]
+
+
+class FilterForm:
+    """The form that asks for what a page query asks for, and for more."""
+
+    def __init__(self, resource: Resource, query: PageQuery) -> None:
+        """Take a described resource."""
+        self._fields = resource.schema
+        self._query = query
+        self._asked = {each.parameter: each for each in query.conditions}
+
+    @cached_property
+    def groups(self) -> list[InputGroup]:
+        """The inputs of the first fields, and those of values that cannot be read."""
+        groups: list[InputGroup] = []
+        length = 0
+        for position, field in enumerate(self._fields):
+            operators = _choose_operators(field)
+            length_with = length + len(operators) * len(field.name.encode())
+            if operators and len(groups) < MAX_FIELDS and length_with <= MAX_NAMES_BYTES:
+                length = length_with
+                groups.append(self._build_group(position, field, operators))
+        known = {each.name for group in groups for each in group.inputs}
+        for position, condition in enumerate(self._query.conditions):
+            if condition.error and condition.parameter not in known:
+                field, operator = condition.field, condition.operator
+                groups.append(self._build_group(f"wrong-{position}", field, (operator,)))
+        return groups
+
+    @cached_property
+    def hidden(self) -> tuple[Pair, ...]:
+        """The parameters that have no input, as hidden inputs keep them."""
+        names = {each.name for group in self.groups for each in group.inputs}
+        shown = {
+            (name, condition.values[0]) for name, condition in self._asked.items() if name in names
+        }
+        return tuple(
+            (name, value)
+            for name, value in self._query.query_string.pairs
+            if name not in ("q", CHOSEN_VALUE) and (name, value) not in shown
+        )
+
+    @property
+    def has_errors(self) -> bool:
+        """Return whether something cannot be read that the form has."""
+        return bool(self._query.errors) or any(each.error for each in self._query.conditions)
+
+    @property
+    def fields(self) -> list[Pair]:
+        """The names and labels of all fields; no name where the browser sends the label."""
+        pairs = [(field.name, get_label(field)) for field in self._fields]
+        return [("" if " ".join(label.split()) == name else name, label) for name, label in pairs]
+
+    @property
+    def operators(self) -> list[Pair]:
+        """The operators of a condition, and their words."""
+        operators = {**OPERATORS, NOT_EMPTY: NOT_EMPTY_LABEL}
+        return [(name, str(label)) for name, label in operators.items()]
+
+    @property
+    def chosen_value(self) -> str:
+        """The value that was sent without its field."""
+        return dict(self._query.query_string.pairs).get(CHOSEN_VALUE, "")
+
+    def _build_group(
+        self, position: int | str, field: Field, operators: tuple[str, ...]
+    ) -> InputGroup:
+        return InputGroup(
+            get_label(field),
+            tuple(
+                self._build_input(f"field-{position}-{operator}", field, operator)
+                for operator in operators
+            ),
+        )
+
+    def _build_input(self, id_: str, field: Field, operator: str) -> Input:
+        name = f"{operator}.{field.name}"
+        asked = self._asked.get(name)
+        value = asked.values[0] if asked else ""
+        error = asked.error if asked else ""
+        attributes = _ATTRIBUTES.get(field.type, {})
+        if field.type == "date":
+            attributes, value = _build_date_input(value, is_wrong=bool(error))
+        is_choice = field.type == "bool" and not error
+        return Input(
+            id_,
+            name,
+            "" if operator == "field" else str(OPERATORS[operator]),
+            value,
+            attributes,
+            tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
+            error,
+        )
+
+
+def _build_date_input(value: str, *, is_wrong: bool) -> tuple[Mapping[str, str], str]:
+    """Let the browser ask for a day; its own input would hide a value that is wrong."""
+    return ({}, value) if is_wrong else ({"type": "date"}, parse_typed_value("date", value))
+
+
+def _choose_operators(field: Field) -> tuple[str, ...]:
+    """Choose the operators with inputs: a range, or equality; none for lists and JSON."""
+    if field.type in RANGE_TYPES:
+        return ("from", "to")
+    return ("field",) if field.type in ("text", "bool") else ()
+
+
+def get_label(field: Field) -> str:
+    """Return the label of a field, or its name, as it can be shown."""
+    return show_bidi_controls(field.label or field.name)

@@ -1,0 +1,330 @@
+"""The question in a page's address: operators, typed values, chips, and the API's own links."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.html.page_query import clean_parameters
+from datastore_search.html.typed_values import parse_end_of_day, parse_typed_value
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource
+from .parsing import extract_text, parse_table
+
+
+def open_page(client: Client, resource: Resource, query: Any, locale: str = "en") -> Any:
+    return client.get(f"/{locale}/datastore/{resource.pk}/", query, follow=True)
+
+
+def list_found_ids(response: Any) -> list[int]:
+    assert response.status_code == 200, extract_text(response)
+    if "<table" not in response.content.decode():
+        return []
+    return [int(row[0]) for row in parse_table(response)[1:]]
+
+
+def list_chips(response: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the parameters of the link that removes each chip, by the chip's text."""
+    found = re.findall(
+        r'<li><bdi>(.*?)</bdi><a href="([^"]*)" aria-label', response.content.decode()
+    )
+    return {
+        html.unescape(text): parse_qsl(urlsplit(html.unescape(link)).query) for text, link in found
+    }
+
+
+# Operators ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ({"field.stage": "ACTIVE"}, [1, 2, 4, 6]),
+        ({"field.subject": ["Watershed", "AIR"]}, [1, 3, 4]),
+        ({"field.code": ["001", "006"]}, [1, 6]),
+        ({"field.amount": ["7", "9.0"]}, [5, 6]),
+        ({"not.subject": "Watershed"}, [2, 4, 5, 6]),
+        ({"not.subject": ["watershed", "survey"]}, [4, 6]),
+        ({"not.amount": "7"}, [1, 2, 3, 4, 6]),
+        ({"contains.title": "MỰC NƯỚC"}, [3]),
+        ({"contains.title": ["river", "bridge"]}, [1]),
+        ({"starts.title": "river"}, [1]),
+        ({"from.amount": "9", "to.amount": "10.5"}, [1, 6]),
+        ({"from.seen": "2020-02-29", "to.seen": "12/31/2020"}, [2, 3]),
+        ({"from.code": "005"}, [5, 6]),
+        ({"empty.subject": "yes"}, [6]),
+        ({"empty.seen": "no"}, [1, 2, 3, 4, 6]),
+        ({"field": "seen", "op": "empty", "value": ""}, [5]),
+        ({"field": "seen", "op": "filled"}, [1, 2, 3, 4, 6]),
+        ({"field": "title", "op": "contains", "value": "water"}, [5]),
+        ({"field": "amount", "op": "from", "value": "10"}, [1, 2]),
+        ({"field": "stage", "op": "nope", "value": ""}, [1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_every_operator_has_a_parameter(
+    client: Client, resource: Resource, query: dict[str, Any], ids: list[int]
+) -> None:
+    assert list_found_ids(open_page(client, resource, query)) == ids
+
+
+def test_a_list_is_asked_for_an_element(client: Client, db: None) -> None:
+    resource = make_resource(
+        'list,n\n"[""x"", ""y""]","[1, 2]"\n"[""z""]","[3]"\n',
+        types={"list": "_text", "n": "_int4"},
+    )
+
+    assert list_found_ids(open_page(client, resource, {"contains.list": "y"})) == [1]
+    assert list_found_ids(open_page(client, resource, {"contains.n": "3"})) == [2]
+
+
+@pytest.mark.parametrize("kind", ["int2", "timestamptz"])
+def test_a_rare_type_has_inputs(client: Client, db: None, kind: str) -> None:
+    values = {"int2": "7", "timestamptz": "2020-05-06T23:30:00Z"}
+    resource = make_resource(f"a\n{values[kind]}\n", types={"a": kind})
+
+    page = open_page(client, resource, {}).content.decode()
+
+    assert re.findall(r'name="(\w+\.a)"', page) == ["from.a", "to.a"]
+
+
+def test_up_to_a_day_is_up_to_its_end(client: Client, db: None) -> None:
+    rows = "2020-05-06T23:30:00,2020-05-06T23:30:00Z\n2020-05-07T00:00:00,2020-05-07T00:00:00Z\n"
+    resource = make_resource(f"a,b\n{rows}", types={"a": "timestamp", "b": "timestamptz"})
+
+    for name in "ab":
+        assert list_found_ids(open_page(client, resource, {f"to.{name}": "05/06/2020"})) == [1]
+        at = {f"from.{name}": "05/07/2020 0:00"}
+        assert list_found_ids(open_page(client, resource, at)) == [2]
+        exact = {f"field.{name}": "05/06/2020 23:30"}
+        assert list_found_ids(open_page(client, resource, exact)) == [1]
+
+
+# Typed values -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "typed", "value"),
+    [
+        ("en", "numeric", "10,000.5", "10000.5"),
+        ("en", "numeric", "10000.5", "10000.5"),
+        ("en", "numeric", "10,5", "10,5"),
+        ("en", "numeric", "−7", "-7"),
+        ("en", "int4", "1,234,567", "1234567"),
+        ("en", "int4", "12,34,567", "1234567"),
+        ("en", "int4", "abc", "abc"),
+        ("vi", "numeric", "10.000,5", "10000.5"),
+        ("vi", "numeric", "10.5", "10.5"),
+        ("vi", "numeric", "10.500", "10500"),
+        ("vi", "numeric", "0,5", "0.5"),
+        ("fr", "float8", "10\u202f000,5", "10000.5"),
+        ("fr", "float8", "10\u00a0000", "10000"),
+        ("ar", "int8", "١٢٣", "123"),
+        ("vi", "date", "31/12/2020", "2020-12-31"),
+        ("vi", "date", "3-4-2020", "2020-04-03"),
+        ("en", "date", "3/4/2020", "2020-03-04"),
+        ("en-gb", "date", "3/4/2020", "2020-04-03"),
+        ("de", "date", "3.4.2020", "2020-04-03"),
+        ("ar", "date", "٣\u200f/٤\u200f/٢٠٢٠", "2020-04-03"),
+        ("de", "date", "2020-04-03", "2020-04-03"),
+        ("de", "date", "3.4.20", "3.4.20"),
+        ("vi", "timestamp", "31/12/2020 7:05", "2020-12-31 07:05"),
+        ("vi", "timestamp", "2020-12-31T07:05:09", "2020-12-31 07:05:09"),
+        ("vi", "timestamp", "31/12/2020", "2020-12-31"),
+        ("vi", "timestamptz", "31/12/2020", "2020-12-31 00:00+00:00"),
+        ("vi", "timestamptz", "31/12/2020 7:05", "2020-12-31 07:05+00:00"),
+        ("vi", "timestamptz", "2020-12-31 07:05+07:00", "2020-12-31 07:05+07:00"),
+        ("en", "time", " 07:05 ", "07:05"),
+        ("vi", "text", "10.000,5", "10.000,5"),
+    ],
+)
+def test_values_are_read_in_the_language_of_the_page(
+    language: str, kind: str, typed: str, value: str
+) -> None:
+    with translation.override(language):
+        assert parse_typed_value(kind, typed) == value
+
+
+def test_the_last_day_of_all_has_no_next_day() -> None:
+    with translation.override("en"):
+        assert parse_end_of_day("timestamp", "12/31/9999") is None
+        assert parse_end_of_day("timestamp", "12/31/2020 23:59") is None
+        assert parse_end_of_day("timestamp", "12/31/2020") == "2021-01-01"
+
+
+def test_numbers_and_days_are_found_as_they_are_typed_in_vietnamese(
+    client: Client, db: None
+) -> None:
+    resource = make_resource("n,day\n10000.5,2020-12-31\n10,2020-03-04\n")
+
+    def find(**query: str) -> list[int]:
+        sent = {name.replace("__", "."): value for name, value in query.items()}
+        return list_found_ids(open_page(client, resource, sent, "vi"))
+
+    assert find(from__n="10.000,5") == [1]
+    assert find(from__day="31/12/2020") == [1]
+    assert find(field__day="4/3/2020") == [2]
+
+
+def test_a_wrong_value_stays_in_its_input_with_a_plain_message(
+    client: Client, resource: Resource
+) -> None:
+    query = {"from.amount": "ten", "to.seen": "31/31/2020", "q": "river"}
+
+    response = open_page(client, resource, query)
+
+    page = response.content.decode()
+    assert response.status_code == 400
+    assert re.search(r'name="from.amount" value="ten"[^>]* aria-invalid="true"', page)
+    assert 'name="to.seen" value="31/31/2020" aria-invalid="true"' in page
+    assert "“ten” is not a number." in page
+    assert "“31/31/2020” is not a date. Write it like 12/31/2026." in page
+    assert "<details open>" in page
+    assert "<table" not in page
+
+
+# The form -----------------------------------------------------------------------------------------
+
+
+def test_the_form_is_folded_after_it_was_sent(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"field.stage": "active"}).content.decode()
+
+    assert "<details open" not in page
+    assert 'name="field.stage" value="active"' in page
+
+
+def test_the_form_keeps_what_it_has_no_input_for(client: Client, resource: Resource) -> None:
+    query = [
+        ("contains.title", "river"),
+        ("field.stage", "active"),
+        ("field.stage", "closed"),
+        ("sort", "amount desc"),
+        ("filters", '{"code":"001"}'),
+    ]
+
+    page = open_page(client, resource, dict(query) | {"field.stage": ["active", "closed"]})
+
+    found = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', page.content.decode())
+    hidden = [(name, html.unescape(value)) for name, value in found]
+    assert hidden == [pair for pair in query if pair != ("field.stage", "active")]
+
+
+# Chips --------------------------------------------------------------------------------------------
+
+
+def test_each_condition_is_a_chip_whose_link_removes_it(client: Client, resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="amount").update(label="Budget")
+    query = {
+        "q": "river",
+        "field.subject": ["Watershed", "survey"],
+        "from.amount": "10",
+        "empty.seen": "no",
+        "sort": "amount desc",
+    }
+    pairs = [
+        ("q", "river"),
+        ("field.subject", "Watershed"),
+        ("field.subject", "survey"),
+        ("from.amount", "10"),
+        ("empty.seen", "no"),
+        ("sort", "amount desc"),
+    ]
+
+    chips = list_chips(open_page(client, resource, query))
+
+    assert list(chips) == [
+        "Search: river",
+        "subject: Watershed",
+        "subject: survey",
+        "Budget ≥ 10",
+        "seen is not empty",
+        "Sorted by Budget ↓",
+    ]
+    for position, removed in enumerate(chips.values()):
+        assert removed == [pair for number, pair in enumerate(pairs) if number != position]
+
+
+def test_links_of_the_api_work_and_become_chips(client: Client, resource: Resource) -> None:
+    filters = {
+        "stage": ["active", "planned"],
+        "amount": {"gt": 7},
+        "$or": [{"subject": "water"}, {"seen": None, "code": {"ne": "004"}}, {"code": "002"}],
+    }
+    query = {"q": "o", "filters": json.dumps(filters), "sort": "amount desc, _id", "offset": "0"}
+
+    response = open_page(client, resource, {**query, "q": ""})
+
+    assert list_found_ids(response) == [2]
+    chips = list_chips(response)
+    assert list(chips) == [
+        "stage: active or planned",
+        "amount > 7",
+        "subject: water or seen is empty and code is not 004 or code: 002",
+        "Sorted by amount ↓, No. ↑",
+    ]
+    removed = dict(chips["amount > 7"])["filters"]
+    assert json.loads(removed) == {
+        "stage": ["active", "planned"],
+        "$or": [
+            {"subject": ["water"]},
+            {"$and": [{"seen": [None]}, {"code": {"ne": "004"}}]},
+            {"code": ["002"]},
+        ],
+    }
+
+
+def test_records_come_in_the_order_of_sort(client: Client, resource: Resource) -> None:
+    assert list_found_ids(open_page(client, resource, {"sort": "amount"})) == [3, 5, 6, 1, 2, 4]
+    descending = {"sort": "amount desc nulls last"}
+    assert list_found_ids(open_page(client, resource, descending)) == [2, 1, 6, 5, 3, 4]
+
+
+def test_unknown_parameters_are_passed_over(client: Client, resource: Resource) -> None:
+    path = f"/en/datastore/{resource.pk}/"
+
+    response = client.get(path, {"utm_source": "mail", "field.code": "001", "fbclid": "x"})
+
+    assert response.status_code == 302
+    assert response["Location"] == f"{path}?field.code=001"
+
+
+def test_controls_of_direction_are_visible_on_chips(client: Client, resource: Resource) -> None:
+    chips = list_chips(open_page(client, resource, {"field.code": "a\u202eb"}))
+
+    assert list(chips) == ["code: a‹U+202E›b"]
+
+
+def test_too_many_conditions_are_refused_with_the_words_of_the_api(
+    client: Client, resource: Resource
+) -> None:
+    query = {"contains.title": [f"x{number}" for number in range(11)]}
+
+    response = open_page(client, resource, query)
+
+    assert response.status_code == 400
+    assert "Filters have more than 10 conditions" in extract_text(response)
+
+
+def test_a_question_that_is_too_long_gets_a_clear_message(
+    client: Client, resource: Resource
+) -> None:
+    response = open_page(client, resource, {"field.code": "x" * 70_000})
+
+    assert response.status_code == 413
+    assert "Leave some conditions out" in extract_text(response)
+
+
+def test_an_address_is_cleaned() -> None:
+    sent = QueryDict(
+        "a=1&q=&limit=25&columns=1&columns=x&limit=7&page=1&field.a=1&field.a=1&sort=a"
+    )
+
+    assert clean_parameters(sent) == [("field.a", "1"), ("sort", "a")]
