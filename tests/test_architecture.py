@@ -46,22 +46,22 @@ class Stop(NamedTuple):
     function: str
 
 
-def ways() -> dict[str, list[Stop]]:
+def parse_ways() -> dict[str, list[Stop]]:
     """The ways of the page, by title."""
     parts = re.split(r"^### The way of (.+)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
     line = re.compile(r"^\d+\. `([\w/]+\.(?:py|sql))` · `([\w.]+)`", re.MULTILINE)
     return {
-        title: [Stop(*found) for found in line.findall(text.split("\n## ")[0])]
+        title: [Stop(*match) for match in line.findall(text.split("\n## ")[0])]
         for title, text in zip(parts[::2], parts[1::2], strict=True)
     }
 
 
-WAYS = ways()
+WAYS = parse_ways()
 STOPS = [pytest.param(stop, id=f"{title}: {stop}") for title in WAYS for stop in WAYS[title]]
 
 
 @cache
-def functions(file: str) -> frozenset[str]:
+def list_functions(file: str) -> frozenset[str]:
     """The qualified names of what a file defines."""
     if file.endswith(".sql"):
         text = (PACKAGE / file).read_text()
@@ -89,7 +89,7 @@ def test_a_way_has_few_stops(title: str) -> None:
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_every_stop_is_in_the_code(stop: Stop) -> None:
-    assert stop.function in functions(stop.file)
+    assert stop.function in list_functions(stop.file)
 
 
 def test_the_table_names_files_that_are_there() -> None:
@@ -104,18 +104,18 @@ def test_the_table_names_files_that_are_there() -> None:
 
 
 @contextmanager
-def calls_recorded() -> Iterator[list[Stop]]:
+def record_calls() -> Iterator[list[Stop]]:
     """Record every function of the package that is called meanwhile, in any thread."""
     calls: list[Stop] = []
     prefix = f"{PACKAGE}/"
 
-    def record(frame: FrameType, event: str, _argument: Any) -> None:
+    def record_call(frame: FrameType, event: str, _argument: Any) -> None:
         file = frame.f_code.co_filename
         if event == "call" and file.startswith(prefix):
             calls.append(Stop(file.removeprefix(prefix), frame.f_code.co_qualname))
 
-    threading.setprofile(record)
-    sys.setprofile(record)
+    threading.setprofile(record_call)
+    sys.setprofile(record_call)
     try:
         yield calls
     finally:
@@ -168,7 +168,7 @@ RUNS: dict[str, Callable[[Path], None]] = {
 @pytest.mark.django_db
 @pytest.mark.parametrize("title", WAYS)
 def test_a_way_is_walked_in_the_order_of_its_stops(title: str, tmp_path: Path) -> None:
-    with calls_recorded() as calls:
+    with record_calls() as calls:
         RUNS[title](tmp_path)
 
     rest = iter(calls)

@@ -48,8 +48,8 @@ def log_in(browser: Chrome, base: str, locale: str) -> None:
     browser.find_element(By.ID, "user-tools")
 
 
-def faults_of(browser: Chrome) -> list[str]:
-    """List what the browser's console complains about, but for the icon that no test server has."""
+def list_console_errors(browser: Chrome) -> list[str]:
+    """List the errors of the browser's console, except the missing icon."""
     lines: list[dict[str, str]] = browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
     return [
         line["message"]
@@ -60,7 +60,7 @@ def faults_of(browser: Chrome) -> list[str]:
 
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
-    """What a worker would do, for the test to do it when it wants."""
+    """The jobs of a worker, which the test runs itself."""
     calls: list[Callable[[], None]] = []
     monkeypatch.setattr(queue, "run_on_commit", calls.append)
     return calls
@@ -74,17 +74,17 @@ def press(browser: Chrome, text: str) -> None:
     browser.find_element(By.XPATH, f"//button[normalize-space()='{text}']").click()
 
 
-def text_of(browser: Chrome, selector: str) -> str:
+def get_text(browser: Chrome, selector: str) -> str:
     return browser.find_element(By.CSS_SELECTOR, selector).text
 
 
 def wait_for(browser: Chrome, selector: str, text: str) -> None:
     WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException]).until(
-        lambda browser: text in text_of(browser, selector)
+        lambda browser: text in get_text(browser, selector)
     )
 
 
-def give(browser: Chrome, base: str, resource: Resource, path: Path) -> None:
+def upload_file(browser: Chrome, base: str, resource: Resource, path: Path) -> None:
     """Upload a file, as far as its preview."""
     browser.get(f"{base}/en/admin/datastore_search/resource/{resource.pk}/load/")
     browser.find_element(By.NAME, "file").send_keys(str(path))
@@ -104,12 +104,12 @@ def test_staff_make_preview_load_and_describe_a_table(
     click(browser, "_load")
     browser.find_element(By.NAME, "file").send_keys(str(path))
     browser.find_element(By.CSS_SELECTOR, "#content-main [type=submit]").click()
-    assert "Mực nước sông Hồng" in text_of(browser, ".datastore-rows")
+    assert "Mực nước sông Hồng" in get_text(browser, ".datastore-rows")
     Select(browser.find_element(By.NAME, "type_4")).select_by_value("text")
     click(browser, "again")
     wait_for(browser, ".datastore-fields tr:nth-child(5)", "text")
     click(browser, "load")
-    assert "6 records were loaded." in text_of(browser, "#outcome")
+    assert "6 records were loaded." in get_text(browser, "#outcome")
 
     resource = Resource.objects.get()
     assert resource.name == "river-survey"
@@ -119,11 +119,11 @@ def test_staff_make_preview_load_and_describe_a_table(
     assert chosen.first_selected_option.get_attribute("value") == "text"
     browser.find_element(By.NAME, "fields-3-label").send_keys("Title of the visit")
     click(browser, "_save")
-    row = text_of(browser, "#result_list tbody tr")
+    row = get_text(browser, "#result_list tbody tr")
     assert "River survey" in row
     assert "ready" in row
     assert resource.fields.get(name="title").label == "Title of the visit"
-    assert faults_of(browser) == []
+    assert list_console_errors(browser) == []
 
 
 def test_a_load_is_watched_until_it_is_ready(
@@ -133,24 +133,24 @@ def test_a_load_is_watched_until_it_is_ready(
     path.write_text(SURVEY)
     log_in(browser, base, "en")
     resource = Resource.objects.create(name="rivers")
-    give(browser, base, resource, path)
+    upload_file(browser, base, resource, path)
     click(browser, "load")
-    assert text_of(browser, "[aria-current=step]") == "queued"
+    assert get_text(browser, "[aria-current=step]") == "queued"
 
     load = resource.loads.get()
     far = {"state": LoadState.COPYING, "rows_written": 3, "rows_total": 6, "progress": 0.4}
     with storage.hold_job_lock(connection, load.pk):
         Load.objects.filter(pk=load.pk).update(**far)
         wait_for(browser, "[data-datastore-text]", "3 of 6 records · 40 %")
-        assert text_of(browser, "[aria-current=step]") == "copying"
+        assert get_text(browser, "[aria-current=step]") == "copying"
         assert browser.find_element(By.TAG_NAME, "progress").get_attribute("value") == "40"
-        assert "copying" in text_of(browser, "[role=status]")
+        assert "copying" in get_text(browser, "[role=status]")
         before = {"state": LoadState.QUEUED, "rows_written": 0, "rows_total": None, "progress": 0}
         Load.objects.filter(pk=load.pk).update(**before)
     for call in waiting:
         call()
     wait_for(browser, "#outcome", "6 records were loaded.")
-    assert faults_of(browser) == []
+    assert list_console_errors(browser) == []
 
 
 def test_the_lists_follow_a_load(
@@ -159,12 +159,12 @@ def test_the_lists_follow_a_load(
     path = tmp_path / "survey.csv"
     path.write_text(SURVEY)
     log_in(browser, base, "en")
-    give(browser, base, Resource.objects.create(name="rivers"), path)
+    upload_file(browser, base, Resource.objects.create(name="rivers"), path)
     click(browser, "load")
     browser.find_element(By.CSS_SELECTOR, "[aria-current=step]")
 
     browser.get(f"{base}/en/admin/datastore_search/resource/")
-    assert text_of(browser, "[data-datastore-state]") == "queued"
+    assert get_text(browser, "[data-datastore-state]") == "queued"
     for call in waiting:
         call()
 
@@ -178,16 +178,16 @@ def test_a_bad_file_is_reported_and_loaded_without_its_bad_rows(
     path.write_text("name,depth\nRed,3\nBlue\nLô,5\n")
     log_in(browser, base, "en")
     resource = Resource.objects.create(name="rivers")
-    give(browser, base, resource, path)
-    assert "cells" in text_of(browser, ".datastore-bad-rows")
+    upload_file(browser, base, resource, path)
+    assert "cells" in get_text(browser, ".datastore-bad-rows")
     click(browser, "load")
-    assert "was not loaded" in text_of(browser, "#outcome")
-    assert "cells" in text_of(browser, ".datastore-bad-rows")
+    assert "was not loaded" in get_text(browser, "#outcome")
+    assert "cells" in get_text(browser, ".datastore-bad-rows")
 
     press(browser, "Leave the bad rows out and load the rest")
 
     wait_for(browser, "#outcome", "2 records were loaded.")
-    assert "left out: 1." in text_of(browser, ".datastore-card-note")
+    assert "left out: 1." in get_text(browser, ".datastore-card-note")
 
 
 def test_a_load_is_cancelled_and_begun_again(
@@ -197,7 +197,7 @@ def test_a_load_is_cancelled_and_begun_again(
     path.write_text(SURVEY)
     log_in(browser, base, "en")
     resource = Resource.objects.create(name="rivers")
-    give(browser, base, resource, path)
+    upload_file(browser, base, resource, path)
     click(browser, "load")
 
     press(browser, "Cancel the load")
@@ -223,18 +223,18 @@ def test_no_page_of_loading_is_wider_than_a_narrow_window(
     browser.set_window_size(500, 900)
     admin = f"{base}/ar/admin/datastore_search"
 
-    give(browser, base, resource, path)
-    assert overflow(browser) <= 0
+    upload_file(browser, base, resource, path)
+    assert measure_overflow(browser) <= 0
     click(browser, "load")
     browser.find_element(By.ID, "outcome")
-    assert overflow(browser) <= 0
+    assert measure_overflow(browser) <= 0
     load = resource.loads.get()
     for address in (f"resource/{resource.pk}/load/", f"load/{load.pk}/change/"):
         browser.get(f"{admin}/{address}")
-        assert overflow(browser) <= 0
+        assert measure_overflow(browser) <= 0
 
 
-def overflow(browser: Chrome) -> int:
+def measure_overflow(browser: Chrome) -> int:
     """Measure how much wider the page is than its window."""
     page = "document.documentElement"
     return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))

@@ -13,13 +13,13 @@ from datastore_search import storage
 from datastore_search.task_framework import DummyBackend
 
 
-def ids(*, databases: list[str] | None = None) -> set[str]:
-    found = run_checks(databases=databases)
-    return {str(message.id) for message in found if "datastore_search" in str(message.id)}
+def run_check_ids(*, databases: list[str] | None = None) -> set[str]:
+    messages = run_checks(databases=databases)
+    return {str(message.id) for message in messages if "datastore_search" in str(message.id)}
 
 
 def test_the_example_project_passes(db: None) -> None:
-    assert ids(databases=["default"]) == set()
+    assert run_check_ids(databases=["default"]) == set()
     call_command("check", "--deploy", fail_level="ERROR", databases=["default"])
 
 
@@ -30,61 +30,61 @@ def test_a_missing_locale_middleware_is_w001(settings: Any, other: str | None) -
         other if path == ours else path for path in settings.MIDDLEWARE if other or path != ours
     ]
 
-    assert ids() == {"datastore_search.W001"}
+    assert run_check_ids() == {"datastore_search.W001"}
 
 
 def test_another_database_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "vendor", "sqlite")
 
-    assert ids(databases=["default"]) == {"datastore_search.E001"}
+    assert run_check_ids(databases=["default"]) == {"datastore_search.E001"}
 
 
 def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "is_supported", lambda _connection: False)
 
-    assert ids(databases=["default"]) == {"datastore_search.E002"}
+    assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
 
 
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "can_fold_case", lambda _connection: False)
 
-    assert ids(databases=["default"]) == {"datastore_search.W002"}
+    assert run_check_ids(databases=["default"]) == {"datastore_search.W002"}
 
 
 def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
     settings.DATABASE_ROUTERS = ["tests.deployment.routers.ReplicaRouter"]
-    assert ids() == set()
+    assert run_check_ids() == set()
 
     settings.DATABASE_ROUTERS = ["tests.deployment.routers.CarelessRouter"]
-    assert ids() == {"datastore_search.W010"}
+    assert run_check_ids() == {"datastore_search.W010"}
 
 
 def test_an_unknown_index_is_e003(settings: Any) -> None:
     settings.DATASTORE_SEARCH_INDEXES = ("words", "colours")
 
-    assert ids() == {"datastore_search.E003"}
+    assert run_check_ids() == {"datastore_search.E003"}
 
 
 @pytest.mark.parametrize("kinds", [(), ("filters", "words", "numbers", "dates", "texts")])
 def test_every_choice_of_indexes_passes(settings: Any, kinds: tuple[str, ...]) -> None:
     settings.DATASTORE_SEARCH_INDEXES = kinds
 
-    assert ids() == set()
+    assert run_check_ids() == set()
 
 
 @pytest.mark.parametrize(
     "setting", ["DATASTORE_SEARCH_TASKS_BACKEND", "DATASTORE_SEARCH_TASKS_QUEUE"]
 )
-def test_tasks_that_nobody_would_run_are_e004(settings: Any, setting: str) -> None:
+def test_an_unknown_backend_or_queue_is_e004(settings: Any, setting: str) -> None:
     setattr(settings, setting, "nowhere")
 
-    assert ids() == {"datastore_search.E004"}
+    assert run_check_ids() == {"datastore_search.E004"}
 
 
 def test_a_backend_that_runs_nothing_is_w003(settings: Any) -> None:
     settings.TASKS = {"default": {"BACKEND": f"{DummyBackend.__module__}.DummyBackend"}}
 
-    assert ids() == {"datastore_search.W003"}
+    assert run_check_ids() == {"datastore_search.W003"}
 
 
 def test_a_queue_of_its_own_passes(settings: Any) -> None:
@@ -92,16 +92,16 @@ def test_a_queue_of_its_own_passes(settings: Any) -> None:
     settings.DATASTORE_SEARCH_TASKS_BACKEND = "loads"
     settings.DATASTORE_SEARCH_TASKS_QUEUE = "long"
 
-    assert ids() == set()
+    assert run_check_ids() == set()
 
 
 @pytest.mark.parametrize(
     "hosts", ["files.internal", ["http://files.internal"], ["files.internal/f.csv"], [""], [80]]
 )
-def test_what_names_no_servers_is_e005(settings: Any, hosts: Any) -> None:
+def test_invalid_servers_are_e005(settings: Any, hosts: Any) -> None:
     settings.DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS = hosts
 
-    assert ids() == {"datastore_search.E005"}
+    assert run_check_ids() == {"datastore_search.E005"}
 
 
 def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None:
@@ -109,4 +109,4 @@ def test_servers_may_be_named_by_name_or_address_and_port(settings: Any) -> None
         "files.internal", "files.internal:8080", "10.0.0.5", "10.0.0.5:80", "::1", "[::1]:80",
     ]  # fmt: skip
 
-    assert ids() == set()
+    assert run_check_ids() == set()

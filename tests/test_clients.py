@@ -1,4 +1,4 @@
-"""Clients that go away, under real servers: the statement for them ends before its time."""
+"""Clients that close their connection, under real servers: their statement is cancelled."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .loading.jobs.workers import PROJECT, build_database_url, build_environment
 
 WSGI, ASGI = "example_project.wsgi:application", "example_project.asgi:application"
 
-#: How each server that tells is started, on a port.
+#: The command that starts each server that reports closed connections.
 SERVERS = {
     "gunicorn": ["gunicorn", "--threads=4", "--bind=127.0.0.1:{port}", WSGI],
     "waitress": ["waitress", "--channel-request-lookahead=1", "--listen=127.0.0.1:{port}", WSGI],
@@ -36,8 +36,8 @@ SERVERS = {
 
 
 @contextmanager
-def serving(name: str, uploads: Path) -> Iterator[int]:
-    """Serve the example portal by a server of this name, and give its port."""
+def serve(name: str, uploads: Path) -> Iterator[int]:
+    """Serve the example portal with this server, and yield its port."""
     port = find_free_port()
     command = [part.format(port=port) for part in SERVERS[name]]
     with subprocess.Popen(
@@ -58,7 +58,7 @@ def serving(name: str, uploads: Path) -> Iterator[int]:
 
 @pytest.fixture
 def slow(transactional_db: None) -> Iterator[Resource]:
-    """A resource of which every read takes half a minute."""
+    """A resource whose reads take half a minute."""
     resource = make_resource()
     make_slow(resource)
     yield resource
@@ -68,8 +68,8 @@ def slow(transactional_db: None) -> Iterator[Resource]:
     clean_up_loads()
 
 
-def running() -> int:
-    """Count the searches that PostgreSQL is at."""
+def count_running_searches() -> int:
+    """Count the searches that PostgreSQL runs."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
@@ -80,8 +80,8 @@ def running() -> int:
     return int(count)
 
 
-def asking(port: int, path: str) -> socket.socket:
-    """Ask, and do not wait for the answer."""
+def send_request(port: int, path: str) -> socket.socket:
+    """Send a request, without waiting for the answer."""
     client = socket.create_connection(("127.0.0.1", port))
     client.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     return client
@@ -91,21 +91,21 @@ def asking(port: int, path: str) -> socket.socket:
 def test_a_statement_ends_when_its_client_closes_the_connection(
     slow: Resource, uploads: Path, name: str
 ) -> None:
-    with serving(name, uploads) as port:
+    with serve(name, uploads) as port:
         for path in (
             f"/en/api/action/datastore_search?resource_id={slow.pk}",
             f"/en/datastore/{slow.pk}/",
             f"/en/datastore/dump/{slow.pk}",
         ):
-            client = asking(port, path)
-            wait_until(running, "the search", alive=lambda: True)
+            client = send_request(port, path)
+            wait_until(count_running_searches, "the search", alive=lambda: True)
             time.sleep(2)
-            assert running() == 1  # as long as the client waits
+            assert count_running_searches() == 1  # as long as the client waits
 
             client.close()
 
-            began = time.monotonic()
-            while running():
-                assert time.monotonic() - began < 8, path  # its limit is 15 seconds
+            started_at = time.monotonic()
+            while count_running_searches():
+                assert time.monotonic() - started_at < 8, path  # its limit is 15 seconds
                 time.sleep(0.05)
         assert has_answer(port)

@@ -1,4 +1,4 @@
-"""The documentation knows everything that the code offers, and nothing that it does not."""
+"""The documentation has everything that the code offers, and nothing else."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ class Table(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The names in code font of the first column."""
-        return [name for row in self.rows for name in named(row[0])]
+        return [name for row in self.rows for name in list_code_names(row[0])]
 
 
-def text_of(page: Path) -> str:
+def read_text(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def named(cell: str) -> list[str]:
+def list_code_names(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def tables_of(text: str) -> Iterator[Table]:
+def parse_tables(text: str) -> Iterator[Table]:
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         cells = [
             tuple(cell.strip() for cell in line[1:-1].split("|")) for line in block.splitlines()
@@ -100,50 +100,50 @@ def tables_of(text: str) -> Iterator[Table]:
         yield Table(cells[0], tuple(cells[2:]))
 
 
-def table_of(text: str, *header: str) -> Table:
+def find_table(text: str, *header: str) -> Table:
     """The first table that has a header beginning so."""
-    found = [table for table in tables_of(text) if table.header[: len(header)] == header]
+    found = [table for table in parse_tables(text) if table.header[: len(header)] == header]
     assert found, header
     return found[0]
 
 
-def section(page: Path, name: str) -> str:
+def get_section(page: Path, name: str) -> str:
     """The text below a heading that is a name in code font."""
-    (level, rest) = re.split(rf"^(#+) `{name}`$", text_of(page), flags=re.MULTILINE)[1:3]
+    (level, rest) = re.split(rf"^(#+) `{name}`$", read_text(page), flags=re.MULTILINE)[1:3]
     return re.split(rf"^#{{1,{len(level)}}} ", rest, flags=re.MULTILINE)[0]
 
 
-def page_of(action: str) -> Path:
+def get_page_path(action: str) -> Path:
     (page,) = [
         page
         for page in (SEARCH, WRITING, OTHERS)
-        if re.search(rf"^##? `{action}`$", text_of(page), re.MULTILINE)
+        if re.search(rf"^##? `{action}`$", read_text(page), re.MULTILINE)
     ]
     return page
 
 
-def parameters_of(action: str) -> list[str]:
+def list_documented_parameters(action: str) -> list[str]:
     """The parameters of an action that the reference names."""
-    text = section(page_of(action), action)
-    return table_of(text, "Name", "Meaning").names if "| Name |" in text else []
+    text = get_section(get_page_path(action), action)
+    return find_table(text, "Name", "Meaning").names if "| Name |" in text else []
 
 
-def links(page: Path) -> list[tuple[Path, str]]:
+def list_links(page: Path) -> list[tuple[Path, str]]:
     """The files and anchors that a page's relative links name."""
-    targets = [target for target in _LINK.findall(text_of(page)) if "://" not in target]
+    targets = [target for target in _LINK.findall(read_text(page)) if "://" not in target]
     parted = [target.partition("#")[::2] for target in targets]
     return [((page.parent / file).resolve() if file else page, anchor) for file, anchor in parted]
 
 
-def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
+def list_anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", read_text(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in headings}
 
 
 # What the code offers -----------------------------------------------------------------------------
 
 
-def settings() -> list[str]:
+def list_settings() -> list[str]:
     return [
         f"DATASTORE_SEARCH_{name}"
         for name, value in vars(Settings).items()
@@ -151,33 +151,35 @@ def settings() -> list[str]:
     ]
 
 
-def commands() -> list[str]:
+def list_commands() -> list[str]:
     folder = PACKAGE / "management" / "commands"
     return [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
 
 
-def options(command: str) -> set[str]:
-    def of(loaded: BaseCommand) -> set[str]:
+def list_options(command: str) -> set[str]:
+    def list_own_options(loaded: BaseCommand) -> set[str]:
         parser = loaded.create_parser("manage.py", command)
         return {
             (action.option_strings or [str(action.metavar or action.dest).upper()])[-1]
             for action in parser._actions
         }
 
-    return of(load_command_class("datastore_search", command)) - of(BaseCommand())
+    return list_own_options(load_command_class("datastore_search", command)) - list_own_options(
+        BaseCommand()
+    )
 
 
-def check_ids() -> list[str]:
-    return re.findall(r'id="(datastore_search\.[EW]\d+)"', text_of(PACKAGE / "checks.py"))
+def list_check_ids() -> list[str]:
+    return re.findall(r'id="(datastore_search\.[EW]\d+)"', read_text(PACKAGE / "checks.py"))
 
 
-def faults(kind: type[InvalidParameter] = InvalidParameter) -> set[str]:
+def list_error_members(kind: type[InvalidParameter] = InvalidParameter) -> set[str]:
     """The members of ``error`` that the exceptions name."""
     own = {kind.parameter} if hasattr(kind, "parameter") else set()
-    return own.union(*map(faults, kind.__subclasses__()))
+    return own.union(*map(list_error_members, kind.__subclasses__()))
 
 
-def type_names(table: Table) -> set[str]:
+def list_type_names(table: Table) -> set[str]:
     return {name for name in table.names if name in field_types}
 
 
@@ -185,23 +187,33 @@ def type_names(table: Table) -> set[str]:
 
 
 def test_the_code_offers_something_of_each_kind() -> None:
-    assert all([settings(), commands(), check_ids(), ERROR_TYPES, actions, faults(), field_types])
+    assert all(
+        [
+            list_settings(),
+            list_commands(),
+            list_check_ids(),
+            ERROR_TYPES,
+            actions,
+            list_error_members(),
+            field_types,
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", actions)
 def test_the_reference_has_the_parameters_of_every_action_and_no_others(name: str) -> None:
-    assert parameters_of(name) == list(actions[name].parameters().fields)
+    assert list_documented_parameters(name) == list(actions[name].parameters().fields)
 
 
 @pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
 def test_the_reference_describes_parameters_and_settings_in_the_words_of_the_code(
     page: Path,
 ) -> None:
-    assert text_of(page) == write_tables(text_of(page)), "make reference"
+    assert read_text(page) == write_tables(read_text(page)), "make reference"
 
 
 def test_the_reference_has_the_parameters_of_the_dump() -> None:
-    names = table_of(text_of(REFERENCE / "dump.md"), "Name", "Meaning").names
+    names = find_table(read_text(REFERENCE / "dump.md"), "Name", "Meaning").names
 
     assert names == list(DumpParameters().get_fields())
 
@@ -219,11 +231,11 @@ def test_the_reference_has_no_action_that_there_is_not() -> None:
     described = [
         name
         for page in (WRITING, OTHERS)
-        for name in re.findall(r"^## `(\w+)`$", text_of(page), re.MULTILINE)
+        for name in re.findall(r"^## `(\w+)`$", read_text(page), re.MULTILINE)
     ]
 
     assert sorted(["datastore_search", *described]) == sorted(actions)
-    assert set(table_of(text_of(WRITING), "Action").names) == {
+    assert set(find_table(read_text(WRITING), "Action").names) == {
         name for name, action in actions.items() if action.is_writing
     }
 
@@ -277,16 +289,17 @@ def rivers(client: Client, token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [(name, asked) for name, sent in EVERYTHING.items() for asked in sent]
+    ("name", "parameters"),
+    [(name, parameters) for name, sent in EVERYTHING.items() for parameters in sent],
 )
 @pytest.mark.usefixtures("rivers")
 def test_the_reference_has_the_members_of_every_result_and_no_others(
-    client: Client, token: str, name: str, asked: dict[str, Any]
+    client: Client, token: str, name: str, parameters: dict[str, Any]
 ) -> None:
-    wanted = {"resource_id": ID} if "resource_id" in parameters_of(name) else {}
-    answer = act(client, name, {**wanted, **asked}, token).json()
+    wanted = {"resource_id": ID} if "resource_id" in list_documented_parameters(name) else {}
+    answer = act(client, name, {**wanted, **parameters}, token).json()
 
-    described = table_of(section(page_of(name), name), "Member", "Type", "Is").names
+    described = find_table(get_section(get_page_path(name), name), "Member", "Type", "Is").names
 
     assert sorted(answer["result"]) == sorted(described), answer
 
@@ -295,8 +308,8 @@ def test_the_reference_has_the_members_of_every_result_and_no_others(
 def test_the_reference_has_the_members_within_a_description(client: Client, token: str) -> None:
     result = act(client, "datastore_info", {"resource_id": ID}, token).json()["result"]
 
-    for member, found in (("schema", result["fields"][0]["schema"]), ("meta", result["meta"])):
-        assert table_of(text_of(OTHERS), f"Member of `{member}`").names == list(found)
+    for member, members in (("schema", result["fields"][0]["schema"]), ("meta", result["meta"])):
+        assert find_table(read_text(OTHERS), f"Member of `{member}`").names == list(members)
 
 
 def test_every_action_with_a_result_of_members_was_asked() -> None:
@@ -307,36 +320,38 @@ def test_every_action_with_a_result_of_members_was_asked() -> None:
 
 
 def test_the_reference_has_every_type_of_error_and_no_others() -> None:
-    table = table_of(text_of(SEARCH), "Status")
+    table = find_table(read_text(SEARCH), "Status")
 
-    assert [(int(row[0]), named(row[1])[0]) for row in table.rows] == list(ERROR_TYPES.items())
+    assert [(int(row[0]), list_code_names(row[1])[0]) for row in table.rows] == list(
+        ERROR_TYPES.items()
+    )
 
 
-def described_members() -> set[str]:
+def list_described_members() -> set[str]:
     return {
-        *table_of(text_of(SEARCH), "Member", "Meaning").names,
-        *table_of(text_of(WRITING), "Member", "When").names,
+        *find_table(read_text(SEARCH), "Member", "Meaning").names,
+        *find_table(read_text(WRITING), "Member", "When").names,
     }
 
 
-@pytest.mark.parametrize("member", sorted(faults() | OTHER_MEMBERS))
+@pytest.mark.parametrize("member", sorted(list_error_members() | OTHER_MEMBERS))
 def test_every_member_of_an_error_is_in_the_reference(member: str) -> None:
-    assert member in described_members() | set(parameters_of("datastore_search"))
+    assert member in list_described_members() | set(list_documented_parameters("datastore_search"))
 
 
 def test_the_reference_has_no_member_of_an_error_that_there_is_not() -> None:
-    parameters = {name for action in actions for name in parameters_of(action)}
+    parameters = {name for action in actions for name in list_documented_parameters(action)}
 
-    assert described_members() <= faults() | OTHER_MEMBERS | parameters
+    assert list_described_members() <= list_error_members() | OTHER_MEMBERS | parameters
 
 
 # Types and filters --------------------------------------------------------------------------------
 
 
 def test_the_reference_has_every_field_type_with_its_other_names() -> None:
-    table = table_of(text_of(TYPES), "Type", "Other names")
+    table = find_table(read_text(TYPES), "Type", "Other names")
 
-    assert {row[0].strip("`"): set(named(row[1])) for row in table.rows} == {
+    assert {row[0].strip("`"): set(list_code_names(row[1])) for row in table.rows} == {
         name: {alias for alias, meant in type_aliases.items() if meant == name}
         for name in field_types
     }
@@ -354,49 +369,49 @@ def test_the_reference_has_every_field_type_with_its_other_names() -> None:
     ids=lambda value: value.stem if isinstance(value, Path) else value[1],
 )
 def test_every_table_of_types_has_all_of_them(page: Path, header: tuple[str, str]) -> None:
-    table = table_of(text_of(page), *header)
+    table = find_table(read_text(page), *header)
 
     assert sorted(set(table.names) - {"_id"}) == sorted(field_types)
 
 
 def test_the_reference_says_which_types_are_inferred() -> None:
-    table = table_of(text_of(TYPES), "Type", "Inferred from")
-    never = {name for row in table.rows if row[1] == "never" for name in named(row[0])}
+    table = find_table(read_text(TYPES), "Type", "Inferred from")
+    never = {name for row in table.rows if row[1] == "never" for name in list_code_names(row[0])}
 
     assert never == {name for name, kind in field_types.items() if not kind.inference_conditions}
 
 
 def test_the_reference_says_which_operators_fit_which_type() -> None:
-    rows = table_of(text_of(TYPES), "Type", "Sorts").rows
-    said = {name: row[1:] for row in rows for name in named(row[0])}
+    rows = find_table(read_text(TYPES), "Type", "Sorts").rows
+    operators_by_type = {name: row[1:] for row in rows for name in list_code_names(row[0])}
 
     for name, kind in field_types.items():
-        sorts, compares, texts = said[name]
+        sorts, compares, texts = operators_by_type[name]
         assert (sorts != "no") == (compares != "no") == (Operators.ORDER in kind.operators)
         assert texts.startswith("yes") == (Operators.TEXT in kind.operators)
         assert texts.startswith("`contains` alone") == (Operators.CONTAINS in kind.operators)
 
 
 def test_the_reference_has_every_operator_and_no_others() -> None:
-    assert table_of(text_of(SEARCH), "Operator").names == list(OPERATORS)
+    assert find_table(read_text(SEARCH), "Operator").names == list(OPERATORS)
 
 
 def test_the_reference_has_every_format_of_records_and_no_others() -> None:
-    assert table_of(text_of(SEARCH), "`records_format`").names == list(RecordsFormat)
+    assert find_table(read_text(SEARCH), "`records_format`").names == list(RecordsFormat)
 
 
 def test_the_reference_has_every_method_and_no_others() -> None:
-    assert sorted(table_of(text_of(WRITING), "Method").names) == sorted(Method)
+    assert sorted(find_table(read_text(WRITING), "Method").names) == sorted(Method)
 
 
 def test_the_reference_has_every_field_of_the_metadata() -> None:
-    rows = table_of(text_of(SEARCH), "Field", "Type").rows
+    rows = find_table(read_text(SEARCH), "Field", "Type").rows
 
     assert {row[0].strip("`"): row[1].strip("`") for row in rows} == table_metadata.FIELD_TYPES
 
 
 @pytest.mark.parametrize(
-    ("page", "said"),
+    ("page", "text"),
     [
         (SEARCH, f"`DATASTORE_SEARCH_MAX_LIMIT` ({conf.MAX_LIMIT:,})"),
         (SEARCH, f"`DATASTORE_SEARCH_DEFAULT_LIMIT` ({conf.DEFAULT_LIMIT})"),
@@ -426,51 +441,55 @@ def test_the_reference_has_every_field_of_the_metadata() -> None:
         (WRITING, f"{MAX_ID:,}"),
     ],
 )
-def test_the_reference_says_every_limit(page: Path, said: str) -> None:
-    assert said in " ".join(text_of(page).split())
+def test_the_reference_says_every_limit(page: Path, text: str) -> None:
+    assert text in " ".join(read_text(page).split())
 
 
 # Settings, commands, checks -----------------------------------------------------------------------
 
 
 def test_the_reference_has_every_setting_and_no_others() -> None:
-    assert sorted(next(tables_of(text_of(REFERENCE / "settings.md"))).names) == sorted(settings())
+    assert sorted(next(parse_tables(read_text(REFERENCE / "settings.md"))).names) == sorted(
+        list_settings()
+    )
 
 
 def test_the_reference_has_every_command_and_no_others() -> None:
-    described = re.findall(r"^## `(\w+)`$", text_of(REFERENCE / "commands.md"), re.MULTILINE)
+    described = re.findall(r"^## `(\w+)`$", read_text(REFERENCE / "commands.md"), re.MULTILINE)
 
-    assert sorted(described) == sorted(commands())
+    assert sorted(described) == sorted(list_commands())
 
 
-@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("name", list_commands())
 def test_the_reference_has_every_option_of_a_command_and_no_others(name: str) -> None:
-    text = section(REFERENCE / "commands.md", name)
+    text = get_section(REFERENCE / "commands.md", name)
     described = {
         each.split()[0]
-        for table in tables_of(text)
+        for table in parse_tables(text)
         if table.header[0] == "Option"
         for each in table.names
     }
 
-    assert described <= options(name)
-    assert all(option in text for option in options(name))
+    assert described <= list_options(name)
+    assert all(option in text for option in list_options(name))
 
 
 def test_the_reference_has_every_check_and_no_others() -> None:
-    assert sorted(next(tables_of(text_of(REFERENCE / "checks.md"))).names) == sorted(check_ids())
+    assert sorted(next(parse_tables(read_text(REFERENCE / "checks.md"))).names) == sorted(
+        list_check_ids()
+    )
 
 
 # Examples -----------------------------------------------------------------------------------------
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.DOTALL | re.MULTILINE)
+def list_code_blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", read_text(page), re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", sorted(REFERENCE.glob("*.md")), ids=lambda page: page.stem)
 def test_every_json_example_is_json(page: Path) -> None:
-    for block in blocks(page, "json"):
+    for block in list_code_blocks(page, "json"):
         json.loads(block)
 
 
@@ -478,9 +497,9 @@ LOADING, PORTAL = HOW_TO / "load-files.md", TUTORIALS / "first-portal.md"
 README = ROOT / "README.md"
 
 
-def loads_of(page: Path) -> list[list[str]]:
+def list_load_arguments(page: Path) -> list[list[str]]:
     """The arguments of each ``load_resource`` on a page, whatever stands around it."""
-    lines = text_of(page).replace("\\\n", " ").splitlines()
+    lines = read_text(page).replace("\\\n", " ").splitlines()
     found = [line.partition("manage.py load_resource")[2] for line in lines]
     return [shlex.split(each.rstrip("`"), comments=True) for each in found if each]
 
@@ -492,31 +511,31 @@ def loads_of(page: Path) -> list[list[str]]:
 )
 def test_every_example_of_a_load_is_one_that_the_command_takes(page: Path, count: int) -> None:
     parser = load_command_class("datastore_search", "load_resource").create_parser("", "")
-    examples = loads_of(page)
+    examples = list_load_arguments(page)
 
     for words in examples:
-        given = parser.parse_args(words)
-        assert (given.path is None) != (given.url is None), words
+        arguments = parser.parse_args(words)
+        assert (arguments.path is None) != (arguments.url is None), words
     assert len(examples) >= count
 
 
 def test_the_readme_has_the_same_steps_as_the_tutorial() -> None:
-    steps = section_of(README, "Add it to your portal")
+    steps = get_chapter(README, "Add it to your portal")
     code = re.findall(r"^ *```python\n(.*?)^ *```", steps, re.DOTALL | re.MULTILINE)
 
     assert len(code) == 3
-    assert all(textwrap.dedent(block) in text_of(PORTAL) for block in code)
+    assert all(textwrap.dedent(block) in read_text(PORTAL) for block in code)
 
 
 def test_the_guide_to_loading_has_every_state_and_mode() -> None:
-    text = section_of(LOADING, "Jobs")
+    text = get_chapter(LOADING, "Jobs")
 
     assert all(str(state.value) in text for state in LoadState if state != LoadState.DRAFT)
-    assert table_of(text_of(LOADING), "Mode").names == Mode.values
+    assert find_table(read_text(LOADING), "Mode").names == Mode.values
 
 
 def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
-    (block,) = blocks(LOADING, "json")
+    (block,) = list_code_blocks(LOADING, "json")
 
     schema = parse_table_schema(json.loads(block))
 
@@ -524,28 +543,28 @@ def test_the_schema_in_the_guide_to_loading_is_held_in_full() -> None:
     assert (schema.primary_key, schema.missing_values, schema.notices) == (("code",), ("NA",), ())
 
 
-@pytest.mark.parametrize("block", blocks(LOADING, "python"))
+@pytest.mark.parametrize("block", list_code_blocks(LOADING, "python"))
 def test_every_name_that_the_guide_to_loading_imports_is_there(block: str) -> None:
     exec(compile("\n".join(re.findall(r"^from .+$", block, re.MULTILINE)), "guide", "exec"), {})
     compile(block, "guide", "exec")
 
 
-def section_of(page: Path, title: str) -> str:
+def get_chapter(page: Path, title: str) -> str:
     """The text below a heading of the second level."""
-    return text_of(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return read_text(page).partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def curls(texts: Iterable[str]) -> Iterator[list[str]]:
+def parse_curl_commands(texts: Iterable[str]) -> Iterator[list[str]]:
     """The words of each curl command."""
     for text in texts:
         words = shlex.split(text.replace("\\\n", " "), comments=True)
-        starts = [place for place, word in enumerate(words) if word == "curl"]
+        starts = [index for index, word in enumerate(words) if word == "curl"]
         for start, end in pairwise([*starts, len(words)]):
             yield words[start + 1 : end]
 
 
-def run(client: Client, words: list[str], token: str) -> Any:
-    """Ask what a curl command asks."""
+def run_curl(client: Client, words: list[str], token: str) -> Any:
+    """Send the request of a curl command."""
     path, body, pairs, headers = "", "", list[tuple[str, str]](), dict[str, str]()
     rest = iter(words)
     for word in rest:
@@ -584,8 +603,8 @@ def test_every_curl_example_works_on_the_demo(client: Client, page: Path, count:
     call_command("demo", stdout=StringIO())
     token = issue_token(get_user_model().objects.get(username="admin"))
     ran = 0
-    for words in curls(blocks(page, "sh")):
-        response = run(client, words, token)
+    for words in parse_curl_commands(list_code_blocks(page, "sh")):
+        response = run_curl(client, words, token)
         content = b"".join(response)  # of a dump too, which is sent as it is read
         assert response.status_code == 200, content
         ran += 1
@@ -599,15 +618,15 @@ def test_every_curl_example_works_on_the_demo(client: Client, page: Path, count:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    for file, anchor in links(page):
+    for file, anchor in list_links(page):
         assert file.exists(), file
-        assert not anchor or anchor in anchors(file), f"{file}#{anchor}"
+        assert not anchor or anchor in list_anchors(file), f"{file}#{anchor}"
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
 def test_every_page_is_in_the_navigation(page: Path) -> None:
     name = str(page.relative_to(ROOT / "docs"))
-    assert f": {name}\n" in text_of(ROOT / "mkdocs.yml")
+    assert f": {name}\n" in read_text(ROOT / "mkdocs.yml")
 
 
 def test_pictures_load_fast() -> None:

@@ -81,13 +81,13 @@ REFUSED = "refused"
 def test_a_value_equals_the_stored_form_or_nothing_or_is_refused(
     db: None, kind: str, value: Json, equals: str | None
 ) -> None:
-    found = get_field_type(kind)
+    field_type = get_field_type(kind)
     cast = partial(cast_texts, connection)
     if equals == REFUSED:
         with pytest.raises(NotOfType):
-            parse_values(found, found.parse_operand, [value], cast)
+            parse_values(field_type, field_type.parse_operand, [value], cast)
     else:
-        assert parse_values(found, found.parse_operand, [value], cast) == [equals]
+        assert parse_values(field_type, field_type.parse_operand, [value], cast) == [equals]
 
 
 def test_types_have_other_names() -> None:

@@ -27,25 +27,25 @@ PREFIXES = {
 }
 
 
-def placeholders(code: str) -> set[str]:
+def list_placeholders(code: str) -> set[str]:
     return set(re.findall(r"%\((\w+)\)s", str(TEMPLATES[code])))
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
+def parse_modules() -> Iterator[tuple[Path, ast.Module]]:
     for path in PACKAGE.rglob("*.py"):
         if path.name != "catalogue.py" and "migrations" not in path.parts:
             yield path, ast.parse(path.read_text())
 
 
-def codes_of(argument: ast.expr) -> list[str]:
+def list_codes(argument: ast.expr) -> list[str]:
     """Give the codes that an argument may be, as far as they are written there."""
     if isinstance(argument, ast.IfExp):
-        return [*codes_of(argument.body), *codes_of(argument.orelse)]
+        return [*list_codes(argument.body), *list_codes(argument.orelse)]
     is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     return [argument.value] if is_text else []  # type: ignore[attr-defined] # it is a constant
 
 
-def class_called(call: ast.Call) -> str | None:
+def get_called_class(call: ast.Call) -> str | None:
     """Name the class of messages that a call makes; subclasses of failures call their parent."""
     if isinstance(call.func, ast.Name) and call.func.id in PREFIXES:
         return call.func.id
@@ -53,17 +53,17 @@ def class_called(call: ast.Call) -> str | None:
         isinstance(call.func, ast.Attribute)
         and call.func.attr == "__init__"
         and call.args
-        and any(map(CODE.fullmatch, codes_of(call.args[0])))
+        and any(map(CODE.fullmatch, list_codes(call.args[0])))
     )
     return "LoadFailed" if is_parent else None
 
 
 CALLS = [
     pytest.param(kind, code, {keyword.arg for keyword in call.keywords}, id=f"{path.stem}-{code}")
-    for path, tree in trees()
+    for path, tree in parse_modules()
     for call in ast.walk(tree)
-    if isinstance(call, ast.Call) and (kind := class_called(call)) and call.args
-    for code in codes_of(call.args[0])
+    if isinstance(call, ast.Call) and (kind := get_called_class(call)) and call.args
+    for code in list_codes(call.args[0])
 ]
 
 
@@ -77,13 +77,13 @@ def test_a_message_has_a_code_and_the_parameters_of_its_template(
 ) -> None:
     assert code in TEMPLATES
     assert code.split(".", maxsplit=1)[0] in PREFIXES[kind]
-    assert parameters == placeholders(code)
+    assert parameters == list_placeholders(code)
 
 
 def test_every_code_is_used_and_every_used_code_exists() -> None:
     used = {
         node.value
-        for _, tree in trees()
+        for _, tree in parse_modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -96,13 +96,13 @@ def test_every_code_is_used_and_every_used_code_exists() -> None:
 @pytest.mark.parametrize("code", TEMPLATES)
 def test_every_message_is_stored_and_read_again(code: str) -> None:
     kind = {"row": BadRow, "notice": Notice}.get(code.split(".", maxsplit=1)[0], Message)
-    message = kind(code, **dict.fromkeys(placeholders(code), "5"))
+    message = kind(code, **dict.fromkeys(list_placeholders(code), "5"))
 
     read = kind.from_json(json.loads(json.dumps(message.to_json())))
 
     assert type(read) is kind
     assert str(read) == str(message)
-    assert (read.code, read.parameters) == (code, dict.fromkeys(placeholders(code), "5"))
+    assert (read.code, read.parameters) == (code, dict.fromkeys(list_placeholders(code), "5"))
 
 
 def test_a_parameter_may_be_a_message() -> None:

@@ -21,11 +21,11 @@ KEYWORDS = dict.fromkeys(
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
 
 
-def catalogue(locale: str) -> polib.POFile:
+def read_catalogue(locale: str) -> polib.POFile:
     return polib.pofile(str(PACKAGE / "locale" / locale / "LC_MESSAGES" / "django.po"))
 
 
-def compiled(locale: str) -> polib.MOFile:
+def read_compiled(locale: str) -> polib.MOFile:
     return polib.mofile(str(PACKAGE / "locale" / locale / "LC_MESSAGES" / "django.mo"))
 
 
@@ -34,12 +34,12 @@ def messages() -> set[str]:
     """Every message of the source, as gettext would collect them."""
     texts = [path.read_text() for path in PACKAGE.rglob("*.py")]
     texts += [templatize(path.read_text()) for path in PACKAGE.rglob("*.html")]
-    found = set()
+    texts_found = set()
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
             first = message[0] if isinstance(message, tuple) else message
-            found.add(str(first) if function != "pgettext" else str(message[1]))
-    return found
+            texts_found.add(str(first) if function != "pgettext" else str(message[1]))
+    return texts_found
 
 
 def test_the_source_has_messages(messages: set[str]) -> None:
@@ -49,14 +49,14 @@ def test_the_source_has_messages(messages: set[str]) -> None:
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_no_message_is_missing_from_a_catalogue(locale: str, messages: set[str]) -> None:
-    translated = {entry.msgid for entry in catalogue(locale) if entry.translated()}
+    translated = {entry.msgid for entry in read_catalogue(locale) if entry.translated()}
 
     assert messages - translated == set()
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_no_message_of_a_catalogue_is_stale_or_doubtful(locale: str, messages: set[str]) -> None:
-    entries = catalogue(locale)
+    entries = read_catalogue(locale)
 
     assert {entry.msgid for entry in entries} - messages == set()
     assert [entry.msgid for entry in entries if entry.fuzzy or entry.obsolete] == []
@@ -67,12 +67,12 @@ def test_the_compiled_catalogue_is_fresh(locale: str) -> None:
     def texts(entries: polib.POFile | polib.MOFile) -> dict[str, object]:
         return {e.msgid: e.msgstr_plural or e.msgstr for e in entries if e.msgid}
 
-    assert texts(compiled(locale)) == texts(catalogue(locale))
+    assert texts(read_compiled(locale)) == texts(read_catalogue(locale))
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_placeholders_are_those_of_the_message(locale: str) -> None:
-    for entry in catalogue(locale):
+    for entry in read_catalogue(locale):
         wanted = set(PLACEHOLDER.findall(entry.msgid))
         for text in entry.msgstr_plural.values() if entry.msgid_plural else [entry.msgstr]:
             assert set(PLACEHOLDER.findall(text)) <= wanted, entry.msgid

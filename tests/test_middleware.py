@@ -70,7 +70,7 @@ def test_a_portal_without_languages_in_its_paths_is_left_alone(settings: Any) ->
     assert request.path_info == "/en_GB/x"
 
 
-def test_what_is_too_long_for_a_language_is_not_kept() -> None:
+def test_a_path_that_is_too_long_for_a_language_is_not_cached() -> None:
     before = find_language.cache_info().currsize
 
     for number in range(20):

@@ -32,21 +32,21 @@ def test_the_migrations_can_be_undone_and_done_again() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_triggers_come_and_go_with_the_migrations() -> None:
     resource = make_resource()
-    triggers = _triggers()
+    triggers = _list_triggers()
 
     call_command("migrate", "datastore_search", "0001", verbosity=0)
-    without = _triggers()
+    without = _list_triggers()
     call_command("migrate", "datastore_search", verbosity=0)
 
     assert (without, len(triggers)) == (set(), 7)
-    assert _triggers() == triggers
+    assert _list_triggers() == triggers
     modified = Resource.objects.get().modified_at
     assert modified == resource.modified_at
     Field.objects.update(label="Code")
     assert Resource.objects.get().modified_at > modified
 
 
-def _triggers() -> set[tuple[str, str]]:
+def _list_triggers() -> set[tuple[str, str]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname, tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid"

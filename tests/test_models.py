@@ -36,8 +36,8 @@ def test_a_stale_save_leaves_what_is_published(stale: Resource, client: Client) 
     clean_up_loads()
 
     assert len(get_ids(ask(client, {"resource_id": str(stale.pk)}))) == 6
-    found = Resource.objects.get()
-    assert (found.title, found.table_version_id) == ("A title", TableVersion.objects.get().pk)
+    resource = Resource.objects.get()
+    assert (resource.title, resource.table_version_id) == ("A title", TableVersion.objects.get().pk)
 
 
 def test_a_stale_save_leaves_the_key_and_how_files_are_read(db: None, client: Client) -> None:
@@ -53,8 +53,8 @@ def test_a_stale_save_leaves_the_key_and_how_files_are_read(db: None, client: Cl
     resource.indexes = ["filters"]
     resource.save()
 
-    found = Resource.objects.get()
-    assert (found.primary_key, found.options, found.indexes) == (
+    resource = Resource.objects.get()
+    assert (resource.primary_key, resource.options, resource.indexes) == (
         ["a"],
         {"delimiter": ";"},
         ["filters"],
@@ -81,7 +81,7 @@ def test_no_way_to_save_takes_the_published_back(stale: Resource, change: str) -
     assert (resource.title, resource.table_version_id) == ("A title", TableVersion.objects.get().pk)
 
 
-def test_what_is_named_is_saved(stale: Resource) -> None:
+def test_update_fields_are_saved(stale: Resource) -> None:
     stale.save(update_fields=["table_version"])
 
     assert Resource.objects.get().table_version_id is None
@@ -116,7 +116,7 @@ def test_a_stale_load_leaves_what_it_has_become(db: None, tmp_path: Path) -> Non
         assert getattr(after, name) == getattr(before, name)
 
 
-def test_a_stale_field_leaves_its_type_and_place(db: None) -> None:
+def test_a_stale_field_leaves_its_type_and_position(db: None) -> None:
     resource = make_resource("a,b\n1,2\n")
     stale = {field.name: field for field in resource.fields.all()}
     load_csv(resource, "b,a\nx,1\n")
@@ -124,8 +124,8 @@ def test_a_stale_field_leaves_its_type_and_place(db: None) -> None:
     stale["b"].label = "B"
     stale["b"].save()
 
-    found = Field.objects.get(name="b")
-    assert (found.label, found.type, found.position) == ("B", "text", 0)
+    field = Field.objects.get(name="b")
+    assert (field.label, field.type, field.position) == ("B", "text", 0)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -161,5 +161,5 @@ def test_a_page_of_the_admin_leaves_what_was_loaded_meanwhile(
     response = admin_client.post(f"/en/admin/datastore_search/resource/{resource.pk}/change/", form)
 
     assert response.status_code == 302, response.content
-    found = Resource.objects.get()
-    assert (found.title, found.table_version_id) == ("T", TableVersion.objects.get().pk)
+    resource = Resource.objects.get()
+    assert (resource.title, resource.table_version_id) == ("T", TableVersion.objects.get().pk)

@@ -1,4 +1,4 @@
-"""Which of many resources a user may read: the same as one by one, in fewer questions."""
+"""Permissions on many resources: the same result as one by one, with fewer checks."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .html.parsing import extract_text
 PASSWORD = "django.contrib.auth.backends.ModelBackend"
 GUARDIAN = "guardian.backends.ObjectPermissionBackend"
 MINE = "tests.backends.ViewMineBackend"
-FINDING = "tests.backends.FilterPermittedBackend"
+FILTER_PERMITTED = "tests.backends.FilterPermittedBackend"
 
 CATALOGUE = "/en/datastore/"
 
 
-def readable(user: Any) -> set[str]:
-    """Name the resources that are found to be readable, which must be those that are."""
-    found = Resource.objects.readable_by(user)
-    names = {each.name for each in Resource.objects.filter(found.condition)}
-    assert found.is_complete
+def list_readable_names(user: Any) -> set[str]:
+    """Return the names of the readable resources, and check each of them."""
+    readable = Resource.objects.readable_by(user)
+    names = {each.name for each in Resource.objects.filter(readable.condition)}
+    assert readable.is_complete
     assert names == {each.name for each in Resource.objects.all() if each.is_readable_by(user)}
     return names
 
@@ -44,8 +44,8 @@ def find_names(client: Client, user: Any = None, **sent: Any) -> dict[str, Any]:
 @pytest.fixture
 def resources(db: None) -> dict[str, Resource]:
     names = ("mine", "secret", "ann-1", "ann-secret", "bob-1")
-    made = {name: make_listed_resource(name, private=True) for name in names}
-    return {**made, "open": make_listed_resource("open")}
+    resources = {name: make_listed_resource(name, private=True) for name in names}
+    return {**resources, "open": make_listed_resource("open")}
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def resources(db: None) -> dict[str, Resource]:
         ([PASSWORD], set()),
         (["tests.backends.NoSignInBackend", "tests.backends.NoPermissionsBackend"], set()),
         ([PASSWORD, MINE], {"mine"}),
-        ([PASSWORD, FINDING], {"ann-1", "ann-secret"}),
-        ([FINDING, MINE], {"mine", "ann-1", "ann-secret"}),
-        ([PASSWORD, "tests.backends.VetoSecretBackend", FINDING, MINE], {"mine", "ann-1"}),
+        ([PASSWORD, FILTER_PERMITTED], {"ann-1", "ann-secret"}),
+        ([FILTER_PERMITTED, MINE], {"mine", "ann-1", "ann-secret"}),
+        ([PASSWORD, "tests.backends.VetoSecretBackend", FILTER_PERMITTED, MINE], {"mine", "ann-1"}),
         (["tests.backends.ViewAllBackend"], {"mine", "secret", "ann-1", "ann-secret", "bob-1"}),
     ],
 )
@@ -66,18 +66,18 @@ def test_many_are_found_as_one_by_one(
     settings.AUTHENTICATION_BACKENDS = backends
     ann = make_user("ann")
 
-    assert readable(ann) == {"open", *expected}
-    assert readable(SimpleLazyObject(lambda: ann)) == {"open", *expected}
+    assert list_readable_names(ann) == {"open", *expected}
+    assert list_readable_names(SimpleLazyObject(lambda: ann)) == {"open", *expected}
 
 
 def test_permissions_in_general_are_for_all(resources: dict[str, Resource]) -> None:
     reader = make_user("reader", permissions=("view_resource",))
     for user in (reader, make_user("boss", is_superuser=True)):
-        assert readable(user) == {*resources}
+        assert list_readable_names(user) == {*resources}
         assert Resource.objects.readable_by(user).is_complete
-    assert readable(make_user("nobody")) == {"open"}
-    assert readable(make_user("gone", is_superuser=True, is_active=False)) == {"open"}
-    assert readable(AnonymousUser()) == {"open"}
+    assert list_readable_names(make_user("nobody")) == {"open"}
+    assert list_readable_names(make_user("gone", is_superuser=True, is_active=False)) == {"open"}
+    assert list_readable_names(AnonymousUser()) == {"open"}
 
 
 def test_guardian_finds_those_of_users_and_groups(
@@ -90,19 +90,19 @@ def test_guardian_finds_those_of_users_and_groups(
     grant(ann, "change", resources["mine"])
     grant(make_user("bob"), "view", resources["secret"])
 
-    assert readable(ann) == {"open", "ann-1", "bob-1"}
-    assert readable(AnonymousUser()) == {"open"}
+    assert list_readable_names(ann) == {"open", "ann-1", "bob-1"}
+    assert list_readable_names(AnonymousUser()) == {"open"}
     ann.is_active = False
-    assert readable(ann) == {"open"}
+    assert list_readable_names(ann) == {"open"}
 
     anybody = get_user_model().objects.create_user("AnonymousUser")
     grant(anybody, "view", resources["mine"])
     guardian_settings = import_module("guardian.conf").settings
     monkeypatch.setattr(guardian_settings, "ANONYMOUS_USER_NAME", "AnonymousUser")
-    assert readable(AnonymousUser()) == {"open", "mine"}
+    assert list_readable_names(AnonymousUser()) == {"open", "mine"}
 
 
-def test_a_user_that_decides_itself_is_asked(resources: dict[str, Resource]) -> None:
+def test_a_user_model_with_its_own_permissions_is_used(resources: dict[str, Resource]) -> None:
     class Deciding(User):
         class Meta:
             proxy = True
@@ -111,12 +111,12 @@ def test_a_user_that_decides_itself_is_asked(resources: dict[str, Resource]) -> 
         def has_perm(self, perm: str, obj: Any = None) -> bool:
             return isinstance(obj, Resource) and obj.name == "secret"
 
-    assert readable(Deciding(username="x")) == {"open", "secret"}
+    assert list_readable_names(Deciding(username="x")) == {"open", "secret"}
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("is_known", [False, True])
-def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
+def test_lists_check_no_single_resource_and_take_the_same_queries_for_many(
     client: Client, settings: Any, django_assert_max_num_queries: Any, is_known: bool
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.NoPermissionsBackend"]
@@ -140,7 +140,7 @@ def test_lists_ask_about_no_resource_and_the_database_as_often_for_many(
     )
 
 
-def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
+def test_lists_of_a_portal_with_guardian_are_exact_with_one_check(
     client: Client, guardian: None, django_assert_max_num_queries: Any
 ) -> None:
     made = [make_listed_resource(f"r{number}", private=True) for number in range(30)]
@@ -161,7 +161,7 @@ def test_lists_of_a_portal_with_guardian_are_exact_and_ask_once(
     assert find_names(client)["total"] == 0
 
 
-def test_a_backend_that_must_be_asked_is_asked_so_often_at_most_and_no_total_is_shown(
+def test_checks_of_a_backend_without_querysets_are_limited_and_no_total_is_shown(
     client: Client, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.AUTHENTICATION_BACKENDS = [PASSWORD, "tests.backends.ViewAllBackend"]

@@ -18,11 +18,11 @@ PAGE = Path(__file__).parent.parent / "docs" / "tutorials" / "first-portal.md"
 ID = "2f1c9f6e-7f0e-4f0a-9a43-0d6c1a6f0b10"
 
 
-def block(first: str) -> str:
+def get_code_block(first: str) -> str:
     """Give the code block of the tutorial that begins with some words."""
     blocks: list[str] = re.findall(r"```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (found,) = [text for text in blocks if text.startswith(first)]
-    return found
+    (block_found,) = [text for text in blocks if text.startswith(first)]
+    return block_found
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def portal(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., str
         [sys.executable, "-m", "django", "startproject", "portal", "."], cwd=tmp_path, check=True
     )
     change_settings(tmp_path / "portal" / "settings.py", name)
-    (tmp_path / "portal" / "urls.py").write_text(block("from django.conf.urls.i18n"))
+    (tmp_path / "portal" / "urls.py").write_text(get_code_block("from django.conf.urls.i18n"))
     yield run
     with connection.cursor() as cursor:
         cursor.execute(f'DROP DATABASE "{name}"')
@@ -58,9 +58,9 @@ def portal(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., str
 
 def change_settings(path: Path, database: str) -> None:
     settings = path.read_text()
-    apps = re.findall(r'^    "(.*)",$', block("INSTALLED_APPS"), re.MULTILINE)
+    apps = re.findall(r'^    "(.*)",$', get_code_block("INSTALLED_APPS"), re.MULTILINE)
     middleware = '    "datastore_search.middleware.LocaleMiddleware",\n'
-    assert middleware in block("MIDDLEWARE")
+    assert middleware in get_code_block("MIDDLEWARE")
     before = '    "django.middleware.common.CommonMiddleware",\n'
     settings = settings.replace("'", '"').replace(before, middleware + before)
     known = connection.settings_dict
@@ -75,7 +75,7 @@ def change_settings(path: Path, database: str) -> None:
 def test_the_steps_of_the_tutorial_make_a_portal_that_answers(
     portal: Callable[..., str], tmp_path: Path
 ) -> None:
-    csv = block("cat > survey.csv").split("<<'END'\n")[1].split("END\n")[0]
+    csv = get_code_block("cat > survey.csv").split("<<'END'\n")[1].split("END\n")[0]
     (tmp_path / "survey.csv").write_text(csv)
 
     portal("manage.py", "check", "--database", "default", "--fail-level", "WARNING")

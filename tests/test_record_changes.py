@@ -63,7 +63,7 @@ def ordered(db: None) -> Resource:
     return resource
 
 
-def state_of(resource: Resource) -> tuple[bool, int, list[Any]]:
+def read_state(resource: Resource) -> tuple[bool, int, list[Any]]:
     """Tell whether the order of names is said to be indexed, the indexes, and the names."""
     table = f"datastore_search_record_{resource.table_version_id}"
     with connection.cursor() as cursor:
@@ -92,7 +92,7 @@ def test_a_value_that_fits_keeps_the_order_index(
 ) -> None:
     write(ordered, value, tmp_path)
 
-    has_order_index, indexes, names = state_of(ordered)
+    has_order_index, indexes, names = read_state(ordered)
     assert (has_order_index, indexes) == (True, 1)
     assert names[-1] == value
 
@@ -106,7 +106,7 @@ def test_a_longer_value_is_stored_and_drops_the_order_index(
 ) -> None:
     write(ordered, value, tmp_path)
 
-    has_order_index, indexes, names = state_of(ordered)
+    has_order_index, indexes, names = read_state(ordered)
     assert (has_order_index, indexes) == (False, 0)
     assert names[-1] == value
 
@@ -118,10 +118,10 @@ def test_a_load_that_replaces_the_records_stores_such_values_without_the_index(
     rows = "".join(f"{code},n{code}\n" for code in range(2_100))
 
     load_csv(ordered, f"code,name\n{rows}x,y\n")
-    assert state_of(ordered)[0]  # of a table that is large enough
+    assert read_state(ordered)[0]  # of a table that is large enough
     load_csv(ordered, f"code,name\n{rows}x,{longer}\n")
 
-    has_order_index, _indexes, names = state_of(ordered)
+    has_order_index, _indexes, names = read_state(ordered)
     assert (has_order_index, names[-1]) == (False, longer)
 
 

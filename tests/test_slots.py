@@ -9,12 +9,12 @@ def test_no_more_slots_are_taken_than_the_limit_allows() -> None:
     slots = Slots(lambda: 3)
 
     with ThreadPoolExecutor(8) as threads:
-        taken = list(threads.map(lambda _number: slots.acquire(), range(20)))
+        acquired = list(threads.map(lambda _number: slots.acquire(), range(20)))
 
-    assert taken.count(True) == 3
+    assert acquired.count(True) == 3
 
 
-def test_a_slot_given_back_can_be_taken_again() -> None:
+def test_a_released_slot_can_be_acquired_again() -> None:
     slots = Slots(lambda: 1)
     assert slots.acquire()
     assert not slots.acquire()

@@ -1,4 +1,4 @@
-"""The version of a resource increases with every change, and no version ever has two meanings."""
+"""The version of a resource increases with every change, and no version is used twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from datastore_search.models import Alias, Field, Resource
 from .builders import load_csv, make_resource
 
 
-def version_of(resource: Resource) -> int:
+def read_version(resource: Resource) -> int:
     return Resource.objects.described(resource.pk).version
 
 
@@ -26,7 +26,7 @@ def run(statement: str, *parameters: Any) -> None:
 
 
 @contextmanager
-def restoring() -> Iterator[None]:
+def restore_mode() -> Iterator[None]:
     """Write rows as pg_restore does, which makes the triggers after them, and as a subscriber."""
     tables = ("datastore_search_resource", "datastore_search_field")
     run("SET CONSTRAINTS ALL IMMEDIATE")
@@ -60,23 +60,23 @@ STATEMENTS = {
 @pytest.mark.django_db
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=list(STATEMENTS))
 def test_a_statement_increases_the_version(resource: Resource, statement: str) -> None:
-    before = version_of(resource)
+    before = read_version(resource)
 
     run(statement)
 
-    assert version_of(resource) > before
+    assert read_version(resource) > before
 
 
 @pytest.mark.django_db
 def test_an_alias_that_moves_increases_the_version_of_both(resource: Resource) -> None:
     other = make_resource()
     alias = Alias.objects.create(resource=resource, name="alias")
-    before = version_of(resource), version_of(other)
+    before = read_version(resource), read_version(other)
 
     alias.resource = other
     alias.save()
 
-    after = version_of(resource), version_of(other)
+    after = read_version(resource), read_version(other)
     assert after > before
     assert after[1] > before[1]
 
@@ -85,28 +85,28 @@ def test_an_alias_that_moves_increases_the_version_of_both(resource: Resource) -
 def test_a_plain_save_does_not_take_a_version_back(resource: Resource) -> None:
     old = Resource.objects.get(pk=resource.pk)
     Field.objects.update(label="L")
-    before = version_of(resource)
+    before = read_version(resource)
 
     old.save()
 
-    assert version_of(resource) > before
+    assert read_version(resource) > before
 
 
 @pytest.mark.django_db
 def test_a_restored_version_is_never_that_of_another_state(resource: Resource) -> None:
-    seen = [version_of(resource)]
+    seen = [read_version(resource)]
     (dumped,) = Resource.objects.filter(pk=resource.pk).values("title", "version", "modified_at")
     for label in ("a", "b", "c"):
         Field.objects.update(label=label)
-        seen.append(version_of(resource))
+        seen.append(read_version(resource))
 
-    with restoring():  # the older state comes back, and its version with it
+    with restore_mode():  # the older state comes back, and its version with it
         Resource.objects.filter(pk=resource.pk).update(**dumped)
         Field.objects.update(label="")
-    assert version_of(resource) == seen[0]
+    assert read_version(resource) == seen[0]
     for label in ("d", "e", "f"):
         Field.objects.update(label=label)
-        seen.append(version_of(resource))
+        seen.append(read_version(resource))
 
     assert sorted(set(seen)) == seen
 
@@ -115,46 +115,46 @@ def test_a_restored_version_is_never_that_of_another_state(resource: Resource) -
 def test_a_version_that_was_rolled_back_does_not_come_again(resource: Resource) -> None:
     with transaction.atomic():
         Field.objects.update(label="a")
-        rolled_back = version_of(resource)
+        rolled_back = read_version(resource)
         transaction.set_rollback(True)
     Field.objects.update(label="b")
 
-    assert version_of(resource) > rolled_back
+    assert read_version(resource) > rolled_back
 
 
 @pytest.mark.django_db
 def test_a_resource_that_is_made_again_has_another_version(resource: Resource) -> None:
-    before, resource_id = version_of(resource), resource.pk
+    before, resource_id = read_version(resource), resource.pk
     resource.delete()
 
     again = load_csv(Resource.objects.create(pk=resource_id, name="again"), "a\n1\n")
 
-    assert version_of(again) > before
+    assert read_version(again) > before
 
 
 @pytest.mark.django_db
 def test_loaddata_gives_a_new_version(resource: Resource) -> None:
     dumped = serializers.serialize("json", [Resource.objects.get(), *Field.objects.all()])
-    assert json.loads(dumped)[0]["fields"]["version"] == version_of(resource)
+    assert json.loads(dumped)[0]["fields"]["version"] == read_version(resource)
     Field.objects.update(label="changed")
-    before = version_of(resource)
+    before = read_version(resource)
 
     for loaded in serializers.deserialize("json", dumped):
         loaded.save()
 
-    assert version_of(resource) > before
+    assert read_version(resource) > before
 
 
 @pytest.mark.django_db
 def test_a_version_increases_while_the_clock_is_behind_it(resource: Resource) -> None:
     ahead = 2**60
-    with restoring():  # from a server whose clock is ahead
+    with restore_mode():  # from a server whose clock is ahead
         Resource.objects.update(version=ahead)
 
     Field.objects.update(label="a")
-    assert version_of(resource) == ahead + 1
+    assert read_version(resource) == ahead + 1
     Resource.objects.update(title="T")
-    assert version_of(resource) == ahead + 2
+    assert read_version(resource) == ahead + 2
 
 
 @pytest.mark.django_db
@@ -169,14 +169,14 @@ def test_a_version_increases_while_the_clock_is_behind_it(resource: Resource) ->
 def test_a_change_writes_the_resource_once(
     resource: Resource, change: Callable[[Resource], Any]
 ) -> None:
-    before = _updated_rows()
+    before = _count_updated_rows()
 
     change(resource)
 
-    assert _updated_rows() == before + 1
+    assert _count_updated_rows() == before + 1
 
 
-def _updated_rows() -> int:
+def _count_updated_rows() -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT n_tup_upd FROM pg_stat_xact_user_tables"
