@@ -89,6 +89,18 @@ class Settings:
         )
 
     @cached_property
+    def FACETS_TIMEOUT(self) -> timedelta:
+        """
+        Time limit of one statement of `datastore_facets`, where it is shorter than that of a
+        search. Facets that take longer are [answered
+        incompletely](facets-and-aggregates.md#complete).
+        """
+        return cast(
+            timedelta,
+            getattr(settings, "DATASTORE_SEARCH_FACETS_TIMEOUT", timedelta(seconds=2)),
+        )
+
+    @cached_property
     def MAX_SLOW_STATEMENTS(self) -> int:
         """
         [Slow statements](../how-to/deploy.md#slow-queries-and-disconnected-clients) of searches

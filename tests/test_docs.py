@@ -64,6 +64,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 SEARCH, WRITING = REFERENCE / "datastore_search.md", REFERENCE / "writing.md"
 OTHERS, TYPES = REFERENCE / "other-actions.md", REFERENCE / "field-types.md"
+ANALYSIS = REFERENCE / "facets-and-aggregates.md"
 
 #: Members of ``error`` that no class of the exceptions names.
 OTHER_MEMBERS = frozenset({"__extras", "callback", "query", "records_row"})
@@ -116,7 +117,7 @@ def get_section(page: Path, name: str) -> str:
 def get_page_path(action: str) -> Path:
     (page,) = [
         page
-        for page in (SEARCH, WRITING, OTHERS)
+        for page in (SEARCH, WRITING, OTHERS, ANALYSIS)
         if re.search(rf"^##? `{action}`$", read_text(page), re.MULTILINE)
     ]
     return page
@@ -230,7 +231,7 @@ def test_every_parameter_says_what_it_is(parameters: type[ActionParameters]) -> 
 def test_the_reference_has_no_action_that_there_is_not() -> None:
     described = [
         name
-        for page in (WRITING, OTHERS)
+        for page in (WRITING, OTHERS, ANALYSIS)
         for name in re.findall(r"^## `(\w+)`$", read_text(page), re.MULTILINE)
     ]
 
@@ -255,6 +256,7 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
             "include_next_page": True,
         }
     ],
+    "datastore_facets": [{"facets": "n"}],
     "datastore_info": [{}],
     "datastore_create": [
         {

@@ -33,6 +33,11 @@ def wrap_records(records: Sequence[bytes] | Spool) -> RawJson | Spool:
     return records if isinstance(records, Spool) else RawJson(records)
 
 
+def join_json(members: Sequence[bytes]) -> RawJson:
+    """Join JSON texts to a list for the renderer."""
+    return RawJson([b"[", b", ".join(members), b"]"])
+
+
 class EnvelopeRenderer(BaseRenderer):
     """
     Write the envelope as JSON.

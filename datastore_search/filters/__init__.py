@@ -14,7 +14,16 @@ from .clauses import (
     join_clauses,
 )
 from .full_text import MAX_WORDS, FullTextQuery, has_too_many_words, parse_full_text_query
-from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or, parse_filters
+from .grammar import (
+    MAX_SHOWN_LENGTH,
+    And,
+    Comparison,
+    Condition,
+    In,
+    Or,
+    exclude_field,
+    parse_filters,
+)
 
 __all__ = [
     "MAX_SHOWN_LENGTH",
@@ -30,6 +39,7 @@ __all__ = [
     "compile_conditions",
     "compile_field_key",
     "compile_value_key",
+    "exclude_field",
     "has_too_many_words",
     "join_clauses",
     "parse_filters",

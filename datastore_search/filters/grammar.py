@@ -100,6 +100,16 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     return conditions
 
 
+def exclude_field(
+    filters: Mapping[str, object] | Sequence[object], name: str
+) -> Mapping[str, object] | Sequence[object]:
+    """Leave out the condition on a field that all records must meet; those in groups stay."""
+    if not isinstance(filters, Mapping):
+        return filters
+    written = f"${name}" if name.startswith("$") else name
+    return {each: condition for each, condition in filters.items() if each != written}
+
+
 class _Parser:
     """Counts the operations and collects the errors."""
 

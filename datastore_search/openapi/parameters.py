@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..api import analysis_parameters as analysis
 from ..api import parameter_types as types
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
@@ -71,6 +72,46 @@ def _build_objects(max_items: int) -> _Forms:
     return _build_json_forms(list_of(OBJECT, maxItems=max_items))
 
 
+#: The schemas of the options of facets and the like, by the types of parameters.
+_OPTIONS: Mapping[type[types.ParameterField], Schema] = {
+    analysis.FieldNameField: {"type": "string", "minLength": 1},
+    types.TextField: one_of(TEXT, NULL),
+    types.NonNegativeIntegerField: one_of(NON_NEGATIVE_INTEGER, NULL),
+}
+
+
+def _build_options(options: type[ActionParameters], *excluded: str) -> Schema:
+    """Describe an object with options."""
+    fields: Mapping[str, Any] = options().get_fields()
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            name: {"description": str(field.help_text), **_build_option(field)}
+            for name, field in fields.items()
+            if name not in excluded
+        },
+        **({} if excluded else {"required": [*options.needed]}),
+    }
+
+
+def _build_option(field: Any) -> Schema:
+    if isinstance(field, types.ChoiceField):
+        return one_of(enum_of(*field.choices), NULL)
+    if isinstance(field, analysis.NumberField):
+        kind = "integer" if isinstance(field, analysis.WholeNumberField) else "number"
+        limits = {"minimum": float(field.low), "maximum": float(field.high)}
+        return one_of({"type": kind, **limits}, NULL)
+    return _OPTIONS[type(field)]
+
+
+def _build_options_forms(kind: type[analysis.OptionsListField], *more: Schema) -> _Forms:
+    """Describe a list of names and objects with options."""
+    items = one_of({**TEXT, "minLength": 1}, _build_options(kind.options))
+    value = one_of(list_of(items, maxItems=kind.max_items), *more)
+    return _Forms(one_of(*value["oneOf"], TEXT), _build_json_text(value))
+
+
 _FULL_TEXT_BY_FIELD: Schema = {
     "type": "object",
     "additionalProperties": TEXT,
@@ -100,6 +141,19 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
         {**_build_json_text(_FILTERS), "minLength": 1},
     ),
     types.ObjectField: _build_json_forms(OBJECT),
+}
+
+#: The schemas of lists of names and objects with options.
+_OPTION_LISTS: Mapping[type[types.ParameterField], _Forms] = {
+    analysis.FacetsField: _build_options_forms(
+        analysis.FacetsField,
+        {
+            "type": "object",
+            "description": "Field → options.",
+            "additionalProperties": one_of(_build_options(analysis.FacetOptions, "field"), NULL),
+            "maxProperties": analysis.FacetsField.max_items,
+        },
+    ),
 }
 
 #: The schemas of lists, each of which has a limit.
@@ -212,7 +266,9 @@ def _get_forms(parameters: type[ActionParameters], name: str, field: Any) -> _Fo
     if isinstance(field, types.ChoiceField):
         named = schema_ref(build_name(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
-    known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
+    known = (
+        _KNOWN.get((parameters, name)) or _TABLE.get(type(field)) or _OPTION_LISTS.get(type(field))
+    )
     return known or _LISTS[type(field)](field.max_items)
 
 

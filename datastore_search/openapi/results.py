@@ -16,6 +16,7 @@ from .components import (
     ANY_VALUE,
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
+    NULL,
     NUMBER,
     OBJECT,
     TEXT,
@@ -37,6 +38,7 @@ _FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilt
 #: The schema of each action's result.
 _RESULTS: dict[str, Schema] = {
     "datastore_search": schema_ref("DatastorePage"),
+    "datastore_facets": schema_ref("DatastoreFacets"),
     "datastore_info": schema_ref("DatastoreInfo"),
     "datastore_create": schema_ref("DatastoreCreated"),
     "datastore_upsert": schema_ref("DatastoreWritten"),
@@ -106,6 +108,8 @@ def build_schemas() -> dict[str, Schema]:
         },
         **_build_pages(),
         "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
+        "DatastoreFacets": _build_facets(),
+        "DatastoreFacet": _build_facet(),
         "DatastoreFieldProfile": _build_profile(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
@@ -205,6 +209,45 @@ def _build_repeated() -> dict[str, Schema]:
     """Describe the parameters that an answer repeats."""
     fields: Mapping[str, Any] = SearchParameters().get_fields()
     return {name: _REPEATED_SCHEMAS[type(fields[name])] for name in REPEATED_PARAMETERS}
+
+
+# datastore_facets ---------------------------------------------------------------------------------
+
+
+def _build_facets() -> Schema:
+    return object_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "total": {**NON_NEGATIVE_INTEGER, "description": "All matching records."},
+            "facets": list_of(schema_ref("DatastoreFacet"), description="In the order asked for."),
+        }
+    )
+
+
+def _build_facet() -> Schema:
+    counted = {"count": NON_NEGATIVE_INTEGER}
+    figure = one_of(NON_NEGATIVE_INTEGER, NULL)
+    return object_of(
+        {
+            "field": TEXT,
+            "type": schema_ref("DatastoreFieldType"),
+            "nulls": {**figure, "description": "Records without a value."},
+            "others": {**figure, "description": "Records with other values than those listed."},
+            "complete": {**BOOLEAN, "description": "False if counting took too long."},
+        },
+        optional={
+            "values": list_of(object_of({"value": ANY_VALUE, **counted})),
+            "distinct": {**figure, "description": "The number of different values."},
+            "bins": list_of(object_of({"from": ANY_VALUE, "to": ANY_VALUE, **counted})),
+            "min": {**ANY_VALUE, "description": "The least value in the bins."},
+            "max": {**ANY_VALUE, "description": "The greatest value in the bins."},
+            "of_all_records": {
+                **BOOLEAN,
+                "description": "True if the figures are those of all records, since counting the"
+                " matches took too long.",
+            },
+        },
+    )
 
 
 # The others ---------------------------------------------------------------------------------------

@@ -12,14 +12,17 @@ from .consistency import (
     StaleVersion,
     open_snapshot,
     retry_if_stale,
+    translate_database_errors,
     with_consistent_read,
 )
-from .plan import read_page
+from .plan import count_matches, read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, Relation, SortKey, build_relation
+from .sql import BoundQuery, compose, join_with_commas
 from .streaming import RecordCopy, Stream
 
 __all__ = [
     "ID",
+    "BoundQuery",
     "ConsistentRead",
     "NextPage",
     "Page",
@@ -31,8 +34,12 @@ __all__ = [
     "StaleVersion",
     "Stream",
     "build_relation",
+    "compose",
+    "count_matches",
+    "join_with_commas",
     "open_snapshot",
     "read_page",
     "retry_if_stale",
+    "translate_database_errors",
     "with_consistent_read",
 ]

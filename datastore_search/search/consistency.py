@@ -93,16 +93,18 @@ class ConsistentRead:
             raise TypeError("This relation belongs to no resource.")
         return self._resource
 
-    def fetch_rows(self, statement: Clause) -> list[tuple[Any, ...]]:
+    def fetch_rows(
+        self, statement: Clause, *, limit: timedelta = timedelta(0)
+    ) -> list[tuple[Any, ...]]:
         """
-        Run a statement and return its rows.
+        Run a statement, perhaps within a shorter time ``limit``, and return its rows.
 
         Raises: ``StaleVersion`` when it has seen another version.
         """
         if self._version is None:
-            return self.session.fetch_rows(statement.text, statement.parameters)
+            return self.session.fetch_rows(statement.text, statement.parameters, limit=limit)
         versioned = _add_version(self._version, statement)
-        rows = self.session.fetch_rows(versioned.text, versioned.parameters)
+        rows = self.session.fetch_rows(versioned.text, versioned.parameters, limit=limit)
         self._compare(rows[0][0] if rows else _read_version(self.session, self._version))
         return [row[1:] for row in rows]
 

@@ -57,7 +57,8 @@ def compose(template: LiteralString, *clauses: Clause) -> Clause:
     )
 
 
-def _join_with_commas(clauses: Iterable[Clause]) -> Clause:
+def join_with_commas(clauses: Iterable[Clause]) -> Clause:
+    """Join clauses with commas between them."""
     clauses = list(clauses)
     return Clause(
         sql.SQL(", ").join(clause.text for clause in clauses),
@@ -288,7 +289,7 @@ class BoundQuery:
                 value = Clause(sql.SQL("coalesce(data -> %s, 'null')"), [name])
             inner.append(compose(f"{{}} AS v{position}", value))
             outer.append(sql.SQL(f"{shown} AS c{position}").format(sql.SQL(f"v{position}")))
-        values = self.select(_join_with_commas(inner))
+        values = self.select(join_with_commas(inner))
         return Clause(
             sql.SQL("SELECT {} FROM ({}) AS each GROUP BY {}").format(
                 sql.SQL(", ").join(outer),
@@ -328,12 +329,12 @@ class BoundQuery:
             return Clause(sql.SQL("_id + 0 DESC" if self.is_descending else "_id + 0"))
         fence: LiteralString = "greatest({})" if self.has_index_order else "{}"
         keys = [
-            _compile_sort_key(key, compose(fence, self.compile_key(key.field))) for key in self.sort
+            compile_sort_key(key, compose(fence, self.compile_key(key.field))) for key in self.sort
         ]
         if all(key.field != ID for key in self.sort):
             is_descending = self.sort[-1].descending
             keys.append(Clause(sql.SQL("_id + 0 DESC" if is_descending else "_id + 0")))
-        return _join_with_commas(keys)
+        return join_with_commas(keys)
 
     def compile_rank_order(self) -> Clause:
         """Compile the order of ranks, the best first."""
@@ -346,23 +347,23 @@ class BoundQuery:
         for key in self.sort:
             column = sql.SQL(f"c{self._names.index(key.field)}")
             kind = field_types[self._types[key.field]]
-            keys.append(_compile_sort_key(key, Clause(compile_value_key(kind, column))))
+            keys.append(compile_sort_key(key, Clause(compile_value_key(kind, column))))
         keys += [Clause(sql.SQL(f"c{position}")) for position in range(len(self._names))]
-        return _join_with_commas(keys)
+        return join_with_commas(keys)
 
     # Columns --------------------------------------------------------------------------------------
 
     def compile_match_columns(self) -> Clause:
         """Compile what is read of each match to rank it, and to fetch it then."""
         locator = Clause(sql.SQL(f"{self.relation.row_locator} AS row_locator"))
-        return _join_with_commas([Clause(sql.SQL("_id")), locator, *self._compile_rank_columns()])
+        return join_with_commas([Clause(sql.SQL("_id")), locator, *self._compile_rank_columns()])
 
     def add_ranks(self, page: Clause) -> Clause:
         """Compute the ranks of a page's records, if they are among the fields."""
         if not any(name in self._ranks for name in self._names):
             return page
         columns = [Clause(sql.SQL("_id")), Clause(sql.SQL("data")), *self._compile_rank_columns()]
-        return compose("SELECT {} FROM ({}) AS record", _join_with_commas(columns), page)
+        return compose("SELECT {} FROM ({}) AS record", join_with_commas(columns), page)
 
     def _compile_rank_columns(self) -> list[Clause]:
         return [
@@ -381,7 +382,8 @@ class BoundQuery:
         return self.columns.render_texts(as_lists=self.is_of_lists, begin=begin)
 
 
-def _compile_sort_key(key: SortKey, value: Clause) -> Clause:
+def compile_sort_key(key: SortKey, value: Clause) -> Clause:
+    """Compile one key of an order, by a value."""
     direction = " DESC" if key.descending else ""
     nulls = {None: "", True: " NULLS FIRST", False: " NULLS LAST"}[key.nulls_first]
     return compose(f"{{}}{direction}{nulls}", value)

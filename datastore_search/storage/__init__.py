@@ -28,7 +28,14 @@ from .locks import (
 )
 from .merging import add_rows, delete_taken_rows, read_taken_lines, stage_rows, update_records
 from .refusals import explain_refusal
-from .server import can_fold_case, cast_texts, is_supported, list_search_languages, read_sql_file
+from .server import (
+    can_fold_case,
+    cast_texts,
+    has_time_zone,
+    is_supported,
+    list_search_languages,
+    read_sql_file,
+)
 from .sessions import Session, open_session, open_snapshot
 from .tables import (
     NewTable,
@@ -82,6 +89,7 @@ __all__ = [
     "drop_staging_table",
     "explain_refusal",
     "has_table",
+    "has_time_zone",
     "hold_job_lock",
     "is_running",
     "is_supported",

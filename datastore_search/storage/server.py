@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.resources import files
 
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 
@@ -31,6 +33,19 @@ def list_search_languages(connection: BaseDatabaseWrapper) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
         return [name for (name,) in cursor.fetchall()]
+
+
+def has_time_zone(connection: BaseDatabaseWrapper, name: str) -> bool:
+    """Return whether PostgreSQL knows a time zone by a name."""
+    return name.lower() in _list_time_zones(connection.alias)
+
+
+@lru_cache(maxsize=8)
+def _list_time_zones(alias: str) -> frozenset[str]:
+    """List the names of PostgreSQL's time zones once: it reads a file for each."""
+    with connections[alias].cursor() as cursor:
+        cursor.execute("SELECT lower(name) FROM pg_timezone_names")
+        return frozenset(name for (name,) in cursor.fetchall())
 
 
 def is_supported(connection: BaseDatabaseWrapper) -> bool:

@@ -62,13 +62,24 @@ class Session:
         """
         self.connection = connection
         self._settings = {} if connection.in_atomic_block else settings
+        self._timeout_ms = int(settings.get("statement_timeout", 0))
         self._client = client
 
     def fetch_rows(
-        self, text: sql.Composable, parameters: Sequence[Any] = ()
+        self,
+        text: sql.Composable,
+        parameters: Sequence[Any] = (),
+        *,
+        limit: timedelta = timedelta(0),
     ) -> list[tuple[Any, ...]]:
-        """Run a statement and return its rows."""
-        return self._run(lambda: self._read_rows(text, parameters))
+        """
+        Run a statement and return its rows.
+
+        It may have a shorter time ``limit`` than the others; one that exceeds it leaves the session
+        usable, even in a transaction.
+        """
+        settings = {"statement_timeout": self._shorten_timeout(limit)} if limit else {}
+        return self._run(lambda: self._read_rows(text, parameters, settings))
 
     def fetch_texts(
         self,
@@ -117,9 +128,21 @@ class Session:
             self.connection.close()
             return send()
 
-    def _read_rows(self, text: sql.Composable, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with _open_client_cursor(self.connection) as cursor:
-            before, message = self._build_message(text, {})
+    def _shorten_timeout(self, limit: timedelta) -> str:
+        """Choose the shorter one of a time limit and that of the session, where 0 is none."""
+        limit_ms = max(1, limit // timedelta(milliseconds=1))
+        return str(min(limit_ms, self._timeout_ms or limit_ms))
+
+    def _read_rows(
+        self, text: sql.Composable, parameters: Sequence[Any], settings: Mapping[str, str]
+    ) -> list[tuple[Any, ...]]:
+        with ExitStack() as stack:
+            if not self._settings and settings:
+                stack.enter_context(transaction.atomic(using=self.connection.alias))
+                keeping = stack.enter_context(_open_client_cursor(self.connection))
+                stack.enter_context(_restore_settings_after(keeping, settings))
+            cursor = stack.enter_context(_open_client_cursor(self.connection))
+            before, message = self._build_message(text, settings)
             with self.watch_statements():
                 cursor.execute(message, parameters)
             if before:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import info, search, status, write
+from . import facets, info, search, status, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -13,6 +13,7 @@ actions: Mapping[str, Action] = {
     action.name: action
     for action in (
         search.datastore_search,
+        facets.datastore_facets,
         info.datastore_info,
         write.datastore_create,
         write.datastore_upsert,

@@ -122,10 +122,10 @@ def _find_top_values(
     if count > _MAX_VALUES_COUNTED and distinct > count * _MAX_DISTINCT_SHARE:
         return {"distinct": min(distinct, count), "distinct_is_estimated": True}
     cell = quote_identifier(column)
-    # An inferred type has one text for each value; in a chosen one +5 may be 5.
+    # An inferred type has one text for each value, and so has text; in a chosen one +5 may be 5.
     value, shown = (
         (decision.field_format.build_json_value(cell), quote_identifier("value"))
-        if decision.is_chosen
+        if decision.is_chosen and not decision.field_type.is_text
         else (cell, decision.field_format.build_json_value(quote_identifier("value")))
     )
     has_value = SQL("{} IS NOT NULL" if decision.field_type.is_text else "{} <> ''").format(cell)

@@ -1,0 +1,451 @@
+"""
+Facets: the most common values of fields among the matches of a query.
+
+Facets with the same conditions are counted by one statement, from one set of matches.  Where
+nothing is asked, what the load has counted is used, if that is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import LiteralString
+
+from psycopg import sql
+
+from ..conf import conf
+from ..exceptions.analysis import (
+    UngroupableFacetField,
+    UnknownFacetField,
+    UnknownFacetTimeZone,
+    UnsupportedFacetOption,
+)
+from ..exceptions.availability import QueryTooSlow
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.search import AnswerTooLarge
+from ..field_types import dump_json
+from ..filters import Clause
+from ..models import Profiles, read_profiles
+from ..search import (
+    BoundQuery,
+    ConsistentRead,
+    Query,
+    compose,
+    count_matches,
+    join_with_commas,
+    translate_database_errors,
+)
+from ..spooling import MAX_MEMORY_BYTES
+from .groups import BIN, GroupBy, GroupErrors, GroupKey, compile_group_key
+from .stored_facets import StoredCounts, list_stored_counts
+
+#: Facets of one call.
+MAX_FACETS = 20
+
+#: Values of one facet.
+MAX_FACET_VALUES = 1_000
+
+_ERRORS = GroupErrors(
+    unknown=UnknownFacetField,
+    ungroupable=UngroupableFacetField,
+    unsupported=UnsupportedFacetOption,
+    unknown_time_zone=UnknownFacetTimeZone,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """
+    One facet.
+
+    ``query`` are its own conditions.  ``limit`` values are listed of those that ``min_count``
+    records have, the most common first; ``is_by_value`` sorts by the values, ``is_reversed`` the
+    other way round.
+    """
+
+    group: GroupBy
+    query: Query
+    limit: int
+    min_count: int = 1
+    is_by_value: bool = False
+    is_reversed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsQuery:
+    """The facets, and the query whose matches are counted as ``total``."""
+
+    query: Query
+    facets: tuple[Facet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetsAnswer:
+    """
+    The answer.
+
+    ``total`` is the number of matches; ``facets`` are JSON texts in UTF-8.  Some are not
+    ``is_complete`` where they took too long.
+    """
+
+    total: int
+    facets: list[bytes]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """
+    What is counted of a facet: the members of its ``values`` or ``bins`` as JSON, and figures.
+
+    ``low`` and ``high`` are JSON texts, of bins alone.
+    """
+
+    items: str
+    nulls: int
+    others: int
+    distinct: int
+    total: int
+    low: str | None = None
+    high: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A facet and its key."""
+
+    facet: Facet
+    key: GroupKey
+
+    @property
+    def has_bins(self) -> bool:
+        return self.facet.group.bins is not None
+
+
+def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
+    """
+    Count the values of facets.
+
+    Facets that take longer than ``conf.FACETS_TIMEOUT`` are incomplete.
+
+    Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
+    """
+    with translate_database_errors(plain=query.query.plain):
+        bound, tasks = _check(read, query)
+        stored = _StoredFacets(read)
+        facets = [stored.find(task) for task in tasks]
+        total, is_complete = bound.known_total, True
+        if total is None or None in facets:
+            with read.session.admit_search():
+                for positions in _group_by_conditions(tasks, facets):
+                    counted = _count(read, [tasks[position] for position in positions])
+                    for number, position in enumerate(positions):
+                        task = tasks[position]
+                        facets[position] = (
+                            _render_facet(task, counted[number])
+                            if counted
+                            else stored.render_incomplete(task)
+                        )
+                    if counted and tasks[positions[0]].facet.query == query.query:
+                        total = counted[0].total
+                    is_complete = is_complete and bool(counted)
+                if total is None:
+                    total = count_matches(read, bound)
+    written = [facet for facet in facets if facet is not None]
+    if sum(map(len, written)) > MAX_MEMORY_BYTES:
+        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    return FacetsAnswer(total, written, is_complete)
+
+
+def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
+    """
+    Check the query and the facets together.
+
+    Raises: ``InvalidParameters``.
+    """
+    errors: list[InvalidParameter] = []
+    tasks: list[_Task] = []
+    for facet in query.facets:
+        try:
+            key = compile_group_key(facet.group, read.relation.types, read.connection, _ERRORS)
+            tasks.append(_Task(facet, key))
+        except InvalidParameter as error:
+            errors.append(error)
+    try:
+        bound = BoundQuery(read.relation, query.query, read.connection)
+    except InvalidParameters as error:
+        raise InvalidParameters([*errors, *error.errors]) from None
+    if errors:
+        raise InvalidParameters(errors)
+    return bound, tasks
+
+
+def _is_of_all_records(query: Query) -> bool:
+    return not (query.q or query.q_fields or query.filters)
+
+
+def _group_by_conditions(tasks: Sequence[_Task], facets: Sequence[bytes | None]) -> list[list[int]]:
+    """Group the positions of the facets that are not there yet by their conditions."""
+    groups: list[list[int]] = []
+    for position, task in enumerate(tasks):
+        if facets[position] is not None:
+            continue
+        for group in groups:
+            if tasks[group[0]].facet.query == task.facet.query:
+                group.append(position)
+                break
+        else:
+            groups.append([position])
+    return groups
+
+
+# What is stored -----------------------------------------------------------------------------------
+
+
+class _StoredFacets:
+    """Facets of all records, from what a load has counted."""
+
+    def __init__(self, read: ConsistentRead) -> None:
+        """Read nothing yet."""
+        self._read = read
+
+    @cached_property
+    def _profiles(self) -> Profiles | None:
+        """The profiles of the fields; the version that statements see is compared after them."""
+        read = self._read
+        found = read_profiles(read.resource.table_version_id, using=read.connection.alias)
+        return found if found is not None and found.is_current else None
+
+    def _list_counts(self, task: _Task) -> list[StoredCounts]:
+        """List what is known of the values of a facet."""
+        group = task.facet.group
+        if group.interval or group.bins is not None:
+            return []
+        return list_stored_counts(self._read.relation, self._profiles, group.field)
+
+    def find(self, task: _Task) -> bytes | None:
+        """Render a facet of all records, where what is stored gives it exactly."""
+        facet = task.facet
+        if facet.is_by_value or facet.is_reversed or not _is_of_all_records(facet.query):
+            return None
+        for counts in self._list_counts(task):
+            values = counts.select(facet.limit, facet.min_count)
+            if values is not None:
+                return _render_facet(task, _count_stored(self._read, counts, values))
+        return None
+
+    def render_incomplete(self, task: _Task) -> bytes:
+        """Render a facet that took too long, with what is stored of all records, if anything."""
+        for counts in self._list_counts(task):
+            values = counts.values[: task.facet.limit]
+            counted = _count_stored(self._read, counts, values)
+            return _render_facet(task, counted, is_complete=False)
+        return _render_empty(task)
+
+
+def _count_stored(
+    read: ConsistentRead, counts: StoredCounts, values: Sequence[tuple[str, int]]
+) -> _Counted:
+    total = read.relation.record_count or 0
+    listed = sum(count for _value, count in values)
+    items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
+    return _Counted(items, counts.nulls, total - counts.nulls - listed, counts.distinct, total)
+
+
+# What is counted ----------------------------------------------------------------------------------
+
+
+def _count(read: ConsistentRead, tasks: Sequence[_Task]) -> list[_Counted] | None:
+    """
+    Count facets with the same conditions by one statement; None if that takes too long.
+
+    Raises: ``InvalidParameters`` when their values are too large.
+    """
+    bound = BoundQuery(read.relation, tasks[0].facet.query, read.connection)
+    statement = _select_facets(bound, tasks)
+    try:
+        with translate_database_errors():
+            rows = read.fetch_rows(statement, limit=conf.FACETS_TIMEOUT)
+    except QueryTooSlow:
+        return None
+    if any(items is None for _position, items, *_others in rows):
+        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+
+
+def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:
+    """Select a row for each facet, with its position before the members of ``_Counted``."""
+    keys = join_with_commas(
+        compose(f"{{}} AS v{position}", task.key.value) for position, task in enumerate(tasks)
+    )
+    # A single facet is grouped while the table is read, by several processes.
+    hint = "MATERIALIZED " if len(tasks) > 1 else ""
+    selects = [_select_facet(task, position) for position, task in enumerate(tasks)]
+    matches = bound.select(keys)
+    return Clause(
+        sql.SQL("WITH matches AS {}({}) {}").format(
+            sql.SQL(hint),
+            matches.text,
+            sql.SQL(" UNION ALL ").join(select.text for select in selects),
+        ),
+        [*matches.parameters, *(each for select in selects for each in select.parameters)],
+    )
+
+
+def _select_facet(task: _Task, position: int) -> Clause:
+    select = _select_bins if task.has_bins else _select_values
+    return compose(
+        "(SELECT {} AS position, facet.* FROM ({}) AS facet)",
+        Clause(sql.Literal(position)),
+        select(task, position),
+    )
+
+
+def _select_values(task: _Task, position: int) -> Clause:
+    """Select the figures of the most common values."""
+    facet, key = task.facet, task.key
+    is_by_element = key.is_list
+    column: LiteralString = f"v{position}"
+    parts = {
+        "column": sql.SQL(column),
+        "elements": sql.SQL(_ELEMENTS).format(column=sql.SQL(column)),
+    }
+    page = sql.SQL(
+        "SELECT key, number FROM counted WHERE key IS NOT NULL AND number >= %s"
+        " ORDER BY {} LIMIT %s"
+    ).format(_compile_order(task))
+    template: LiteralString = (
+        "WITH counted AS ({counted}), listed AS ({page})"
+        " SELECT items, nulls, others, distinct_count, total, NULL::text, NULL::text"
+        " FROM ({stats}) AS stats, ("
+        "SELECT CASE WHEN coalesce(sum(octet_length(value)), 0) <= %s THEN coalesce(string_agg("
+        "concat('{{\"value\": ', value, ', \"count\": ', number, '}}'), ', ' ORDER BY rank), '')"
+        " END AS items FROM (SELECT {value}::text AS value, number, row_number() OVER () AS rank"
+        " FROM listed) AS rendered) AS rendered"
+    )
+    return Clause(
+        sql.SQL(template).format(
+            counted=sql.SQL(_COUNTED_ELEMENTS if is_by_element else _COUNTED_VALUES).format(
+                **parts
+            ),
+            page=page,
+            stats=sql.SQL(_ELEMENT_STATS if is_by_element else _VALUE_STATS).format(**parts),
+            value=sql.SQL("key") if is_by_element else key.render(sql.SQL("key")),
+        ),
+        [facet.min_count, facet.limit, MAX_MEMORY_BYTES],
+    )
+
+
+_COUNTED_VALUES: LiteralString = (
+    "SELECT {column} AS key, count(*) AS number FROM matches GROUP BY {column}"
+)
+_VALUE_STATS: LiteralString = (
+    "SELECT coalesce(sum(number) FILTER (WHERE key IS NULL), 0)::bigint AS nulls,"
+    " (coalesce(sum(number) FILTER (WHERE key IS NOT NULL), 0)"
+    " - (SELECT coalesce(sum(number), 0) FROM listed))::bigint AS others,"
+    " count(key) AS distinct_count, coalesce(sum(number), 0)::bigint AS total FROM counted"
+)
+
+_ELEMENTS: LiteralString = (
+    "jsonb_array_elements(CASE jsonb_typeof({column}) WHEN 'array' THEN {column} END)"
+)
+#: A record counts once for each different element.
+_COUNTED_ELEMENTS: LiteralString = (
+    "SELECT key, count(*) AS number FROM matches CROSS JOIN LATERAL (SELECT DISTINCT key"
+    " FROM {elements} AS key WHERE key <> 'null') AS elements GROUP BY key"
+)
+_ELEMENT_STATS: LiteralString = (
+    "SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
+    " count(*) FILTER (WHERE EXISTS (SELECT FROM {elements} AS key WHERE key <> 'null'"
+    " AND key NOT IN (SELECT key FROM listed))) AS others,"
+    " (SELECT count(*) FROM counted) AS distinct_count, count(*) AS total FROM matches"
+)
+
+
+def _compile_order(task: _Task) -> sql.Composable:
+    """Compile the order of a facet's values."""
+    facet, key = task.facet, sql.SQL("key")
+    if facet.is_by_value:
+        order = key if task.key.is_list else task.key.order(key)
+        return sql.SQL("{} DESC" if facet.is_reversed else "{}").format(order)
+    tie = key if task.key.is_list else task.key.order_strictly(key)
+    return sql.SQL("number, {}" if facet.is_reversed else "number DESC, {}").format(tie)
+
+
+def _select_bins(task: _Task, position: int) -> Clause:
+    """Select the figures of the bins."""
+    column: LiteralString = f"v{position}"
+    key = task.key
+    bounds = key.select_bounds(column, "matches")
+    is_finite = key.is_finite(column)
+    template: LiteralString = (
+        "WITH ranges AS ({bounds}), counted AS (SELECT {bin} AS bin, count(*) AS number"
+        " FROM matches, ranges WHERE {is_finite} GROUP BY 1)"
+        " SELECT items, nulls, others, 0::bigint, total, {low}::text, {high}::text"
+        " FROM ranges, (SELECT count(*) FILTER (WHERE {column} IS NULL) AS nulls,"
+        " count(*) FILTER (WHERE NOT {is_finite}) AS others, count(*) AS total FROM matches)"
+        " AS stats, (SELECT coalesce(string_agg(concat('{{\"from\": ', {start}, ', \"to\": ',"
+        " {end}, ', \"count\": ', coalesce(number, 0), '}}'), ', ' ORDER BY step), '') AS items"
+        " FROM ranges,"
+        " generate_series(1, greatest(cardinality(bounds) - 1, 1)) AS step"
+        " LEFT JOIN counted ON bin = step WHERE bounds IS NOT NULL) AS rendered"
+    )
+    render = key.render
+    return Clause(
+        sql.SQL(template).format(
+            bounds=bounds.text,
+            bin=sql.SQL(BIN).format(key=sql.SQL(column), bounds=sql.SQL("bounds")),
+            is_finite=is_finite,
+            column=sql.SQL(column),
+            low=render(sql.SQL("bounds[1]")),
+            high=render(sql.SQL("bounds[cardinality(bounds)]")),
+            start=render(sql.SQL("bounds[step]")),
+            end=render(sql.SQL("bounds[least(step + 1, cardinality(bounds))]")),
+        ),
+        bounds.parameters,
+    )
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _render_facet(task: _Task, counted: _Counted, *, is_complete: bool = True) -> bytes:
+    if task.has_bins:
+        own = {"min": counted.low or "null", "max": counted.high or "null"}
+    else:
+        own = {"distinct": str(counted.distinct)}
+    return _render_members(
+        task,
+        {
+            "bins" if task.has_bins else "values": f"[{counted.items}]",
+            "nulls": str(counted.nulls),
+            "others": str(counted.others),
+            **own,
+            "complete": "true" if is_complete else "false",
+            **({} if is_complete else {"of_all_records": "true"}),
+        },
+    )
+
+
+def _render_empty(task: _Task) -> bytes:
+    """Render a facet of which nothing is known."""
+    return _render_members(
+        task,
+        {
+            "bins" if task.has_bins else "values": "[]",
+            "nulls": "null",
+            "others": "null",
+            **({"min": "null", "max": "null"} if task.has_bins else {"distinct": "null"}),
+            "complete": "false",
+        },
+    )
+
+
+def _render_members(task: _Task, members: Mapping[str, str]) -> bytes:
+    def iterate_members() -> Iterator[str]:
+        yield f'"field": {dump_json(task.facet.group.field)}'
+        yield f'"type": {dump_json(task.key.kind.name)}'
+        yield from (f'"{name}": {text}' for name, text in members.items())
+
+    return f"{{{', '.join(iterate_members())}}}".encode()

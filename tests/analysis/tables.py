@@ -1,0 +1,88 @@
+"""A resource with a field of each type whose values are repeated, and PostgreSQL's own table."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from django.db import connection, transaction
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..api.typed import CELLS, get_column_name, open_cursor_year_first
+from ..builders import act, make_writer_token
+
+#: The different values of a field at most, beside null.
+MAX_VALUES = 5
+ROWS = 80
+
+#: Conditions, as ``filters`` and in SQL over the table ``repeated``.
+QUESTIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, "true"),
+    ({"bool": True}, f"{get_column_name('bool')}"),
+    (
+        {"int4": {"gte": 0}, "text": {"isnull": False}},
+        f"{get_column_name('int4')} >= 0 AND c0 IS NOT NULL",
+    ),
+    (
+        {"$or": [{"int8": 0}, {"date": None}]},
+        f"{get_column_name('int8')} = 0 OR {get_column_name('date')} IS NULL",
+    ),
+    ({"_id": {"lte": 0}}, "false"),
+]
+
+
+def make_repeated_resource() -> Resource:
+    """Make the resource by the API, and the table ``repeated`` (id, c0, c1, …) beside it."""
+    random = Random(16)
+    rows = [
+        [random.choice([*cells[-MAX_VALUES:], (None, None)]) for cells in CELLS.values()]
+        for _row in range(ROWS)
+    ]
+    resource = Resource.objects.create(name="repeated")
+    sent = {
+        "resource_id": str(resource.pk),
+        "fields": [{"id": kind, "type": kind} for kind in CELLS],
+        "records": [dict(zip(CELLS, (sent for sent, _ in row), strict=True)) for row in rows],
+    }
+    created = act(Client(), "datastore_create", sent, make_writer_token("repeater"))
+    assert created.status_code == 200, created.content
+    types = {kind: "jsonb" if kind == "json" else kind for kind in CELLS}
+    columns = ", ".join(f"{get_column_name(kind)} {name}" for kind, name in types.items())
+    marks = ", ".join(f"%s::text::{name}" for name in types.values())
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET timezone = 'UTC'; CREATE TEMP TABLE repeated (id int, {columns})")
+        for number, row in enumerate(rows, 1):
+            texts = [text for _, text in row]
+            cursor.execute(f"INSERT INTO repeated VALUES (%s, {marks})", [number, *texts])
+    return Resource.objects.described(resource.pk)
+
+
+def canonical(kind: str, expression: str) -> str:
+    """Write an expression of a type as the JSON text that records have."""
+    if kind in {"date", "timestamp", "timestamptz"}:
+        return f"datastore_search_cast(({expression})::text, '{kind}')::text"
+    return f"to_jsonb({expression})::text"
+
+
+def fetch(query: str) -> list[tuple[Any, ...]]:
+    """Run SQL over the table ``repeated``."""
+    with transaction.atomic(), open_cursor_year_first() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
+
+
+def exact(text: str | bytes | None) -> Any:
+    """Parse JSON with exact numbers; SQL null is None."""
+    return None if text is None else json.loads(text, parse_float=Decimal)
+
+
+def call(action: str, resource: Resource, **sent: Any) -> Any:
+    """Call an action, and return its result with exact numbers."""
+    response = act(Client(), action, {"resource_id": str(resource.pk), **sent})
+    answer = exact(response.content)
+    assert response.status_code == 200, answer
+    return answer["result"]

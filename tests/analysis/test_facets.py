@@ -1,0 +1,397 @@
+"""Facets count what PostgreSQL counts in a typed table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from datastore_search.models import Resource
+
+from ..api.typed import CELLS, get_column_name
+from ..builders import act, get_record_table, make_resource, make_writer_token
+from .tables import QUESTIONS, call, canonical, exact, fetch
+
+pytestmark = pytest.mark.django_db
+
+SCALARS = [kind for kind in CELLS if kind != "json" and not kind.startswith("_")]
+LISTS = [kind for kind in CELLS if kind.startswith("_")]
+NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
+DAYS = ["date", "timestamp", "timestamptz"]
+
+quickly = hypothesis_settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def read_facet(resource: Resource, facet: Any, **more: Any) -> dict[str, Any]:
+    """Read one facet, which is complete."""
+    (found,) = call("datastore_facets", resource, facets=[facet], **more)["facets"]
+    assert found.pop("complete") is True
+    result: dict[str, Any] = found
+    return result
+
+
+def list_counts(facet: dict[str, Any]) -> list[tuple[Any, int]]:
+    """List the values of a facet with their counts."""
+    return [(each["value"], each["count"]) for each in facet["values"]]
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+@quickly
+@given(
+    kind=st.sampled_from(SCALARS),
+    question=st.sampled_from(QUESTIONS),
+    options=st.fixed_dictionaries(
+        {
+            "limit": st.integers(0, 7),
+            "min_count": st.integers(0, 20),
+            "sort": st.sampled_from(["count", "count asc", "value", "value desc"]),
+        }
+    ),
+)
+def test_values_are_counted_as_in_a_typed_table(
+    repeated: Resource, kind: str, question: tuple[dict[str, Any], str], options: dict[str, Any]
+) -> None:
+    filters, where = question
+    tie = 'key COLLATE "C"' if kind == "text" else "key"
+    order = {
+        "count": f"number DESC, {tie}",
+        "count asc": f"number, {tie}",
+        "value": "key",
+        "value desc": "key DESC",
+    }[options["sort"]]
+    groups = fetch(
+        f"SELECT key IS NULL, {canonical(kind, 'key')}, number"
+        f" FROM (SELECT {get_column_name(kind)} AS key, count(*) AS number FROM repeated"
+        f" WHERE {where} GROUP BY 1) AS each ORDER BY {order}"
+    )
+    values = [(exact(text), number) for is_null, text, number in groups if not is_null]
+    listed = [each for each in values if each[1] >= options["min_count"]]
+    listed = listed[: options["limit"]]
+
+    found = read_facet(repeated, {"field": kind, **options}, filters=filters, exclude_own=False)
+
+    assert (found["field"], found["type"], list_counts(found)) == (kind, kind, listed)
+    assert found["distinct"] == len(values)
+    assert found["nulls"] == sum(number for is_null, _text, number in groups if is_null)
+    assert found["others"] == sum(map(count_of, values)) - sum(map(count_of, listed))
+
+
+def count_of(value: tuple[Any, int]) -> int:
+    return value[1]
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("limit", [1, 10])
+def test_lists_are_counted_by_element_each_once_a_record(
+    repeated: Resource, kind: str, limit: int
+) -> None:
+    name = get_column_name(kind)
+    elements = f"(SELECT DISTINCT element FROM unnest({name}) AS element) AS each"
+    groups = fetch(
+        f"SELECT to_jsonb(element)::text, count(*) FROM repeated, LATERAL {elements}"
+        " WHERE element IS NOT NULL GROUP BY element ORDER BY 2 DESC, to_jsonb(element)"
+    )
+    listed = groups[:limit]
+    names = ", ".join(f"'{text}'" for text, _number in listed)
+    ((nulls, others),) = fetch(
+        f"SELECT count(*) FILTER (WHERE {name} IS NULL), count(*) FILTER (WHERE EXISTS"
+        f" (SELECT FROM unnest({name}) AS element WHERE to_jsonb(element)::text NOT IN"
+        f" ({names}))) FROM repeated"
+    )
+
+    found = read_facet(repeated, {"field": kind, "limit": limit})
+
+    assert list_counts(found) == [(exact(text), number) for text, number in listed]
+    assert (found["nulls"], found["others"], found["distinct"]) == (nulls, others, len(groups))
+
+
+def test_a_facet_leaves_out_the_conditions_on_its_own_field(resource: Resource) -> None:
+    filters = {"stage": "active", "subject": ["survey", "air"]}
+
+    found = call("datastore_facets", resource, facets="stage,subject", filters=filters)
+
+    stages, subjects = found["facets"]
+    assert found["total"] == 2
+    assert list_counts(stages) == [("active", 2), ("planned", 1)]
+    assert list_counts(subjects) == [("air", 1), ("survey", 1), ("watershed", 1)]
+    kept = call(
+        "datastore_facets", resource, facets="stage,subject", filters=filters, exclude_own=False
+    )
+    assert [list_counts(each) for each in kept["facets"]] == [
+        [("active", 2)],
+        [("air", 1), ("survey", 1)],
+    ]
+
+
+def test_a_facet_leaves_out_the_query_over_its_own_field(resource: Resource) -> None:
+    found = call(
+        "datastore_facets", resource, facets="stage,title", q={"title": "river", "stage": "active"}
+    )
+
+    stages, titles = found["facets"]
+    assert found["total"] == 1
+    assert list_counts(stages) == [("active", 1)]
+    assert titles["distinct"] == 4
+
+
+def test_a_condition_within_a_group_stays(resource: Resource) -> None:
+    filters = {"$or": [{"stage": "active"}, {"stage": "closed"}]}
+
+    assert list_counts(read_facet(resource, "stage", filters=filters)) == [
+        ("active", 4),
+        ("closed", 1),
+    ]
+    assert list_counts(read_facet(resource, "stage", filters=[{"stage": "closed"}])) == [
+        ("closed", 1)
+    ]
+
+
+def test_the_field_of_a_condition_may_begin_with_a_dollar(db: None) -> None:
+    resource = make_resource("$a,b\n1,x\n2,x\n")
+
+    assert read_facet(resource, "$a", filters={"$$a": 1})["distinct"] == 2
+    assert read_facet(resource, "b", filters={"$$a": 1})["values"] == [{"value": "x", "count": 1}]
+
+
+def test_facets_come_in_the_order_in_which_they_are_asked_for(repeated: Resource) -> None:
+    names = ["bool", "text", "_int4", "bool", "date"]
+
+    found = call("datastore_facets", repeated, facets=names, filters={"bool": True})
+
+    assert [facet["field"] for facet in found["facets"]] == names
+
+
+def test_numbers_keep_their_digits(db: None) -> None:
+    resource = make_resource("n\n" + "0.10\n" * 3 + "123456789012345678.123456789\n")
+
+    found = read_facet(resource, "n", filters={"_id": {"gt": 0}})
+
+    assert [str(value) for value, _count in list_counts(found)] == [
+        "0.10",
+        "123456789012345678.123456789",
+    ]
+
+
+# Bins ---------------------------------------------------------------------------------------------
+
+
+@quickly
+@given(
+    kind=st.sampled_from(NUMBERS + DAYS),
+    bins=st.integers(1, 7),
+    question=st.sampled_from(QUESTIONS),
+)
+def test_bins_count_what_lies_between_their_bounds(
+    repeated: Resource, kind: str, bins: int, question: tuple[dict[str, Any], str]
+) -> None:
+    filters, where = question
+    name = get_column_name(kind)
+    infinite = "'infinity', '-infinity'" + (", 'NaN'" if kind in {"numeric", "float8"} else "")
+    number = f"{name}::numeric" if kind.startswith("int") else name
+    is_finite = "true" if kind.startswith("int") else f"{name} NOT IN ({infinite})"
+    ((low, high, nulls, others),) = fetch(
+        f"SELECT {canonical(kind, f'min({name}) FILTER (WHERE {is_finite})')},"
+        f" {canonical(kind, f'max({name}) FILTER (WHERE {is_finite})')},"
+        f" count(*) FILTER (WHERE {name} IS NULL), count(*) FILTER (WHERE NOT {is_finite})"
+        f" FROM repeated WHERE {where}"
+    )
+
+    found = read_facet(repeated, {"field": kind, "bins": bins}, filters=filters, exclude_own=False)
+
+    assert (found["min"], found["max"]) == (exact(low), exact(high))
+    assert (found["nulls"], found["others"]) == (nulls, others)
+    assert len(found["bins"]) <= bins
+    assert [each["from"] for each in found["bins"][1:]] == [
+        each["to"] for each in found["bins"][:-1]
+    ]
+    if found["bins"]:
+        assert (found["bins"][0]["from"], found["bins"][-1]["to"]) == (exact(low), exact(high))
+    for each in found["bins"]:
+        end = "<=" if each is found["bins"][-1] else "<"
+        ((count,),) = fetch(
+            f"SELECT count(*) FROM repeated WHERE ({where}) AND {is_finite}"
+            f" AND {number} >= '{each['from']}' AND {number} {end} '{each['to']}'"
+        )
+        assert each["count"] == count, each
+
+
+def test_bins_have_equal_widths_and_exact_bounds(db: None) -> None:
+    resource = make_resource("n,d\n0.1,2024-01-01\n0.7,2024-01-11\n0.4,2024-01-06\n")
+
+    numbers = read_facet(resource, {"field": "n", "bins": 3})
+    days = read_facet(resource, {"field": "d", "bins": 4})
+
+    assert [(each["from"], each["to"], each["count"]) for each in numbers["bins"]] == [
+        (Decimal("0.1"), Decimal("0.3"), 1),
+        (Decimal("0.3"), Decimal("0.5"), 1),
+        (Decimal("0.5"), Decimal("0.7"), 1),
+    ]
+    assert [(each["from"], each["count"]) for each in days["bins"]] == [
+        ("2024-01-01", 1),
+        ("2024-01-03", 0),
+        ("2024-01-06", 1),
+        ("2024-01-08", 1),
+    ]
+
+
+# Periods ------------------------------------------------------------------------------------------
+
+
+@quickly
+@given(
+    kind=st.sampled_from(DAYS),
+    interval=st.sampled_from(["year", "quarter", "month", "week", "day", "hour"]),
+    zone=st.sampled_from(["", "UTC", "Asia/Kolkata", "america/new_york"]),
+)
+def test_periods_begin_where_postgresql_truncates(
+    repeated: Resource, kind: str, interval: str, zone: str
+) -> None:
+    facet = {"field": kind, "interval": interval, "sort": "value"}
+    moment = f"{get_column_name(kind)}::timestamp"
+    if kind == "timestamptz":
+        moment = get_column_name(kind)
+        facet["time_zone"] = zone
+    arguments = f", '{zone or 'UTC'}'" if kind == "timestamptz" else ""
+    back = "::date" if kind == "date" else ""
+    groups = fetch(
+        f"SELECT {canonical(kind, f'key{back}')}, number FROM (SELECT"
+        f" date_trunc('{interval}', {moment}{arguments}) AS key, count(*) AS number FROM repeated"
+        f" WHERE {moment} IS NOT NULL GROUP BY 1) AS each ORDER BY key"
+    )
+
+    found = read_facet(repeated, facet)
+
+    assert list_counts(found) == [(exact(text), number) for text, number in groups]
+    assert found["type"] == kind
+
+
+# What is stored -----------------------------------------------------------------------------------
+
+
+def record_statements(queries: CaptureQueriesContext, resource: Resource) -> list[str]:
+    table = get_record_table(resource)
+    return [each["sql"] for each in queries.captured_queries if f'"{table}"' in each["sql"]]
+
+
+REPEATED = "word,number,day,flag\n" + "".join(
+    f"{'abcdefghijklmn'[row % 14]},{row % 3},2024-01-0{row % 4 + 1},{str(row % 5 > 0).lower()}\n"
+    for row in range(200)
+)
+
+
+@pytest.mark.parametrize("name", ["word", "number", "day", "flag"])
+@pytest.mark.parametrize("limit", [0, 1, 2, 10])
+@pytest.mark.parametrize("min_count", [1, 15, 60])
+def test_stored_figures_are_those_that_a_statement_finds(
+    db: None, name: str, limit: int, min_count: int
+) -> None:
+    resource = make_resource(REPEATED)
+    facet = {"field": name, "limit": limit, "min_count": min_count}
+
+    stored = read_facet(resource, facet)
+
+    assert stored == read_facet(resource, facet, filters={"_id": {"gt": 0}})
+
+
+def test_no_record_is_read_where_the_load_has_counted(db: None) -> None:
+    resource = make_resource(REPEATED)
+
+    with CaptureQueriesContext(connection) as queries:
+        found = call("datastore_facets", resource, facets="word,number,day,flag")
+
+    assert found["total"] == 200
+    assert record_statements(queries, resource) == []
+
+
+def test_stored_figures_of_changed_records_are_not_used(resource: Resource) -> None:
+    assert list_counts(read_facet(resource, "stage"))[0] == ("active", 4)
+    sent = {
+        "resource_id": str(resource.pk),
+        "force": True,
+        "method": "insert",
+        "records": [{"stage": "active"}],
+    }
+    assert act(Client(), "datastore_upsert", sent, make_writer_token()).status_code == 200
+
+    assert list_counts(read_facet(resource, "stage"))[0] == ("active", 5)
+
+
+def test_an_empty_table_has_facets(db: None) -> None:
+    resource = make_resource("a,b\n1,x\n")
+
+    for filters in ({"b": "y"}, {"_id": -1}):
+        found = call(
+            "datastore_facets",
+            resource,
+            facets=["b", {"field": "a", "bins": 3}],
+            filters=filters,
+            exclude_own=False,
+        )
+        values, bins = found["facets"]
+        assert found["total"] == 0
+        assert (values["values"], values["distinct"], values["nulls"]) == ([], 0, 0)
+        assert (bins["bins"], bins["min"], bins["max"]) == ([], None, None)
+
+
+# Time ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(django_db_setup: None, django_db_blocker: Any) -> Any:
+    """A table that takes more than a millisecond to count."""
+    with django_db_blocker.unblock():
+        resource = make_resource(
+            "word,text,number\n" + "".join(f"w{n % 3},t{n * 7919},{n}\n" for n in range(20_000))
+        )
+        yield resource
+        resource.delete()
+
+
+def test_facets_that_take_too_long_are_incomplete(large: Resource, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
+    facets = ["word", "text", {"field": "number", "bins": 3}]
+
+    found = call("datastore_facets", large, facets=facets, filters={"number": {"gte": 0}})
+
+    word, text, number = found["facets"]
+    assert found["total"] == 20_000
+    assert word["values"][0] == {"value": "w0", "count": 6_667}
+    assert (word["complete"], word["of_all_records"]) == (False, True)
+    assert (text["complete"], text["values"], text["distinct"]) == (False, [], None)
+    assert "of_all_records" not in text
+    assert (number["complete"], number["bins"], number["min"]) == (False, [], None)
+
+
+def test_an_incomplete_answer_is_not_kept_by_caches(
+    client: Any, large: Resource, settings: Any
+) -> None:
+    address = f"/en/api/action/datastore_facets?id={large.pk}&facets=text"
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
+    incomplete = client.get(address)
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=30)
+
+    assert "ETag" not in incomplete
+    assert "no-store" in incomplete["Cache-Control"]
+    assert "ETag" in client.get(address)
+
+
+def test_the_connection_is_usable_after_a_facet_that_took_too_long(
+    large: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
+    call("datastore_facets", large, facets="text")
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=30)
+
+    assert read_facet(large, "text")["distinct"] == 20_000
