@@ -126,7 +126,7 @@ def test_dates_in_another_format_are_profiled_as_they_are_stored(db: None) -> No
     assert profile["top"] == [{"value": "2024-01-31", "count": 2}]
 
 
-def test_moments_of_one_second_are_told_apart(db: None) -> None:
+def test_moments_of_one_second_are_different(db: None) -> None:
     profile = profile_text("a\n2024-01-01T00:00:00.250\n2024-01-01T00:00:00.750\n")
 
     assert (profile["min"], profile["max"]) == (

@@ -108,7 +108,9 @@ def test_what_is_wrong_is_found_at_its_place(
 @pytest.mark.parametrize(
     "text", ["[", "[{", '[{"n', '[{"n": 1', '[{"n": 1}', '[{"n": 1},', '{"data": [', '{"data"']
 )
-def test_half_a_file_is_told_from_a_wrong_one(path: Path, block_bytes: int, text: str) -> None:
+def test_half_a_file_is_distinguished_from_a_wrong_one(
+    path: Path, block_bytes: int, text: str
+) -> None:
     assert get_read_failure(path, text).code == "json.truncated"
 
 

@@ -67,7 +67,7 @@ def get_read_failure(path: Path, content: bytes) -> LoadFailed:
         ("''", "text", ""),
     ],
 )
-def test_a_type_is_told_and_its_values_are_written(
+def test_a_declared_type_decides_how_values_are_written(
     tmp_path: Path, value: str, declared_type: str, text: str | None
 ) -> None:
     assert read_query(tmp_path / "file", f"SELECT {value} AS k") == ((declared_type,), [(text,)])
