@@ -55,6 +55,8 @@ from datastore_search.writing.records import MAX_ID
 from example_project.management.commands.write_reference import write_tables
 
 from .builders import act, make_user
+from .reading import read_in_test_process
+from .shared import ModuleTransaction
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(datastore_search.__file__).parent
@@ -587,6 +589,13 @@ def run_curl(client: Client, words: list[str], token: str) -> Any:
     return client.post(path, body, content_type=kind, headers=headers)
 
 
+@pytest.fixture(scope="module")
+def demo(module_transaction: ModuleTransaction) -> None:
+    """The demo's resources, users and tokens."""
+    with read_in_test_process():
+        call_command("demo", stdout=StringIO())
+
+
 @pytest.mark.parametrize(
     ("page", "count"),
     [
@@ -600,9 +609,9 @@ def run_curl(client: Client, words: list[str], token: str) -> Any:
     ],
     ids=lambda value: value.stem if isinstance(value, Path) else "",
 )
-@pytest.mark.django_db
-def test_every_curl_example_works_on_the_demo(client: Client, page: Path, count: int) -> None:
-    call_command("demo", stdout=StringIO())
+def test_every_curl_example_works_on_the_demo(
+    client: Client, demo: None, db: None, page: Path, count: int
+) -> None:
     token = issue_token(get_user_model().objects.get(username="admin"))
     ran = 0
     for words in parse_curl_commands(list_code_blocks(page, "sh")):

@@ -57,6 +57,13 @@ def run_portal(server: Server, url: str, action: str) -> Any:
     )
 
 
+@pytest.fixture(scope="module")
+def answers(portal: tuple[Server, str]) -> Any:
+    """The answers of the portal that is backed up."""
+    server, schema = portal
+    return run_portal(server, build_source_url(server, schema), "answers")
+
+
 @pytest.fixture
 def restore(portal: tuple[Server, str], tmp_path: Path) -> Callable[[str, str], str]:
     """Run commands of the page that restore into an empty database; return its URL."""
@@ -75,14 +82,13 @@ def restore(portal: tuple[Server, str], tmp_path: Path) -> Callable[[str, str], 
 
 
 def test_a_restored_dump_has_the_same_answers_and_can_be_changed(
-    portal: tuple[Server, str], restore: Callable[[str, str], str]
+    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
     server, schema = portal
-    before = run_portal(server, build_source_url(server, schema), "answers")
 
     url = restore("restored", read_commands("Back up") + read_commands("Restore"))
 
-    assert run_portal(server, url, "answers") == before
+    assert run_portal(server, url, "answers") == answers
     indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"
     assert server.run_sql(url, indexes) == server.run_sql(build_source_url(server, schema), indexes)
     statistics = (
@@ -92,7 +98,7 @@ def test_a_restored_dump_has_the_same_answers_and_can_be_changed(
     assert server.run_sql(url, statistics).strip() == "5"
     if schema != "public":
         url = rename_schema(server, url)
-        assert run_portal(server, url, "answers") == before
+        assert run_portal(server, url, "answers") == answers
     assert run_portal(server, url, "write_and_load") == [
         [{"_id": 4, "code": "d", "more": None, "list": ["z"]}],
         [{"_id": 4, "code": "d", "more": None, "list": ["z"]}],
@@ -116,23 +122,21 @@ def rename_schema(server: Server, url: str) -> str:
 
 
 def test_a_dump_in_plain_sql_is_the_same(
-    portal: tuple[Server, str], restore: Callable[[str, str], str]
+    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
-    server, schema = portal
-    before = run_portal(server, build_source_url(server, schema), "answers")
+    server, _schema = portal
 
     url = restore("from_plain_sql", read_commands("Restore", 1))
 
-    assert run_portal(server, url, "answers") == before
+    assert run_portal(server, url, "answers") == answers
 
 
 def test_a_restore_in_one_transaction_is_the_same(
-    portal: tuple[Server, str], restore: Callable[[str, str], str]
+    portal: tuple[Server, str], restore: Callable[[str, str], str], answers: Any
 ) -> None:
-    server, schema = portal
+    server, _schema = portal
     restoring = read_commands("Restore").replace("--jobs=2", "--single-transaction")
 
     url = restore("in_one_transaction", read_commands("Back up") + restoring)
 
-    before = run_portal(server, build_source_url(server, schema), "answers")
-    assert run_portal(server, url, "answers") == before
+    assert run_portal(server, url, "answers") == answers

@@ -15,13 +15,22 @@ from datastore_search.field_types import field_types
 from datastore_search.models import Field, Load, Resource
 
 from ..builders import ask, get_result
+from ..reading import read_in_test_process
+from ..shared import ModuleTransaction
+
+
+@pytest.fixture(scope="module")
+def _printed(module_transaction: ModuleTransaction) -> str:
+    out = StringIO()
+    with read_in_test_process():
+        call_command("demo", "--port", "8123", stdout=out)
+    return out.getvalue()
 
 
 @pytest.fixture
-def printed(db: None) -> str:
-    out = StringIO()
-    call_command("demo", "--port", "8123", stdout=out)
-    return out.getvalue()
+def printed(_printed: str, db: None) -> str:
+    """The demo's text; its resources are in the database."""
+    return _printed
 
 
 def test_the_printed_curl_command_works(client: Client, printed: str) -> None:

@@ -28,6 +28,8 @@ from ..builders import (
     make_user,
 )
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 _MISSING = (
     "Not found: the records of resource “{name}” are not in the database. Load its file again, or"
     " restore them from a backup."

@@ -74,6 +74,8 @@ class Hold:
     def hold_at(self, moment: str) -> Iterator[Callable[[Callable[[], object]], None]]:
         """Hold the load within the block; yield a function that waits until the load is there."""
         with ExitStack() as stack:
+            self._observer = stack.enter_context(self._open_session())
+            self._observer.autocommit = True
             if moment == "reading":
                 stack.enter_context(self._replace_upload_by_pipe())
                 yield lambda alive: wait_until(
@@ -174,5 +176,4 @@ class Hold:
         )
 
     def _has_row(self, statement: str, *values: object) -> bool:
-        with psycopg.connect(self._url) as connection:
-            return connection.execute(statement, values).fetchone() is not None
+        return self._observer.execute(statement, values).fetchone() is not None

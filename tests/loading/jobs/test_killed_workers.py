@@ -32,7 +32,7 @@ from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
 from .workers import DATABASE, IMMEDIATE, build_database_url, run_queued_tasks, run_worker
 
 #: More rows than are copied over a single connection.
-_ROWS = 12_000
+_ROWS = 10_100
 
 
 def write_records(version: int, count: int) -> bytes:
@@ -42,7 +42,7 @@ def write_records(version: int, count: int) -> bytes:
 class Searchers(ReaderThreads):
     """Search; each version has its own number of records, all with the version's number."""
 
-    pause_seconds = 0.05
+    pause_seconds = 0.1
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(count=2)

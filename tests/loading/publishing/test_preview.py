@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from datastore_search.loading.jobs import LoadOptions
 from datastore_search.loading.publishing.preview import Preview, build_preview
 from datastore_search.models import Field, Load, Resource
 
 from ...builders import make_resource
 from ...failures import fails_with
+
+pytestmark = pytest.mark.usefixtures("read_here")
 
 
 def build_text_preview(

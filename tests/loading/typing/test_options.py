@@ -13,6 +13,8 @@ from datastore_search.models import Load, Resource
 
 from ...failures import fails_with
 
+pytestmark = pytest.mark.usefixtures("read_here")
+
 FILE = "day;n;code\n01/02/2024;NA;7\n03/04/2024;5;8\n"
 
 
