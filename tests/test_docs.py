@@ -259,6 +259,20 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
         }
     ],
     "datastore_facets": [{"facets": "n"}],
+    "datastore_aggregate": [
+        {
+            "group_by": "n",
+            "metrics": "count",
+            "having": {"count": 1},
+            "q": "river",
+            "full_text": "river",
+            "plain": True,
+            "language": "english",
+            "filters": {"n": {"gt": 0}},
+            "sort": "n",
+            "offset": 0,
+        }
+    ],
     "datastore_info": [{}],
     "datastore_create": [
         {

@@ -1,13 +1,15 @@
 """
-Questions about many records at once: the most common values of fields.
+Questions about many records at once: the most common values of fields, and figures of groups.
 
 ``groups`` makes the keys by which records are grouped.  ``facets`` counts the values of fields
 among the matches of a query; ``stored_facets`` knows those of all records from what a load has
-counted.
+counted.  ``aggregates`` computes the ``metrics`` of groups.
 """
 
+from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery, read_aggregate
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsAnswer, FacetsQuery, read_facets
 from .groups import DEFAULT_TIME_ZONE, INTERVALS, MAX_BINS, GroupBy
+from .metrics import METRICS, Metric
 
 __all__ = [
     "DEFAULT_TIME_ZONE",
@@ -15,9 +17,15 @@ __all__ = [
     "MAX_BINS",
     "MAX_FACETS",
     "MAX_FACET_VALUES",
+    "MAX_GROUPS",
+    "MAX_METRICS",
+    "METRICS",
+    "AggregateQuery",
     "Facet",
     "FacetsAnswer",
     "FacetsQuery",
     "GroupBy",
+    "Metric",
+    "read_aggregate",
     "read_facets",
 ]

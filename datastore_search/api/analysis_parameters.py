@@ -1,15 +1,17 @@
 """
-The parameters of ``datastore_facets``, and those of one facet.
+The parameters of ``datastore_facets`` and ``datastore_aggregate``.
 
-A facet is an object with options, which a serializer of its own describes.
+A facet, a group and a metric are objects with options, which serializers of their own describe.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
+from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -18,13 +20,21 @@ from ..analysis import (
     MAX_BINS,
     MAX_FACET_VALUES,
     MAX_FACETS,
+    MAX_GROUPS,
+    MAX_METRICS,
+    METRICS,
+    AggregateQuery,
     Facet,
     FacetsQuery,
     GroupBy,
+    Metric,
 )
+from ..conf import conf
+from ..exceptions.analysis import InvalidHaving, RepeatedGroupName
+from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import MalformedJson
-from ..filters import exclude_field
-from ..search import Query
+from ..filters import Condition, exclude_field, parse_filters
+from ..search import Query, RecordsFormat
 from ..search.names import split_names, unquote_name
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
@@ -36,6 +46,7 @@ from .parameter_types import (
     FullTextQueryField,
     NonNegativeIntegerField,
     ParameterField,
+    SortField,
     TextField,
 )
 from .parameters import (
@@ -75,13 +86,13 @@ class NumberField(ParameterField):
         self.low, self.high = Decimal(low), Decimal(high)
         super().__init__(**options)
 
-    def to_internal_value(self, data: object) -> Decimal | None:
+    def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
             return None
         number = self._parse(data)
         if number is None or not self.low <= number <= self.high:
             self.fail("invalid", low=self.low, high=self.high)
-        return number
+        return int(number) if _is_whole(number) else number
 
     @staticmethod
     def _parse(data: object) -> Decimal | None:
@@ -94,6 +105,10 @@ class NumberField(ParameterField):
         return number if number.is_finite() else None
 
 
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
+
+
 class WholeNumberField(NumberField):
     """A whole number within limits, also as text."""
 
@@ -102,7 +117,7 @@ class WholeNumberField(NumberField):
     @staticmethod
     def _parse(data: object) -> Decimal | None:
         number = NumberField._parse(data)  # noqa: SLF001 - of the base class
-        return None if number is None or number % 1 else number
+        return number if number is not None and _is_whole(number) else None
 
 
 class OptionsListField(ParameterField):
@@ -112,6 +127,7 @@ class OptionsListField(ParameterField):
         "invalid": _("Must be a list of names, or of objects with options."),
         "many": _("There are more than {most}."),
         "json": _("Cannot parse JSON"),
+        "combined": _("“{option}” and “{other}” cannot be combined."),
     }
 
     #: The serializer of an object.
@@ -179,6 +195,16 @@ class OptionsListField(ParameterField):
         """Check options that depend on each other."""
         return item
 
+    def check_alone(self, item: Mapping[str, Any], option: str, other: str) -> None:
+        """Refuse two options that cannot be combined."""
+        if option in item and other in item:
+            self.fail("combined", option=option, other=other)
+
+    def check_needed(self, item: Mapping[str, Any], option: str, needed: str) -> None:
+        """Refuse an option without another one that it needs."""
+        if option in item and needed not in item:
+            raise serializers.ValidationError({needed: [str(self.error_messages["required"])]})
+
     def _describe(self, item: object) -> str:
         """Describe an item in a message: by its name, if it has one."""
         name = item.get(self.main) if isinstance(item, Mapping) else item
@@ -239,10 +265,6 @@ class FacetOptions(ActionParameters):
 class FacetsField(OptionsListField):
     """The facets: names and objects with options, or one object: field → options."""
 
-    default_error_messages = {
-        "combined": _("“{option}” and “{other}” cannot be combined."),
-    }
-
     options = FacetOptions
     max_items = MAX_FACETS
 
@@ -256,8 +278,8 @@ class FacetsField(OptionsListField):
 
     def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
         for option in _VALUE_OPTIONS:
-            if "bins" in item and option in item:
-                self.fail("combined", option="bins", other=option)
+            self.check_alone(item, "bins", option)
+        self.check_needed(item, "time_zone", "interval")
         return item
 
 
@@ -338,17 +360,189 @@ def _exclude_own(parameters: Mapping[str, Any], field: str) -> Query:
 def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:
     sort, _space, direction = options.get("sort", "count").partition(" ")
     is_by_value = sort == "value"
-    bins = options.get("bins")
     return Facet(
-        GroupBy(
-            options["field"],
-            interval=options.get("interval", ""),
-            time_zone=options.get("time_zone", ""),
-            bins=None if bins is None else int(bins),
-        ),
+        _build_group(options),
         query,
         limit=min(options.get("limit", limit), MAX_FACET_VALUES),
         min_count=min(options.get("min_count", 1), MAX_BIGINT),
         is_by_value=is_by_value,
         is_reversed=direction == ("desc" if is_by_value else "asc"),
     )
+
+
+# datastore_aggregate ------------------------------------------------------------------------------
+
+
+class GroupOptions(ActionParameters):
+    """The options of one group."""
+
+    needed = ("field",)
+
+    field = FieldNameField(help_text="The name of the field. Required.")
+    # A word of Python's cannot be assigned to.
+    vars()["as"] = TextField(
+        help_text="The name of the column in the answer; that of the field if not given."
+    )
+    interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
+    time_zone = TextField(help_text=_TIME_ZONE)
+    width = NumberField(
+        "1E-30",
+        "1E+30",
+        help_text="Group numbers by ranges of this width, from its multiples on; a range is named"
+        " by its lower bound.",
+    )
+    bins = WholeNumberField(
+        "1",
+        str(MAX_BINS),
+        help_text="Group numbers, dates or timestamps by this number of ranges of equal width, at"
+        f" most {MAX_BINS}; a range is named by its lower bound.",
+    )
+
+
+class GroupsField(OptionsListField):
+    """The groups: names of fields, and objects with options."""
+
+    options = GroupOptions
+    max_items = MAX_GROUPS
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.check_alone(item, "interval", "width")
+        self.check_alone(item, "interval", "bins")
+        self.check_alone(item, "width", "bins")
+        self.check_needed(item, "time_zone", "interval")
+        return item
+
+
+class MetricOptions(ActionParameters):
+    """The options of one metric."""
+
+    needed = ("metric",)
+
+    metric = ChoiceField(METRICS, help_text="What is computed. Required.")
+    field = FieldNameField(
+        help_text="The name of the field. Required, except for `count`, which counts records then."
+    )
+    vars()["as"] = TextField(
+        help_text="The name of the column in the answer; if not given, that of the metric and of"
+        " the field, as in `sum_budget`."
+    )
+    percentile = NumberField(
+        "0", "100", help_text="Which `percentile` is computed, from 0 to 100; 50 is the median."
+    )
+
+
+_SHORT_METRIC = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+
+
+class MetricsField(OptionsListField):
+    """The metrics: texts such as ``sum(budget)``, and objects with options."""
+
+    options = MetricOptions
+    main = "metric"
+    max_items = MAX_METRICS
+
+    def expand_name(self, name: str) -> Mapping[str, object]:
+        found = _SHORT_METRIC.fullmatch(unquote_name(name))
+        if found is None:
+            self.fail("invalid")
+        metric, field = found.groups()
+        return {"metric": metric, **({} if field is None else {"field": unquote_name(field)})}
+
+    def check_item(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        if item["metric"] != "count":
+            self.check_needed(item, "metric", "field")
+        if item["metric"] == "percentile":
+            self.check_needed(item, "metric", "percentile")
+        elif "percentile" in item:
+            self.fail("combined", option=item["metric"], other="percentile")
+        return item
+
+
+def _describe_limit() -> str:
+    return (
+        f"Maximum number of groups: {conf.DEFAULT_LIMIT:,} if not given; more than"
+        f" {conf.MAX_LIMIT:,} is reduced to that. 0 gives none."
+    )
+
+
+class AggregateParameters(ConditionParameters):
+    """The parameters of ``datastore_aggregate``."""
+
+    group_by = GroupsField(
+        help_text=f"The fields by whose values records are grouped, at most {MAX_GROUPS}: a list of"
+        " names and of [objects with options](#group_by), or a text with commas between the names."
+        " If not given, all records are one group."
+    )
+    metrics = MetricsField(
+        help_text=f"What is computed of each group, at most {MAX_METRICS} [metrics](#metrics): a"
+        " list of texts such as `sum(budget)` and of objects with options, or a text with commas"
+        " between the metrics. `count` if not given."
+    )
+    having = FiltersField(
+        help_text="Conditions that the groups must meet, in the form of `filters`, by the names of"
+        " the columns."
+    )
+    sort = SortField(
+        help_text="Sort keys by the names of the columns, as in a search. If not given, groups come"
+        " in the order of their values, empty ones last."
+    )
+    limit = NonNegativeIntegerField(help_text=lazy(_describe_limit, str)())
+    offset = NonNegativeIntegerField(
+        help_text="Number of groups to skip before the first; 0 if not given."
+    )
+    include_total = BooleanField(help_text="Count all groups, as `total`; true if not given.")
+    records_format = ChoiceField(
+        tuple(RecordsFormat),
+        help_text="How the groups are written: as objects, as lists in the order of `fields`, or as"
+        " one text of CSV or TSV without a header. `objects` if not given.",
+    )
+
+
+#: Parameters of a search that choose a page and its format.
+_PAGE = ("limit", "offset", "sort", "include_total", "records_format")
+
+
+def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
+    """
+    Make the query of ``AggregateParameters`` that were read.
+
+    Raises: ``InvalidParameters`` for conditions that are none, and for groups of one name.
+    """
+    groups = parameters.get("group_by", ())
+    group_by = {options.get("as", options["field"]): _build_group(options) for options in groups}
+    names = [options.get("as", options["field"]) for options in groups]
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InvalidParameters([RepeatedGroupName(name=name) for name in sorted(repeated)])
+    names_of_query = (*_CONDITIONS, *_PAGE)
+    return AggregateQuery(
+        build_query({name: parameters[name] for name in names_of_query if name in parameters}),
+        group_by,
+        tuple(map(_build_metric, parameters.get("metrics", ({"metric": "count"},)))),
+        _parse_having(parameters.get("having", {})),
+    )
+
+
+def _build_group(options: Mapping[str, Any]) -> GroupBy:
+    width = options.get("width")
+    return GroupBy(
+        options["field"],
+        interval=options.get("interval", ""),
+        time_zone=options.get("time_zone", ""),
+        width=None if width is None else Decimal(width),
+        bins=options.get("bins"),
+    )
+
+
+def _build_metric(options: Mapping[str, Any]) -> Metric:
+    metric, field = options["metric"], options.get("field", "")
+    name = options.get("as") or (f"{metric}_{field}" if field else metric)
+    percentile = options.get("percentile")
+    return Metric(name, metric, field, None if percentile is None else Decimal(percentile))
+
+
+def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Condition, ...]:
+    try:
+        return parse_filters(having)
+    except InvalidParameters as error:
+        raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None

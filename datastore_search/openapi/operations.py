@@ -119,7 +119,9 @@ class ActionSchema(AutoSchema):
 
 
 #: Actions whose answers have an ``ETag``.
-_CACHED_ACTIONS = frozenset({"datastore_search", "datastore_facets", "datastore_info"})
+_CACHED_ACTIONS = frozenset(
+    {"datastore_search", "datastore_facets", "datastore_aggregate", "datastore_info"}
+)
 
 _UNCHANGED: Schema = {
     "304": {"description": "Nothing has changed since the answer whose `ETag` was sent."}

@@ -154,6 +154,8 @@ _OPTION_LISTS: Mapping[type[types.ParameterField], _Forms] = {
             "maxProperties": analysis.FacetsField.max_items,
         },
     ),
+    analysis.GroupsField: _build_options_forms(analysis.GroupsField, NULL),
+    analysis.MetricsField: _build_options_forms(analysis.MetricsField, NULL),
 }
 
 #: The schemas of lists, each of which has a limit.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..api import parameter_types as types
+from ..api.actions import aggregate
 from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.dumping.formats import formats
 from ..api.parameters import SearchParameters
@@ -39,6 +40,7 @@ _FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilt
 _RESULTS: dict[str, Schema] = {
     "datastore_search": schema_ref("DatastorePage"),
     "datastore_facets": schema_ref("DatastoreFacets"),
+    "datastore_aggregate": schema_ref("DatastoreAggregate"),
     "datastore_info": schema_ref("DatastoreInfo"),
     "datastore_create": schema_ref("DatastoreCreated"),
     "datastore_upsert": schema_ref("DatastoreWritten"),
@@ -110,6 +112,7 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreLinks": object_of({"start": TEXT, "next": TEXT}, optional={"prev": TEXT}),
         "DatastoreFacets": _build_facets(),
         "DatastoreFacet": _build_facet(),
+        "DatastoreAggregate": _build_aggregate(),
         "DatastoreFieldProfile": _build_profile(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
@@ -245,6 +248,34 @@ def _build_facet() -> Schema:
                 **BOOLEAN,
                 "description": "True if the figures are those of all records, since counting the"
                 " matches took too long.",
+            },
+        },
+    )
+
+
+# datastore_aggregate ------------------------------------------------------------------------------
+
+
+def _build_aggregate() -> Schema:
+    groups = list_of(OBJECT, description="Column → value.")
+    rows = {**TEXT, "description": "Rows that end in a line break, without a header."}
+    return object_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "fields": list_of(schema_ref("DatastoreField")),
+            "records_format": {"allOf": [enum_of(*RecordsFormat)]},
+            "limit": {**NON_NEGATIVE_INTEGER, "description": "The limit in force."},
+            "include_total": BOOLEAN,
+            "records": {
+                "description": "The groups, in the form that `records_format` says.",
+                "anyOf": [groups, list_of(_ROW), rows],
+            },
+        },
+        optional={
+            "total": {**NON_NEGATIVE_INTEGER, "description": "All groups; if `include_total`."},
+            **{
+                name: {**ANY_VALUE, "description": "As understood."}
+                for name in aggregate.REPEATED_PARAMETERS
             },
         },
     )

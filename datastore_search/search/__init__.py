@@ -15,26 +15,35 @@ from .consistency import (
     translate_database_errors,
     with_consistent_read,
 )
-from .plan import count_matches, read_page
+from .plan import copy_records, count_and_read, count_matches, read_page
 from .query import ID, NextPage, Page, Query, RecordsFormat, Relation, SortKey, build_relation
-from .sql import BoundQuery, compose, join_with_commas
+from .rendering import Column, Columns, FoundRecords, RecordSizes, collect_records
+from .sql import BoundQuery, compile_sort_key, compose, join_with_commas
 from .streaming import RecordCopy, Stream
 
 __all__ = [
     "ID",
     "BoundQuery",
+    "Column",
+    "Columns",
     "ConsistentRead",
+    "FoundRecords",
     "NextPage",
     "Page",
     "Query",
     "RecordCopy",
+    "RecordSizes",
     "RecordsFormat",
     "Relation",
     "SortKey",
     "StaleVersion",
     "Stream",
     "build_relation",
+    "collect_records",
+    "compile_sort_key",
     "compose",
+    "copy_records",
+    "count_and_read",
     "count_matches",
     "join_with_commas",
     "open_snapshot",

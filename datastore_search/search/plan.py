@@ -238,7 +238,8 @@ class RankSort(_Plan):
             compose("SELECT * FROM found ORDER BY {}", query.compile_rank_order())
         )
         matches = query.select(query.compile_match_columns())
-        return _count_and_read(query, matches, self._fetch(best), sql.SQL("page._id IS NOT NULL"))
+        page = self._fetch(best)
+        return _count_and_read_page(query, matches, page, sql.SQL("page._id IS NOT NULL"))
 
     def _fetch(self, best: Clause) -> Clause:
         """Fetch the records of the best matches, of which only the match columns are read."""
@@ -314,17 +315,28 @@ def _count_and_read_groups(query: BoundQuery, groups: Clause) -> Clause:
     page = query.take_page(
         compose("SELECT true AS is_there, * FROM found ORDER BY {}", query.compile_group_order())
     )
-    return _count_and_read(query, groups, page, sql.SQL("page.is_there"))
+    return _count_and_read_page(query, groups, page, sql.SQL("page.is_there"))
 
 
-def _count_and_read(query: BoundQuery, matches: Clause, page: Clause, is_there: sql.SQL) -> Clause:
-    """Read the number of matches and the text of each record of a page, in at least one row."""
+def _count_and_read_page(
+    query: BoundQuery, matches: Clause, page: Clause, is_there: sql.SQL
+) -> Clause:
+    unpacked = Clause(query.columns.unpack(page.text), page.parameters)
+    return count_and_read(matches, unpacked, query.render_texts(), is_there)
+
+
+def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.SQL) -> Clause:
+    """
+    Read the number of matches and the text of each record of a page, in at least one row.
+
+    ``page`` selects from the matches, which it names ``found``.
+    """
     return Clause(
         sql.SQL(
             "WITH found AS MATERIALIZED ({}) SELECT total, CASE WHEN {} THEN {} END"
             " FROM (SELECT count(*) AS total FROM found) AS counted"
             " LEFT JOIN ({}) AS page ON true"
-        ).format(matches.text, is_there, query.render_texts(), query.columns.unpack(page.text)),
+        ).format(matches.text, is_there, texts, page.text),
         [*matches.parameters, *page.parameters],
     )
 
@@ -465,8 +477,20 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
         )
         sizes.note_size(found.count, found.size_bytes)
         return found
-    delimiter = _DELIMITERS.get(query.records_format)
-    statement = plan.select_texts(begin=",") if delimiter is None else plan.select_cells()
+    is_text = query.records_format in _DELIMITERS
+    statement = plan.select_cells() if is_text else plan.select_texts(begin=",")
+    return copy_records(read, statement, query.records_format)
+
+
+def copy_records(
+    read: ConsistentRead, statement: Clause, records_format: RecordsFormat
+) -> FoundRecords:
+    """
+    Copy records into a spool: their cells, or else their texts with a comma before each.
+
+    The session must show one snapshot.
+    """
+    delimiter = _DELIMITERS.get(records_format)
     options = JSON_LINES if delimiter is None else compose_csv_options(delimiter)
     build = Spool.from_list_lines if delimiter is None else Spool.from_text_lines
     with read.session.watch_statements(), read.copy(statement, options) as copy:

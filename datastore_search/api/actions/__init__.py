@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import facets, info, search, status, write
+from . import aggregate, facets, info, search, status, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -14,6 +14,7 @@ actions: Mapping[str, Action] = {
     for action in (
         search.datastore_search,
         facets.datastore_facets,
+        aggregate.datastore_aggregate,
         info.datastore_info,
         write.datastore_create,
         write.datastore_upsert,

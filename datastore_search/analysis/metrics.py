@@ -1,0 +1,134 @@
+"""
+The metrics of a group: which types each one fits, what it gives, and its SQL.
+
+Whole numbers and ``numeric`` are computed in PostgreSQL's ``numeric``, ``float8`` in ``float8``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import LiteralString
+
+from psycopg import sql
+
+from ..field_types import FieldType, Operators, Ordered, field_types
+from ..filters import Clause
+from .groups import compile_value
+
+METRICS = (
+    "count",
+    "count_distinct",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "median",
+    "percentile",
+    "stddev",
+)
+
+_MEDIAN = Decimal(50)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """
+    A figure of a group: one of ``METRICS``, of the values of a field.
+
+    Only ``count`` may have no field: it counts records.  ``percentile`` is from 0 to 100.
+    """
+
+    name: str
+    metric: str
+    field: str = ""
+    percentile: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledMetric:
+    """
+    A metric in SQL.
+
+    ``value`` is read of each match, and ``figure`` is computed of them.  ``kind`` is the type of
+    the figure.  With a ``rank``, a percentage, the figure also needs the places of the values.
+    """
+
+    value: Clause | None
+    figure: Clause
+    kind: str
+    rank: Decimal | None = None
+
+
+_SIMPLE: Mapping[str, LiteralString] = {
+    "count": "count({k})",
+    "count_distinct": "count(DISTINCT {k})",
+    "sum": "sum({k})",
+    "avg": "avg({k})",
+    "min": "min({k})",
+    "max": "max({k})",
+    "stddev": "stddev_samp({k})",
+}
+
+#: The value at the place ``h``, counted from 0; between two values it is interpolated.
+_PERCENTILE: LiteralString = (
+    "trim_scale(CASE WHEN max({h}) = floor(max({h})) THEN max({k}) FILTER (WHERE {n} = {h} + 1)"
+    " ELSE max({k}) FILTER (WHERE {n} = floor({h}) + 1)"
+    " + (max({k}) FILTER (WHERE {n} = ceil({h}) + 1)"
+    " - max({k}) FILTER (WHERE {n} = floor({h}) + 1)) * (max({h}) - floor(max({h}))) END)"
+)
+
+
+def compile_metric(metric: Metric, type_name: str, position: int) -> CompiledMetric | None:
+    """
+    Compile a metric of a field of a type; None where it does not fit the type.
+
+    Its SQL is over the columns ``k``, and for a percentile ``n`` and ``h``, of this position.
+    """
+    if not metric.field:
+        return CompiledMetric(None, Clause(sql.SQL("count(*)")), "int8")
+    kind = field_types[type_name]
+    if not _fits(metric.metric, kind):
+        return None
+    value = compile_value(kind, metric.field)
+    column = sql.SQL(f"k{position}")
+    if metric.metric in {"median", "percentile"}:
+        rank = _MEDIAN if metric.percentile is None else metric.percentile
+        return _compile_percentile(value, kind, rank, position)
+    figure = Clause(sql.SQL(_SIMPLE[metric.metric]).format(k=column))
+    return CompiledMetric(value, figure, _find_kind(metric.metric, kind))
+
+
+def _fits(metric: str, kind: FieldType) -> bool:
+    if metric in {"count", "count_distinct"}:
+        return True
+    if metric in {"min", "max"}:
+        return Operators.ORDER in kind.operators and kind.ordered is not None
+    return kind.ordered is Ordered.NUMBERS
+
+
+def _find_kind(metric: str, kind: FieldType) -> str:
+    if metric in {"count", "count_distinct"}:
+        return "int8"
+    if metric in {"min", "max"}:
+        return kind.name
+    return _find_number_kind(kind)
+
+
+def _find_number_kind(kind: FieldType) -> str:
+    return "float8" if kind.name == "float8" else "numeric"
+
+
+def _compile_percentile(
+    value: Clause, kind: FieldType, rank: Decimal, position: int
+) -> CompiledMetric:
+    number_kind = _find_number_kind(kind)
+    column = sql.SQL(f"k{position}")
+    if number_kind == "float8":
+        text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(column)
+        return CompiledMetric(value, Clause(text, [rank / 100]), number_kind)
+    figure = sql.SQL(_PERCENTILE).format(
+        k=column, n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
+    )
+    return CompiledMetric(value, Clause(figure), number_kind, rank)

@@ -1,0 +1,361 @@
+"""Aggregates compute what PostgreSQL computes over a typed table."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from datastore_search.models import Resource
+
+from ..api.typed import CELLS, get_column_name
+from ..builders import act, check_error, make_resource, make_writer_token
+from .tables import QUESTIONS, call, canonical, exact, fetch
+
+pytestmark = pytest.mark.django_db
+
+NUMBERS = ["int2", "int4", "int8", "numeric", "float8"]
+DAYS = ["date", "timestamp", "timestamptz"]
+ORDERED = [*NUMBERS, *DAYS, "time", "text"]
+GROUPS = ["text", "bool", "int4", "numeric", "float8", "date", "timestamptz", "time", "_int4"]
+
+quickly = hypothesis_settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def list_metrics() -> list[tuple[Any, str, str]]:
+    """List each metric of each type that it fits, as SQL over its column and with its type."""
+    found: list[tuple[Any, str, str]] = [("count", "count(*)", "int8")]
+    for kind in CELLS:
+        name = get_column_name(kind)
+        found += [
+            (f"count({kind})", f"count({name})", "int8"),
+            (f"count_distinct({kind})", f"count(DISTINCT {name})", "int8"),
+        ]
+        if kind in ORDERED:
+            found += [(f"{each}({kind})", f"{each}({name})", kind) for each in ("min", "max")]
+        if kind in NUMBERS:
+            result = "float8" if kind == "float8" else "numeric"
+            number = f"{name}::{result}"
+            found += [(f"{each}({kind})", f"{each}({number})", result) for each in ("sum", "avg")]
+            found.append((f"stddev({kind})", f"stddev_samp({number})", result))
+    return found
+
+
+METRICS = list_metrics()
+
+
+def read_groups(resource: Resource, **sent: Any) -> list[list[Any]]:
+    """Read the groups as lists, with exact numbers."""
+    found: list[list[Any]] = call(
+        "datastore_aggregate", resource, records_format="lists", limit=32_000, **sent
+    )["records"]
+    return found
+
+
+def is_close(found: Any, expected: Any) -> bool:
+    """Compare what float8 gives in another order of the same additions."""
+    if isinstance(found, Decimal | int) and isinstance(expected, Decimal | int):
+        return float(found) == pytest.approx(float(expected))
+    return bool(found == expected)
+
+
+# Metrics ------------------------------------------------------------------------------------------
+
+
+@quickly
+@given(
+    metrics=st.lists(st.sampled_from(METRICS), min_size=1, max_size=5, unique_by=lambda m: m[0]),
+    groups=st.lists(st.sampled_from(GROUPS), max_size=3, unique=True),
+    question=st.sampled_from(QUESTIONS),
+)
+def test_metrics_are_those_of_a_typed_table(
+    repeated: Resource,
+    metrics: list[tuple[Any, str, str]],
+    groups: list[str],
+    question: tuple[dict[str, Any], str],
+) -> None:
+    filters, where = question
+    names = [get_column_name(kind) for kind in groups]
+    by = f"GROUP BY {', '.join(names)} ORDER BY {', '.join(names)}" if names else ""
+    columns = [
+        *(canonical(kind, name) for kind, name in zip(groups, names, strict=True)),
+        *(canonical(kind, f"({figure})") for _metric, figure, kind in metrics),
+    ]
+    expected = fetch(f"SELECT {', '.join(columns)} FROM repeated WHERE {where} {by}")
+
+    found = read_groups(
+        repeated, group_by=groups, metrics=[metric for metric, *_sql in metrics], filters=filters
+    )
+
+    assert len(found) == len(expected)
+    kinds = [*groups, *(kind for *_metric, kind in metrics)]
+    for group, texts in zip(found, expected, strict=True):
+        for kind, value, text in zip(kinds, group, texts, strict=True):
+            wanted = exact(text)
+            assert value == wanted or (kind == "float8" and is_close(value, wanted)), kind
+
+
+@quickly
+@given(
+    kind=st.sampled_from(["int2", "int4", "int8"]),
+    percentile=st.one_of(st.integers(0, 100), st.sampled_from([0.5, 33.3, 99.9])),
+    question=st.sampled_from(QUESTIONS),
+)
+def test_percentiles_interpolate_as_percentile_cont_does(
+    repeated: Resource, kind: str, percentile: float, question: tuple[dict[str, Any], str]
+) -> None:
+    filters, where = question
+    metric = {"metric": "percentile", "field": kind, "percentile": percentile}
+    expected = fetch(
+        f"SELECT percentile_cont({percentile / 100}) WITHIN GROUP (ORDER BY"
+        f" {get_column_name(kind)}) FROM repeated WHERE {where} GROUP BY c0 ORDER BY c0"
+    )
+
+    found = read_groups(repeated, group_by="text", metrics=[metric], filters=filters)
+
+    for (_text, value), (wanted,) in zip(found, expected, strict=True):
+        assert is_close(value, None if wanted is None else Decimal(wanted))
+
+
+def test_medians_of_numerics_keep_every_digit(db: None) -> None:
+    resource = make_resource(
+        "g,n\na,0.1\na,0.2\nb,12345678901234567.123456789\nb,12345678901234567.123456791\nc,\n"
+    )
+
+    found = read_groups(resource, group_by="g", metrics="median(n),sum(n),count(n)")
+
+    assert [[str(value) for value in group] for group in found] == [
+        ["a", "0.15", "0.3", "2"],
+        ["b", "12345678901234567.12345679", "24691357802469134.246913580", "2"],
+        ["c", "None", "None", "0"],
+    ]
+
+
+def test_floats_have_the_percentiles_of_postgresql(repeated: Resource) -> None:
+    name = get_column_name("float8")
+    ((wanted,),) = fetch(
+        f"SELECT to_jsonb(percentile_cont(0.25) WITHIN GROUP (ORDER BY {name}))::text FROM repeated"
+    )
+    metric = {"metric": "percentile", "field": "float8", "percentile": 25}
+
+    assert read_groups(repeated, metrics=[metric]) == [[exact(wanted)]]
+
+
+def test_without_groups_there_is_one_row_even_of_nothing(resource: Resource) -> None:
+    assert read_groups(resource, metrics="count,sum(amount),max(seen)", filters={"_id": -1}) == [
+        [0, None, None]
+    ]
+    assert read_groups(resource, group_by="stage", filters={"_id": -1}) == []
+
+
+def test_sums_beyond_a_double_are_refused_by_name(client: Any, db: None) -> None:
+    resource = Resource.objects.create(name="large")
+    sent = {
+        "resource_id": str(resource.pk),
+        "fields": [{"id": "n", "type": "float8"}],
+        "records": [{"n": 1e308}, {"n": 1.5e308}],
+    }
+    assert act(Client(), "datastore_create", sent, make_writer_token()).status_code == 200
+    response = act(client, "datastore_aggregate", {"id": str(resource.pk), "metrics": "sum(n)"})
+
+    assert check_error(response, 409, "Validation Error") == {
+        "metrics": ["The numbers are too large to be computed with."]
+    }
+
+
+# Groups -------------------------------------------------------------------------------------------
+
+
+@quickly
+@given(
+    kind=st.sampled_from(DAYS),
+    interval=st.sampled_from(["year", "quarter", "month", "week", "day", "hour"]),
+    zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]),
+)
+def test_periods_are_those_of_postgresql(
+    repeated: Resource, kind: str, interval: str, zone: str
+) -> None:
+    name = get_column_name(kind)
+    group = {"field": kind, "interval": interval}
+    if kind == "timestamptz":
+        group["time_zone"] = zone
+        key = f"date_trunc('{interval}', {name}, '{zone}')"
+    else:
+        key = f"date_trunc('{interval}', {name}::timestamp)::{kind}"
+    expected = fetch(
+        f"SELECT {canonical(kind, 'key')}, number FROM (SELECT {key} AS key, count(*) AS number"
+        " FROM repeated GROUP BY 1) AS each ORDER BY key"
+    )
+
+    found = read_groups(repeated, group_by=[group])
+
+    assert found == [[exact(text), number] for text, number in expected]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("width", ["1", "0.3", "7", "1000"])
+def test_ranges_begin_at_multiples_of_their_width(
+    repeated: Resource, kind: str, width: str
+) -> None:
+    name = f"{get_column_name(kind)}::text::numeric"
+    expected = fetch(
+        f"SELECT to_jsonb(key)::text, number FROM (SELECT CASE WHEN {name} IN ('NaN', 'Infinity',"
+        f" '-Infinity') THEN {name} ELSE {name}"
+        f" - mod(mod({name}, {width}) + {width}, {width}) END AS key,"
+        " count(*) AS number FROM repeated GROUP BY 1) AS each ORDER BY key"
+    )
+
+    found = read_groups(repeated, group_by=[{"field": kind, "width": width}])
+
+    assert found == [[exact(text), number] for text, number in expected]
+
+
+def test_a_number_at_the_end_of_a_range_is_never_rounded_into_the_next(db: None) -> None:
+    resource = make_resource("n\n0.99999999999999999999999999999999999999\n3\n-0.1\n")
+
+    found = read_groups(resource, group_by=[{"field": "n", "width": 3}])
+
+    assert found == [[-3, 1], [0, 1], [3, 1]]
+
+
+@pytest.mark.parametrize("kind", [*NUMBERS, *DAYS])
+def test_bins_are_those_of_facets(repeated: Resource, kind: str) -> None:
+    (facet,) = call("datastore_facets", repeated, facets=[{"field": kind, "bins": 4}])["facets"]
+    expected = [[each["from"], each["count"]] for each in facet["bins"] if each["count"]]
+
+    found = read_groups(repeated, group_by=[{"field": kind, "bins": 4}])
+
+    assert [group for group in found if group in expected] == expected
+    others = [group for group in found if group not in expected]
+    assert sum(count for _value, count in others) == facet["nulls"] + facet["others"]
+
+
+def test_one_field_may_be_grouped_by_in_two_ways(resource: Resource) -> None:
+    groups = [
+        {"field": "seen", "interval": "year", "as": "year"},
+        {"field": "seen", "interval": "month", "as": "month"},
+    ]
+
+    found = read_groups(resource, group_by=groups, filters={"seen": {"lt": "2021-01-01"}})
+
+    assert found == [
+        ["2019-01-01", "2019-01-01", 1],
+        ["2020-01-01", "2020-02-01", 1],
+        ["2020-01-01", "2020-12-01", 1],
+    ]
+
+
+# Conditions on groups, order, pages ---------------------------------------------------------------
+
+
+def test_having_keeps_the_groups_that_meet_it(resource: Resource) -> None:
+    def read(having: Any) -> list[Any]:
+        found = read_groups(
+            resource,
+            group_by="subject",
+            metrics=["count", {"metric": "max", "field": "seen", "as": "last"}],
+            having=having,
+        )
+        return [group[0] for group in found]
+
+    assert read({"count": {"gte": 2}}) == ["survey", "watershed"]
+    assert read({"count": 1, "subject": {"isnull": False}}) == ["air"]
+    assert read({"subject": None}) == [None]
+    assert read({"last": {"gt": "2020-12-31"}}) == ["air", None]
+    assert read([{"subject": "air"}, {"last": "2020-02-29"}]) == ["air", "survey"]
+    assert read({"subject": {"contains": "shed"}}) == ["watershed"]
+
+
+def test_groups_come_in_the_order_of_their_values_empty_ones_last(resource: Resource) -> None:
+    assert [group[0] for group in read_groups(resource, group_by="subject")] == [
+        "air",
+        "survey",
+        "watershed",
+        None,
+    ]
+
+
+def test_groups_are_sorted_by_names_of_columns(resource: Resource) -> None:
+    def read(sort: Any) -> list[Any]:
+        return [group[0] for group in read_groups(resource, group_by="subject", sort=sort)]
+
+    assert read("count desc") == ["survey", "watershed", "air", None]
+    assert read("count, subject desc") == [None, "air", "watershed", "survey"]
+    assert read(["count desc", "subject desc nulls last"]) == ["watershed", "survey", "air", None]
+
+
+@pytest.mark.parametrize("records_format", ["objects", "lists", "csv", "tsv"])
+@pytest.mark.parametrize("limit", [2, 32_000])
+def test_pages_put_together_are_the_whole(
+    resource: Resource, records_format: str, limit: int
+) -> None:
+    sent = {"group_by": "subject,stage", "metrics": "sum(amount)", "records_format": records_format}
+    pages = [
+        call("datastore_aggregate", resource, **sent, limit=limit, offset=offset)
+        for offset in range(0, 6, min(limit, 6))
+    ]
+    whole = call("datastore_aggregate", resource, **sent)
+
+    assert {page["total"] for page in pages} == {whole["total"]} == {6}
+    joined = pages[0]["records"]
+    for page in pages[1:]:
+        joined += page["records"]
+    assert joined == whole["records"]
+
+
+def test_each_format_has_the_same_groups(resource: Resource) -> None:
+    def read(records_format: str) -> Any:
+        return call(
+            "datastore_aggregate",
+            resource,
+            group_by="stage",
+            metrics="sum(amount)",
+            records_format=records_format,
+        )["records"]
+
+    assert read("objects") == [
+        {"stage": "active", "sum_amount": Decimal("39.75")},
+        {"stage": "closed", "sum_amount": Decimal("0.00")},
+        {"stage": "planned", "sum_amount": Decimal("7.00")},
+    ]
+    assert read("lists")[1] == ["closed", Decimal("0.00")]
+    assert read("csv") == "active,39.75\nclosed,0.00\nplanned,7.00\n"
+    assert read("tsv") == "active\t39.75\nclosed\t0.00\nplanned\t7.00\n"
+
+
+def test_a_limit_of_nothing_gives_the_number_of_groups(resource: Resource) -> None:
+    found = call("datastore_aggregate", resource, group_by="subject", limit=0)
+    beyond = call("datastore_aggregate", resource, group_by="subject", offset=100)
+    uncounted = call("datastore_aggregate", resource, group_by="subject", include_total=False)
+
+    assert (found["total"], found["records"]) == (4, [])
+    assert (beyond["total"], beyond["records"]) == (4, [])
+    assert "total" not in uncounted
+    assert len(uncounted["records"]) == 4
+
+
+@pytest.mark.parametrize("name", ["%s", "100%", 'a"b', "a'b", "{}", "data", "key", "g0", "count"])
+def test_columns_may_have_any_name(db: None, name: str) -> None:
+    quoted = name.replace('"', '""')
+    resource = make_resource(f'"{quoted}"\n1\n2\n')
+    metric = {"metric": "sum", "field": name, "as": f"{name}!"}
+
+    for records_format in ("objects", "csv"):
+        found = call(
+            "datastore_aggregate",
+            resource,
+            group_by=[name],
+            metrics=[metric],
+            having={f"{name}!": {"gt": 1}},
+            sort=[f'"{name}!" desc'.replace(name, quoted)],
+            records_format=records_format,
+        )
+        records = found["records"]
+        assert records == ([{name: 2, f"{name}!": 2}] if records_format == "objects" else "2,2\n")

@@ -1,0 +1,203 @@
+"""``datastore_aggregate``: its parameters, its refusals, and who may call it."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import act, check_error, make_slow, make_token
+
+pytestmark = pytest.mark.django_db
+
+ADDRESS = "/en/api/3/action/datastore_aggregate"
+
+
+def aggregate(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
+    """Call the action, and return its result."""
+    response = act(client, "datastore_aggregate", {"resource_id": str(resource.pk), **sent})
+    assert response.status_code == 200, response.content
+    result: dict[str, Any] = response.json()["result"]
+    return result
+
+
+def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
+    """Call the action, and return the error of a refusal."""
+    response = act(client, "datastore_aggregate", {"resource_id": str(resource.pk), **sent})
+    return check_error(response, 409, "Validation Error")
+
+
+@pytest.mark.parametrize(
+    ("group_by", "metrics"),
+    [
+        ("stage", "count,sum(amount)"),
+        (["stage"], ["count", "sum(amount)"]),
+        ('["stage"]', '["count", {"metric": "sum", "field": "amount"}]'),
+        ([{"field": "stage"}], [{"metric": "count"}, ' sum ( "amount" ) ']),
+    ],
+)
+def test_groups_and_metrics_may_be_written_in_each_form(
+    client: Client, resource: Resource, group_by: Any, metrics: Any
+) -> None:
+    found = aggregate(client, resource, group_by=group_by, metrics=metrics)
+
+    assert found["fields"] == [
+        {"id": "stage", "type": "text"},
+        {"id": "count", "type": "int8"},
+        {"id": "sum_amount", "type": "numeric"},
+    ]
+    assert found["records"][0] == {"stage": "active", "count": 4, "sum_amount": 39.75}
+    assert found["group_by"] == [{"field": "stage"}]
+    assert found["metrics"] == [{"metric": "count"}, {"metric": "sum", "field": "amount"}]
+
+
+def test_get_answers_like_post(client: Client, resource: Resource) -> None:
+    sent = {
+        "group_by": [{"field": "seen", "interval": "year", "as": "year"}],
+        "metrics": ["count"],
+        "filters": {"stage": "active"},
+        "having": {"count": {"gte": 1}},
+    }
+    expected = aggregate(client, resource, **sent)
+    written = {name: json.dumps(value) for name, value in sent.items()}
+
+    found = client.get(ADDRESS, {"id": str(resource.pk), **written}).json()["result"]
+
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("sent", "fault"),
+    [
+        ({"group_by": "nothing"}, {"group_by": ["Unknown field: “nothing”"]}),
+        ({"group_by": ["stage"] * 5}, {"group_by": ["There are more than 4."]}),
+        (
+            {"group_by": "stage,stage"},
+            {
+                "group_by": [
+                    "Two columns have the name “stage”. Give one of them another name by “as”."
+                ]
+            },
+        ),
+        (
+            {"group_by": "stage", "metrics": [{"metric": "count", "as": "stage"}]},
+            {
+                "metrics": [
+                    "Two columns have the name “stage”. Give one of them another name by “as”."
+                ]
+            },
+        ),
+        (
+            {"metrics": [{"metric": "count", "as": "_id"}]},
+            {"metrics": ["“_id” is the key of records, and no other column can have this name."]},
+        ),
+        (
+            {"group_by": [{"field": "amount", "bins": 3, "width": 2}]},
+            {"group_by": ["amount: “width” and “bins” cannot be combined."]},
+        ),
+        (
+            {"group_by": [{"field": "amount", "width": 0}]},
+            {"group_by": ["amount, width: Must be a number from 1E-30 to 1E+30."]},
+        ),
+        (
+            {"group_by": [{"field": "stage", "width": 1}]},
+            {"group_by": ["Field “stage” has type text, which “width” does not fit."]},
+        ),
+        (
+            {"group_by": [{"field": "seen", "time_zone": "UTC"}]},
+            {"group_by": ["seen, interval: Missing value"]},
+        ),
+        ({"metrics": "count,nothing(amount)"}, None),
+        ({"metrics": ["count"] * 21}, {"metrics": ["There are more than 20."]}),
+        ({"metrics": "sum"}, {"metrics": ["sum, field: Missing value"]}),
+        (
+            {"metrics": "percentile(amount)"},
+            {"metrics": ["percentile(amount), percentile: Missing value"]},
+        ),
+        (
+            {"metrics": [{"metric": "percentile", "field": "amount", "percentile": 101}]},
+            {"metrics": ["percentile, percentile: Must be a number from 0 to 100."]},
+        ),
+        (
+            {"metrics": [{"metric": "sum", "field": "amount", "percentile": 1}]},
+            {"metrics": ["sum: “sum” and “percentile” cannot be combined."]},
+        ),
+        (
+            {"metrics": "sum(stage)"},
+            {"metrics": ["Field “stage” has type text, which “sum” does not fit."]},
+        ),
+        ({"metrics": "sum(nothing)"}, {"metrics": ["Unknown field: “nothing”"]}),
+        (
+            {"metrics": "x y(z"},
+            {"metrics": ["x y(z: Must be a list of names, or of objects with options."]},
+        ),
+        ({"sort": "amount"}, {"sort": ["Unknown field: “amount”"]}),
+        ({"having": {"amount": 1}}, {"having": ["Unknown field: “amount”"]}),
+        (
+            {"having": {"count": "many"}},
+            {"having": ['Field “count” has type int8 and cannot equal "many".']},
+        ),
+        ({"having": {"$nor": []}}, None),
+        ({"filters": {"nothing": 1}}, {"filters": ["Unknown field: “nothing”"]}),
+        ({"limit": -1}, {"limit": ["Must be a natural number"]}),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(
+    client: Client, resource: Resource, sent: dict[str, Any], fault: dict[str, Any] | None
+) -> None:
+    found = read_fault(client, resource, **sent)
+
+    assert found == fault or (fault is None and list(found) == [*sent][-1:])
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "UTC+3", "'; --"])
+def test_an_unknown_time_zone_is_refused(client: Client, typed: Resource, zone: str) -> None:
+    group = {"field": "timestamptz", "interval": "day", "time_zone": zone}
+
+    assert read_fault(client, typed, group_by=[group]) == {
+        "group_by": [f"PostgreSQL has no time zone “{zone}”."]
+    }
+
+
+def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden: Resource) -> None:
+    sent = {"resource_id": str(hidden.pk), "group_by": "stage"}
+
+    for refused in (sent, {**sent, "group_by": "nothing"}):
+        check_error(act(client, "datastore_aggregate", refused), 403, "Authorization Error")
+    answer = act(client, "datastore_aggregate", sent, make_token())
+    assert answer.json()["result"]["total"] == 3
+    unknown = act(client, "datastore_aggregate", {**sent, "id": "nothing"})
+    check_error(unknown, 404, "Not Found Error")
+
+
+def test_an_answer_has_an_etag_of_its_question(client: Client, resource: Resource) -> None:
+    address = f"{ADDRESS}?id={resource.pk}&group_by=stage"
+    etag = client.get(address)["ETag"]
+
+    assert client.get(address, headers={"If-None-Match": etag}).status_code == 304
+    assert client.get(f"{address}&limit=1")["ETag"] != etag
+
+
+@pytest.mark.parametrize("records_format", ["objects", "csv"])
+def test_a_slow_aggregate_is_refused_within_the_time_limit(
+    client: Client, resource: Resource, settings: Any, records_format: str
+) -> None:
+    settings.DATASTORE_SEARCH_STATEMENT_TIMEOUT = timedelta(milliseconds=50)
+    make_slow(resource)
+
+    fault = read_fault(client, resource, group_by="stage", records_format=records_format)
+
+    assert fault == {"query": ["Search took too long"]}
+
+
+def test_a_column_has_the_entry_of_its_field(client: Client, resource: Resource) -> None:
+    resource.fields.filter(name="stage").update(label="Stage")
+
+    found = aggregate(client, resource, group_by=[{"field": "stage", "as": "s"}])
+
+    assert found["fields"][0] == {"id": "s", "type": "text", "info": {"label": "Stage"}}
