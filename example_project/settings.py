@@ -107,6 +107,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LANGUAGE_CODE = "en"
 LANGUAGES = global_settings.LANGUAGES
 TIME_ZONE = "UTC"
+LOGIN_URL = "admin:login"
 USE_TZ = True
 
 # Loads wait in the database for the worker that "make serve" starts beside the web server.

@@ -59,5 +59,9 @@ class UnknownHelp(DatastoreError):
     message = _("Not found: there is no action “%(action)s”.")
 
 
+class UnknownRecord(DatastoreError):
+    message = _("There is no such record. It may have been removed.")
+
+
 class UnknownPage(DatastoreError):
     message = _("There is no page “%(page)s”.")

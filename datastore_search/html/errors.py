@@ -18,6 +18,7 @@ from ..exceptions.requests import (
     RequestTooLarge,
     TooManyParameters,
     UnknownPage,
+    UnknownRecord,
 )
 from ..exceptions.search import AnswerTooLarge
 
@@ -37,6 +38,7 @@ REPORTED_ERRORS = (
     TemporarilyUnavailable,
     TooManyParameters,
     UnknownPage,
+    UnknownRecord,
     UnknownResource,
 )
 
@@ -69,7 +71,7 @@ def describe_error(error: Exception, request: HttpRequest) -> ErrorMessage | Non
 def _describe_request_error(error: Exception, request: HttpRequest) -> ErrorMessage | None:
     """Describe an error of the request; None for any other error."""
     match error:
-        case RecordsMissing() | UnknownPage():
+        case RecordsMissing() | UnknownPage() | UnknownRecord():
             status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
         case UnknownResource():
             status, title = HTTPStatus.NOT_FOUND, _("Not found")

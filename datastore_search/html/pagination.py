@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from ..exceptions.requests import UnknownPage
 from .links import Parameters, add_query_string
@@ -58,6 +59,12 @@ class Pagination:
         return format_count(self.total)
 
     @property
+    def range_text(self) -> str:
+        """The numbers of the items on this page, and of all."""
+        values = {"first": self.first, "last": self.last, "total": self.formatted_total}
+        return _("%(first)s–%(last)s of %(total)s") % values
+
+    @property
     def previous_address(self) -> str | None:
         """The address of the previous page; None on the first."""
         return self._build_address(self.number - 1) if self.number > 1 else None
@@ -67,6 +74,27 @@ class Pagination:
         """The address of the next page; None on the last."""
         is_last = self.number * self.size >= self.total
         return None if is_last else self._build_address(self.number + 1)
+
+    @property
+    def page_count(self) -> int:
+        """The number of pages."""
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def first_address(self) -> str | None:
+        """The address of the first page; None on it and on the second."""
+        return self._build_address(1) if self.number > 2 else None  # noqa: PLR2004 - the previous
+
+    @property
+    def last_address(self) -> str | None:
+        """The address of the last page; None on it and on the one before."""
+        count = self.page_count
+        return self._build_address(count) if self.is_exact and self.number < count - 1 else None
+
+    @property
+    def form_pairs(self) -> Parameters:
+        """The parameters that a form for another page keeps."""
+        return [pair for pair in self.parameters if pair[0] != "page"]
 
     def _build_address(self, number: int) -> str:
         parameters = [(name, value) for name, value in self.parameters if name != "page"]

@@ -8,9 +8,10 @@ inline styles.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Context
 from typing import Any
 
 from django.utils.formats import number_format
@@ -18,7 +19,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..models import Resource, read_profiles
-from .records import Column, build_columns, format_count, format_value
+from .columns import Column
+from .records import format_count, format_number, format_value
 
 #: The most common values of a field that get a bar, and the fields that get bars or a histogram.
 MAX_BARS = 5
@@ -26,6 +28,9 @@ MAX_FIELDS_WITH_CHARTS = 100
 
 #: A share of at least this has no decimals: two figures are enough.
 _WHOLE_PERCENT = 10
+
+#: A number with more digits is written with an exponent.
+_MAX_DIGITS = 25
 
 #: Means below this are written without an exponent.
 _MIN_EXPONENT_MEAN = 1e15
@@ -73,9 +78,8 @@ class FieldNotes:
     made_at: datetime | None = None
 
 
-def describe_fields(resource: Resource, *, using: str) -> FieldNotes:
-    """Describe the fields of a resource; their statistics are read from the database ``using``."""
-    columns = build_columns(resource)
+def describe_fields(resource: Resource, columns: Sequence[Column], *, using: str) -> FieldNotes:
+    """Describe the fields of columns; their statistics are read from the database ``using``."""
     profiles = read_profiles(resource.table_version_id, using=using)
     if profiles is None:
         return FieldNotes(tuple(map(FieldNote, columns)))
@@ -125,7 +129,7 @@ def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
             }
         )
     if "mean" in profile:
-        facts.append(_("mean %(mean)s") % {"mean": _format_mean(profile["mean"])})
+        facts.append(_("mean %(mean)s") % {"mean": format_number(_format_mean(profile["mean"]))})
     if profile.get("longest"):
         facts.append(
             _("%(shortest)s to %(longest)s letters")
@@ -165,9 +169,20 @@ def _build_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | 
 
 def _format_value(column: Column, value: object) -> str:
     """Write a value of a profile as the table of records does."""
-    if isinstance(value, bool | str):
+    if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
         return format_value(column, value)
-    return json.dumps(value, ensure_ascii=False).removesuffix(".0")
+    text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
+    return format_number(_shorten_number(text))
+
+
+def _shorten_number(text: str) -> str:
+    """Write a number of many digits with an exponent."""
+    if len(text) <= _MAX_DIGITS:
+        return text
+    try:
+        return str(Context(prec=6).create_decimal(text).normalize()).lower()
+    except ArithmeticError:
+        return text
 
 
 def _format_mean(mean: float) -> str:

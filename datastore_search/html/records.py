@@ -1,99 +1,77 @@
 """
 The records of a page as the rows of an HTML table.
 
-Numbers keep all digits that PostgreSQL wrote, in any locale, so that they are valid as filters.
+Numbers and dates are written in the page's language, numbers with all their digits, so that a
+filter reads them.  A cell has few letters; the page of the record has the whole value.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 
-from django.utils.formats import number_format
+from django.utils import dateformat
+from django.utils.formats import get_format, number_format
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from ..field_types import dump_json
-from ..models import Field, Resource
 from ..search import Page
+from .bidi import show_bidi_controls
+from .columns import Column
+from .highlighting import highlight
 
-#: A text much longer than this is folded: only its first letters are shown at first.
-MAX_UNFOLDED_LENGTH = 200
+#: Letters of a cell; more than fit into its two lines lead to the page of the record.
+MAX_CELL_LENGTH = 300
+MAX_LINES_LENGTH = 100
 
-#: Characters of a cell, and of all cells of a page; the rest is cut off.
-MAX_CELL_LENGTH = 100_000
-MAX_PAGE_LENGTH = 4_000_000
+#: Letters of a value on the page of a record.
+MAX_VALUE_LENGTH = 100_000
 
-_NUMBERS = frozenset({"int4", "int8", "numeric", "float8"})
-_TIMES = frozenset({"date", "timestamp", "time"})
+#: Whole numbers of fewer digits are not grouped: most of four digits are years.
+_MIN_GROUPED_DIGITS = 5
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A field as a column; ``kind`` is the CSS class of its cells: number, moment or text."""
-
-    name: str
-    label: str
-    notes: str
-    type: str
-    kind: str
+_PLAIN_NUMBER = re.compile(r"(-?)([0-9]{1,300})(?:\.([0-9]+))?")
+_DAY = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_LINK = re.compile(r"https?://[^\s<>\"]{1,2000}", re.IGNORECASE)
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """
-    One value: ``text`` is None for null, ``start`` is the visible start of a folded text.
+    """One value as HTML, and the attributes of its cell; ``is_long`` if it may not fit."""
 
-    The end of a text that ``is_cut`` is missing.
-    """
-
-    text: str | None
-    kind: str
-    start: str = ""
-    is_cut: bool = False
+    content: SafeString
+    attributes: SafeString
+    is_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record: its ``_id`` and its cells in the order of the columns."""
+    """One record: its ``_id``, the link to its page, and its cells in the order of the columns."""
 
     id: str
+    link: str
     cells: tuple[Cell, ...]
 
 
-class _Number(str):
+class Digits(str):
     """The digits of a JSON number."""
 
     __slots__ = ()
 
 
-def build_columns(resource: Resource) -> tuple[Column, ...]:
-    """Build a column for each field of a described resource."""
-    return tuple(_build_column(field) for field in resource.schema)
-
-
-def _build_column(field: Field) -> Column:
-    kinds = (("number", _NUMBERS), ("moment", _TIMES))
-    kind = next((kind for kind, types in kinds if field.type in types), "text")
-    return Column(field.name, field.label or field.name, field.notes, field.type, kind)
-
-
-def build_rows(page: Page, columns: Iterable[Column]) -> list[Row]:
-    """Read the JSON texts of a page one at a time, so that only the cut cells stay in memory."""
-    columns = tuple(columns)
-    left = MAX_PAGE_LENGTH
-    rows = []
-    for text in page.texts:
-        record = json.loads(
-            text, parse_int=_Number, parse_float=_Number, object_pairs_hook=_keep_first
-        )
-        cells = []
-        for column in columns:
-            cell = _build_cell(column, record[column.name], min(MAX_CELL_LENGTH, left))
-            left -= len(cell.text or "")
-            cells.append(cell)
-        rows.append(Row(record["_id"], tuple(cells)))
-    return rows
+def parse_record(text: bytes) -> dict[str, object]:
+    """Parse the JSON text of a record; its numbers keep their digits."""
+    return json.loads(  # type: ignore[no-any-return] # a record is an object
+        text, parse_int=Digits, parse_float=Digits, object_pairs_hook=_keep_first
+    )
 
 
 def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
@@ -102,6 +80,79 @@ def _keep_first(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     for name, value in pairs:
         members.setdefault(name, value)
     return members
+
+
+def build_rows(
+    page: Page,
+    columns: Sequence[Column],
+    *,
+    words: tuple[str, ...],
+    build_link: Callable[[Mapping[str, object], int], str],
+) -> list[Row]:
+    """
+    Read the JSON texts of a page one at a time, so that only the cut cells stay in memory.
+
+    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0.
+    """
+    attributes = [column.attributes for column in columns]
+    rows = []
+    for position, text in enumerate(page.texts):
+        record = parse_record(text)
+        cells = tuple(
+            _build_cell(column, record[column.name], words, attributes[number])
+            for number, column in enumerate(columns)
+        )
+        rows.append(Row(str(record["_id"]), build_link(record, position), cells))
+    return rows
+
+
+_EMPTY_CELL = Cell(SafeString("–"), SafeString(" class=e"))
+
+
+def _build_cell(
+    column: Column, value: object, words: tuple[str, ...], attributes: SafeString
+) -> Cell:
+    """Write a cell of at most ``MAX_CELL_LENGTH`` letters."""
+    if value is None:
+        return _EMPTY_CELL
+    whole = format_value(column, value)
+    text = show_bidi_controls(whole[:MAX_CELL_LENGTH])
+    if column.type == "text" and (target := find_link_target(whole)):
+        content = render_link(text, target)
+    elif words and column.kind == "text":
+        content = highlight(text, words)
+    else:
+        content = escape(text)
+    is_long = len(whole) > MAX_LINES_LENGTH or whole.count("\n") > 1
+    if len(whole) > MAX_CELL_LENGTH:
+        content = format_html("{}…", content)
+    if is_long or "\n" in whole:
+        content = format_html("<div>{}</div>", content)
+    return Cell(content, attributes, is_long)
+
+
+def find_link_target(text: str) -> str:
+    """Find what a text leads to if the whole of it is a web or e-mail address; otherwise empty."""
+    if _LINK.fullmatch(text):
+        return text
+    return f"mailto:{text}" if "@" in text and _EMAIL.fullmatch(text) else ""
+
+
+def render_link(text: str, target: str) -> SafeString:
+    """Write a link to another site."""
+    return format_html('<a href="{}" rel="nofollow noopener">{}</a>', target, text)
+
+
+def render_value(column: Column, value: object) -> SafeString:
+    """Write a whole value for the page of a record."""
+    text = show_bidi_controls(format_value(column, value))
+    target = find_link_target(text) if column.type == "text" else ""
+    if target:
+        return render_link(text, target)
+    return mark_safe(escape(text[:MAX_VALUE_LENGTH]))  # noqa: S308 - escaped
+
+
+# Values in the page's language --------------------------------------------------------------------
 
 
 def format_count(number: int) -> str:
@@ -114,38 +165,60 @@ def format_value(column: Column, value: object) -> str:
     return _FORMATTERS.get(column.type, _format_plain)(value)
 
 
-def _build_cell(column: Column, value: object, max_length: int) -> Cell:
-    """Write a cell of at most ``max_length`` characters, but never less than its visible start."""
-    if value is None:
-        return Cell(None, column.kind)
-    text = format_value(column, value)
-    if len(text) <= MAX_UNFOLDED_LENGTH * 1.5:
-        return Cell(text, column.kind)
-    max_length = max(max_length, MAX_UNFOLDED_LENGTH)
-    return Cell(
-        text[:max_length], column.kind, text[:MAX_UNFOLDED_LENGTH], is_cut=len(text) > max_length
-    )
+def format_number(digits: str) -> str:
+    """Write a number with the separators of the page's language, and all its digits."""
+    found = _PLAIN_NUMBER.fullmatch(digits)
+    if not found:
+        return digits
+    sign, whole, fraction = found.groups()
+    if len(whole) >= _MIN_GROUPED_DIGITS:
+        separator = get_format("THOUSAND_SEPARATOR")
+        start = len(whole) % 3
+        groups = [whole[:start], *(whole[i : i + 3] for i in range(start, len(whole), 3))]
+        whole = separator.join(filter(None, groups))
+    return f"{sign}{whole}{get_format('DECIMAL_SEPARATOR')}{fraction}" if fraction else sign + whole
+
+
+@lru_cache(maxsize=4096)
+def _format_day(text: str, _language: str | None) -> str:
+    """Write an ISO day in the short form of a language, which must be the active one."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return text
+    return dateformat.format(day, get_format("SHORT_DATE_FORMAT"))
+
+
+def _format_date(value: object) -> str:
+    text = str(value)
+    return _format_day(text, get_language()) if _DAY.fullmatch(text) else text
 
 
 def _format_plain(value: object) -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
+    if isinstance(value, Digits):
+        return format_number(value)
     return str(value) if isinstance(value, str) else _format_json(value)
 
 
 def _format_timestamp(value: object) -> str:
     """Write a timestamp with a blank for the ``T``; a filter takes it in this form."""
-    return str(value).replace("T", " ").removesuffix(".000")
+    day, _separator, clock = str(value).partition("T")
+    clock = clock.removesuffix("+00:00").removesuffix(".000")
+    return f"{_format_date(day)} {clock}" if clock else _format_date(day)
 
 
 def _format_float(value: object) -> str:
     """Write a double in its shortest form; JSONB writes up to 300 zeros."""
-    return repr(float(value)).removesuffix(".0") if isinstance(value, _Number) else str(value)
+    if not isinstance(value, Digits):
+        return str(value)
+    return format_number(repr(float(value)).removesuffix(".0"))
 
 
 def _format_json(value: object) -> str:
     """Write JSON with the digits of its numbers unchanged."""
-    if isinstance(value, _Number):
+    if isinstance(value, Digits):
         return str(value)
     if isinstance(value, Mapping):
         members = ", ".join(f"{dump_json(key)}: {_format_json(value[key])}" for key in value)
@@ -156,7 +229,9 @@ def _format_json(value: object) -> str:
 
 
 _FORMATTERS: Mapping[str, Callable[[object], str]] = {
+    "date": _format_date,
     "timestamp": _format_timestamp,
+    "timestamptz": _format_timestamp,
     "float8": _format_float,
     "json": _format_json,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -31,17 +32,21 @@ from ..middleware import find_path_language
 from ..models import Resource
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
-from ..search import ConsistentRead, Query, read_page, with_consistent_read
+from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
 from .api_example import build_curl_command
+from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
+from .columns import Column, build_columns, build_headings, choose_columns
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
-from .filter_form import FilterForm, get_label
-from .links import add_query_string, reverse_in_locale
-from .page_query import clean_parameters, parse_page_query
+from .filter_form import FilterForm
+from .highlighting import split_words
+from .links import add_query_string, find_sign_in_address, reverse_in_locale
+from .page_query import PAGE_SIZES, PageQuery, clean_parameters, parse_page_query
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
-from .records import build_columns, build_rows, format_count
+from .record_keys import RecordLink, list_key_fields
+from .records import build_rows, format_count
 
 RESOURCES_PER_PAGE = 20
 
@@ -85,8 +90,28 @@ class PageView(View):
         set_cache_headers(response, private=private, vary=_VARY)
         return response
 
+    def check_validators(self, resource: Resource) -> Validators | None:
+        """
+        Make the validators of the page, and compare them with those of the request.
+
+        None where the page may show more than its records decide: for an authenticated user, and
+        without the setting ``PAGES_VERSION``.
+
+        Raises: ``NotModified``.
+        """
+        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
+            return None
+        validators = Validators.from_resource(
+            resource, self.request, conf.PAGES_VERSION, vary=_VARY
+        )
+        validators.raise_if_not_modified(self.request)
+        return validators
+
     def _render_error(self, error: ErrorMessage) -> HttpResponse:
-        response = self._render("error.html", {"error": error}, error.status)
+        context: dict[str, Any] = {"error": error}
+        if error.status == HTTPStatus.FORBIDDEN:
+            context["sign_in_address"] = find_sign_in_address(self.request)
+        response = self._render("error.html", context, error.status)
         add_never_cache_headers(response)
         if error.retry_after_seconds:
             response["Retry-After"] = str(error.retry_after_seconds)
@@ -109,6 +134,7 @@ class Entry:
     """A resource in the catalogue, with its numbers of records and fields as text."""
 
     resource: Resource
+    title: str
     address: str
     records: str
     fields: str
@@ -155,6 +181,7 @@ class CatalogueView(PageView):
         version = resource.table_version
         return Entry(
             resource,
+            show_bidi_controls(str(resource)),
             reverse_in_locale(self.request, "resource", resource.pk),
             format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),
@@ -191,7 +218,7 @@ class ResourceView(PageView):
         resource = read.resource
         if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
-        validators = self._check_validators(resource)
+        validators = self.check_validators(resource)
         parameters = clean_parameters(self.request.GET)
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
         address = add_query_string(self.request.path, parameters)
@@ -199,12 +226,14 @@ class ResourceView(PageView):
             return redirect(address)
         query = parse_page_query(self.request.GET, resource)
         columns = build_columns(resource)
-        labels = {field.name: get_label(field) for field in resource.schema}
+        choice = choose_columns(columns, query)
+        labels = {column.name: column.label for column in columns}
         context: dict[str, Any] = {
             "resource": resource,
+            "title": show_bidi_controls(str(resource)),
             "table_version": resource.table_version,
-            "columns": columns,
-            "field_notes": describe_fields(resource, using=read.connection.alias),
+            "column_choice": choice,
+            "field_notes": describe_fields(resource, choice.columns, using=read.connection.alias),
             "query": query,
             "filter_form": FilterForm(resource, query),
             "chips": build_chips(query, labels),
@@ -221,12 +250,18 @@ class ResourceView(PageView):
             q=query.q,
             filters=query.all_conditions,
             sort=query.sort,
+            fields=list_read_fields(resource, choice.columns),
         )
         with closing(read_page(read, search)) as page:
             total = page.total or 0
             if search.offset and search.offset >= total:
                 raise UnknownPage(page=number)
-            context["rows"] = build_rows(page, columns)
+            link = RecordLink(resource, query.query_string, search.offset)
+            context["rows"] = build_rows(
+                page, choice.columns, words=split_words(query.q), build_link=link.build
+            )
+        context["headings"] = build_headings(choice.columns, query)
+        context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
         context["curl"] = build_curl_command(self.request, resource, search)
         response = self.render_page("resource.html", context, private=resource.private)
@@ -234,19 +269,25 @@ class ResourceView(PageView):
             validators.set_headers(response, self.request)
         return response
 
-    def _check_validators(self, resource: Resource) -> Validators | None:
-        """
-        Make the validators of the page, and compare them with those of the request.
 
-        None where the page may show more than its records decide: for an authenticated user, and
-        without the setting ``PAGES_VERSION``.
+def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:
+    """List the fields that a page of some columns reads: with the keys of its records."""
+    names = [ID, *list_key_fields(resource), *(column.name for column in columns)]
+    return tuple(dict.fromkeys(names))
 
-        Raises: ``NotModified``.
-        """
-        if not conf.PAGES_VERSION or self.request.user.is_authenticated:
-            return None
-        validators = Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, vary=_VARY
-        )
-        validators.raise_if_not_modified(self.request)
-        return validators
+
+@dataclass(frozen=True, slots=True)
+class PageSize:
+    """A number of records on a page, and the link to such a page; empty for the present one."""
+
+    size: int
+    link: str
+
+
+def list_sizes(query: PageQuery) -> list[PageSize]:
+    """List the sizes of pages that can be chosen."""
+    links = {
+        size: query.query_string.replace("limit", *([] if size == PAGE_SIZES[0] else [str(size)]))
+        for size in PAGE_SIZES
+    }
+    return [PageSize(size, "" if size == query.size else links[size].link) for size in PAGE_SIZES]

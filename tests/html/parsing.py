@@ -9,7 +9,7 @@ from typing import Any
 
 
 class _Table(HTMLParser):
-    """Collects the cells of the first table."""
+    """Collects the cells of the first table, but for the menus of its headings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,6 +25,8 @@ class _Table(HTMLParser):
         elif tag in {"td", "th"}:
             self.rows[-1].append("")
             self._in_cell = True
+        elif tag in {"details", "caption"}:
+            self._in_cell = False
 
     def handle_endtag(self, tag: str) -> None:
         self._done = self._done or tag == "table"
@@ -41,7 +43,7 @@ def parse_table(response: Any) -> list[list[str]]:
     assert response.status_code == 200, response.content.decode()
     table = _Table()
     table.feed(response.content.decode())
-    return table.rows
+    return [[cell.rstrip() for cell in row] for row in table.rows]
 
 
 def extract_text(response: Any) -> str:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import translation
 
 from datastore_search.html import profiles
-from datastore_search.html.records import Column
+from datastore_search.html.columns import Column
 from datastore_search.models import Resource
 
 from ..builders import make_writer_token
@@ -35,7 +35,7 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
 
     assert get_fields_text(resource) == (
         "Fields What it is kind · text By law 2 values 4 to 5 letters river 1,200 lake 300"
-        " day date 20 % empty 1 value 2024-01-01 to 2024-01-01 2024-01-01 1,200"
+        " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200"
     )
 
 
@@ -44,7 +44,7 @@ def test_numbers_have_a_histogram(db: None) -> None:
         load_new_resource("n\n" + "".join(f"{number}\n" for number in range(40)))
     )
 
-    assert section == "Fields n int4 40 values 0 to 39 mean 19.5 0 40"
+    assert section == "Fields n whole number 40 values 0 to 39 mean 19.5 0 40"
 
 
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
@@ -78,6 +78,16 @@ def test_a_mean_is_written_without_an_exponent_where_it_can_be(mean: float, text
     assert profiles._format_mean(mean) == text
 
 
+def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
+    column = Column("n", "n", "", "float8", "number")
+
+    with translation.override("en"):
+        assert profiles._format_value(column, 1.5 * 10**308) == "1.5e+308"
+        assert profiles._format_value(column, "9" * 309) == "1e+309"
+        assert profiles._format_value(column, 123456.5) == "123,456.5"
+        assert profiles._format_value(column, "NaN") == "NaN"
+
+
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
     resource = load_new_resource("a\n1\n2\n")
     assert "since" not in get_fields_text(resource)
@@ -92,7 +102,7 @@ def test_a_table_of_the_api_has_its_fields_without_figures(db: None) -> None:
     table = Table(make_writer_token())
     table.run("create", fields=[{"id": "a", "type": "int4", "info": {"notes": "of it"}}])
 
-    assert get_fields_text(table.resource) == "Fields a int4 of it"
+    assert get_fields_text(table.resource) == "Fields a whole number of it"
 
 
 def test_values_are_never_markup(db: None) -> None:

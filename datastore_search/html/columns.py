@@ -1,0 +1,194 @@
+"""The columns of a data page: which are shown, in which order, and the links of their headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ..models import Field, Resource
+from ..search import SortKey
+from ..search.names import format_sort_key
+from .bidi import show_bidi_controls
+from .page_query import PageQuery, is_sortable
+from .query_string import QueryString
+from .typed_values import DATES, NUMBERS
+
+#: Columns that a page shows at once.
+MAX_COLUMNS = 30
+
+#: Letters of a label in front of each value, on a narrow screen.
+_MAX_CELL_LABEL_LENGTH = 40
+
+#: HTML needs no quotes around these.
+_UNQUOTED = re.compile(r"[\w-]+")
+
+_LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")
+_TYPE_LABELS = {
+    "text": gettext_lazy("text"),
+    "int2": gettext_lazy("whole number"),
+    "int4": gettext_lazy("whole number"),
+    "int8": gettext_lazy("whole number"),
+    "numeric": gettext_lazy("number"),
+    "float8": gettext_lazy("number"),
+    "bool": gettext_lazy("yes or no"),
+    "date": gettext_lazy("date"),
+    "timestamp": gettext_lazy("date and time"),
+    "timestamptz": gettext_lazy("date and time in UTC"),
+    "time": gettext_lazy("time of day"),
+    "json": gettext_lazy("nested data"),
+    "_text": gettext_lazy("list of texts"),
+    "_int4": _LIST_OF_INTEGERS,
+    "_int8": _LIST_OF_INTEGERS,
+    "_float8": gettext_lazy("list of numbers"),
+    "_bool": gettext_lazy("list of yes or no"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A field as a column; ``kind`` is number, moment or text."""
+
+    name: str
+    label: str
+    notes: str
+    type: str
+    kind: str
+
+    @property
+    def type_label(self) -> str:
+        """The type in words."""
+        return str(_TYPE_LABELS.get(self.type, self.type))
+
+    @property
+    def shown_name(self) -> str:
+        """The name with its invisible characters shown."""
+        return show_bidi_controls(self.name)
+
+    @property
+    def attributes(self) -> SafeString:
+        """The attributes of its cells, which are many: a class of one letter, and a label."""
+        css_class = {"number": " class=n", "moment": " class=m"}.get(self.kind, "")
+        label = self.label[:_MAX_CELL_LABEL_LENGTH]
+        template = "{} data-l={}" if _UNQUOTED.fullmatch(label) else '{} data-l="{}"'
+        return format_html(template, SafeString(css_class), label)
+
+
+@dataclass(frozen=True, slots=True)
+class MenuLink:
+    """A link of a column's menu."""
+
+    label: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """
+    The heading of a column.
+
+    ``sort_link`` leads to the next order: ascending, descending, none; empty for a type without an
+    order.  ``aria_sort`` is the order that the records have by this column, if any.
+    """
+
+    column: Column
+    sort_link: str
+    aria_sort: str
+    menu: tuple[MenuLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """
+    The columns of a page, among those that were chosen.
+
+    ``first`` and ``last`` count the chosen ones from 1.  The links are empty where there are no
+    others.
+    """
+
+    columns: tuple[Column, ...]
+    first: int
+    last: int
+    total: int
+    previous_link: str = ""
+    next_link: str = ""
+    reset_link: str = ""
+
+
+def build_columns(resource: Resource) -> tuple[Column, ...]:
+    """Build a column for each field of a described resource."""
+    return tuple(map(_build_column, resource.schema))
+
+
+def _build_column(field: Field) -> Column:
+    kinds = (("number", NUMBERS), ("moment", DATES | {"time"}))
+    kind = next((kind for kind, types in kinds if field.type in types), "text")
+    label = show_bidi_controls(field.label or field.name)
+    return Column(field.name, label, show_bidi_controls(field.notes), field.type, kind)
+
+
+def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
+    """Choose and order the columns that a page shows."""
+    by_name = {column.name: column for column in columns}
+    names = dict.fromkeys([*query.first, *(query.fields or by_name)])
+    chosen = [by_name[name] for name in names if name not in query.hidden]
+    start = (query.first_column - 1) // MAX_COLUMNS * MAX_COLUMNS
+    if start >= len(chosen):
+        start = 0
+    end = min(start + MAX_COLUMNS, len(chosen))
+    address = query.query_string
+    is_changed = bool(query.fields or query.hidden or query.first)
+    return ColumnChoice(
+        tuple(chosen[start:end]),
+        min(start + 1, len(chosen)),
+        end,
+        len(chosen),
+        _link_columns(address, start - MAX_COLUMNS) if start else "",
+        _link_columns(address, end) if end < len(chosen) else "",
+        address.remove("fields", "hide", "first", "columns").link if is_changed else "",
+    )
+
+
+def _link_columns(address: QueryString, start: int) -> str:
+    return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link
+
+
+def build_headings(columns: Sequence[Column], query: PageQuery) -> list[Heading]:
+    """Build the headings of the columns that are shown."""
+    return [_build_heading(column, query) for column in columns]
+
+
+def _build_heading(column: Column, query: PageQuery) -> Heading:
+    key = next(iter(query.sort), None)
+    is_sorted = key is not None and key.field == column.name
+    aria_sort = ""
+    if is_sorted and key is not None:
+        aria_sort = "descending" if key.descending else "ascending"
+    sort_link = ""
+    if is_sortable(column.type):
+        following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
+        keys = map(format_sort_key, following.get(aria_sort, []))
+        sort_link = query.query_string.replace("sort", *keys).link
+    return Heading(column, sort_link, aria_sort, tuple(_list_menu(column, query.query_string)))
+
+
+def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
+    name = column.name
+    if is_sortable(column.type):
+        ascending, descending = SortKey(name), SortKey(name, descending=True)
+        yield MenuLink(
+            _("Sort ascending"), address.replace("sort", format_sort_key(ascending)).link
+        )
+        yield MenuLink(
+            _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
+        )
+    yield MenuLink(_("Only empty"), address.replace(f"empty.{name}", "yes").link)
+    yield MenuLink(_("Without empty"), address.replace(f"empty.{name}", "no").link)
+    first = [value for key, value in address.pairs if key == "first" and value != name]
+    yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
+    yield MenuLink(_("Hide"), address.add("hide", name).link)

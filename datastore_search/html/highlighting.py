@@ -1,0 +1,52 @@
+"""Marks the words of a full-text query in shown text, as far as plain words go."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+_WORD = re.compile(r"[^\W_]+")
+
+#: Letters without a decomposition, as ``datastore_search_lexemes`` folds them.
+_FOLDED = str.maketrans("đĐłŁøØħĦŧŦı", "dDlLoOhHtTi")
+
+#: From this length on, a word also matches as the beginning of another.
+_MIN_PREFIX_LENGTH = 3
+
+_MAX_WORDS = 20
+
+
+def split_words(q: str) -> tuple[str, ...]:
+    """Split a full-text query into the words to mark."""
+    words = _WORD.findall(unicodedata.normalize("NFC", q).casefold())
+    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
+
+
+def highlight(text: str, words: Iterable[str]) -> SafeString:
+    """Escape a text, with ``<mark>`` around the words that match."""
+    parts, end = [], 0
+    for found in _WORD.finditer(text):
+        if _matches(found[0], words):
+            parts += [escape(text[end : found.start()]), "<mark>", escape(found[0]), "</mark>"]
+            end = found.end()
+    return mark_safe("".join([*parts, escape(text[end:])]))  # noqa: S308 - every text is escaped
+
+
+def _matches(text: str, words: Iterable[str]) -> bool:
+    """Match as the search does: a word without accents finds one that has them."""
+    written = text.casefold()
+    forms = {written} if written.isascii() else {written, _remove_accents(written)}
+    return any(
+        form.startswith(word) if len(word) >= _MIN_PREFIX_LENGTH else form == word
+        for word in words
+        for form in forms
+    )
+
+
+def _remove_accents(text: str) -> str:
+    letters = unicodedata.normalize("NFD", text.translate(_FOLDED))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))

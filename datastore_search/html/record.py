@@ -1,0 +1,151 @@
+"""The page of one record, with links to the records beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import NoReverseMatch
+from django.utils.safestring import SafeString
+
+from ..clients import Client
+from ..exceptions.access import AccessDenied
+from ..exceptions.parameters import InvalidParameters
+from ..exceptions.requests import UnknownRecord
+from ..models import Resource
+from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
+from .bidi import show_bidi_controls
+from .columns import Column, build_columns
+from .links import add_query_string, reverse_in_locale
+from .page_query import PageQuery, parse_page_query
+from .record_keys import POSITION, RecordLink, decode_key, encode_key
+from .records import parse_record, render_value
+from .views import PageView
+
+_PLACE = re.compile(r"[1-9][0-9]{0,9}")
+
+Record = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of a record, and its value as HTML; None for null."""
+
+    column: Column
+    value: SafeString | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecord:
+    """A record, and the links to those before and after it; empty where there is none."""
+
+    record: Record
+    previous_link: str = ""
+    next_link: str = ""
+
+
+class RecordView(PageView):
+    """One record with all its fields."""
+
+    def get(self, request: HttpRequest, resource_id: uuid.UUID, key: str) -> HttpResponse:
+        """
+        Show the record with a key.
+
+        Raises: ``UnknownResource``, ``AccessDenied``, ``UnknownRecord`` and what ``search`` raises.
+        """
+        return with_consistent_read(
+            resource_id,
+            lambda read: self._answer(read, key),
+            client=Client.from_request(request),
+        )
+
+    def _answer(self, read: ConsistentRead, key: str) -> HttpResponse:
+        resource = read.resource
+        if not resource.is_readable_by(self.request.user):
+            raise AccessDenied(user=self.request.user, resource=resource.pk)
+        validators = self.check_validators(resource)
+        query = parse_page_query(self.request.GET, resource)
+        found = self._find_beside(read, query, key) or _find_by_key(read, key)
+        page_address = reverse_in_locale(self.request, "resource", resource.pk)
+        context: dict[str, Any] = {
+            "resource": resource,
+            "title": show_bidi_controls(str(resource)),
+            "found": found,
+            "id": found.record[ID],
+            "members": [
+                Member(column, None if value is None else render_value(column, value))
+                for column in build_columns(resource)
+                for value in [found.record[column.name]]
+            ],
+            "page_address": add_query_string(page_address, query.query_string.pairs),
+            "api_address": self._build_api_address(resource, found.record),
+        }
+        response = self.render_page("record.html", context, private=resource.private)
+        if validators:
+            validators.set_headers(response, self.request)
+        return response
+
+    def _find_beside(self, read: ConsistentRead, query: PageQuery, key: str) -> FoundRecord | None:
+        """Find the record at its place among those asked for; None if another one is there now."""
+        sent = self.request.GET.get(POSITION, "")
+        if not query.is_valid or not _PLACE.fullmatch(sent):
+            return None
+        offset = max(int(sent) - 2, 0)
+        index = int(sent) - 1 - offset
+        search = Query(
+            limit=index + 2,
+            offset=offset,
+            q=query.q,
+            filters=query.all_conditions,
+            sort=query.sort,
+            fields=(ID, *read.relation.types),
+        )
+        records = _read_records(read, search)
+        if len(records) <= index or encode_key(read.resource, records[index]) != key:
+            return None
+        link = RecordLink(read.resource, query.query_string, offset, path="../")
+        links = [link.build(record, position) for position, record in enumerate(records)]
+        return FoundRecord(
+            records[index],
+            previous_link=links[0] if index else "",
+            next_link=links[index + 1] if len(links) > index + 1 else "",
+        )
+
+    def _build_api_address(self, resource: Resource, record: Record) -> str:
+        """Build the address of the record in the API; empty if the portal has no API."""
+        try:
+            path = reverse_in_locale(self.request, "action", "datastore_search")
+        except NoReverseMatch:
+            return ""
+        filters = json.dumps({ID: int(str(record[ID]))})
+        return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])
+
+
+def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
+    """
+    Find the record with a key.
+
+    Raises: ``UnknownRecord``.
+    """
+    conditions = decode_key(read.resource, key)
+    if conditions is None:
+        raise UnknownRecord
+    search = Query(limit=1, filters=conditions, fields=(ID, *read.relation.types))
+    try:
+        records = _read_records(read, replace(search, include_total=False))
+    except InvalidParameters:
+        records = []
+    if not records:
+        raise UnknownRecord
+    return FoundRecord(records[0])
+
+
+def _read_records(read: ConsistentRead, query: Query) -> list[Record]:
+    with closing(read_page(read, query)) as page:
+        return [parse_record(text) for text in page.texts]

@@ -1,0 +1,216 @@
+"""The data page in a real browser: by keyboard, in three languages, on two widths."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+
+WIDTHS = [(360, 740), (1440, 900)]
+LOCALES = ["en", "vi", "ar"]
+
+#: More would mean that the keyboard cannot reach something.
+MAX_TABS = 200
+
+
+def add_strict_policy(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Forbid everything that is not a file of the portal, as middleware does."""
+
+    def respond(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response["Content-Security-Policy"] = "default-src 'self'"
+        return response
+
+    return respond
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    options = ChromeOptions()
+    for argument in ("headless", "no-sandbox", "disable-dev-shm-usage"):
+        options.add_argument(f"--{argument}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options, ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def survey(transactional_db: None) -> Iterator[Resource]:
+    """Three hundred records, with long texts, names of any script and links."""
+    rows = "".join(
+        f"{n},{'Watershed' if n % 3 else 'air'},{n * 1000.5},2020-12-{n % 28 + 1:02},"
+        f"https://example.org/{n},{'long words of a summary ' * (n % 20)}\n"
+        for n in range(300)
+    )
+    yield make_resource(
+        f"no,subject,budget,day,site,summary\n{rows}", title="Khảo sát", description="Of rivers"
+    )
+    Resource.objects.all().delete()
+
+
+@pytest.fixture
+def base(live_server: Any, settings: Any) -> str:
+    settings.MIDDLEWARE = [f"{__name__}.add_strict_policy", *settings.MIDDLEWARE]
+    return str(live_server.url)
+
+
+def set_size(browser: Chrome, width: int, height: int) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def press(browser: Chrome, *keys: str) -> None:
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def tab_to(browser: Chrome, selector: str) -> None:
+    """Press Tab until the element has the focus."""
+    for _tab in range(MAX_TABS):
+        press(browser, Keys.TAB)
+        if browser.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            return
+    raise AssertionError(selector)
+
+
+def measure_overflow(browser: Chrome) -> int:
+    """Measure how much wider the page is than its window."""
+    page = "document.documentElement"
+    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))
+
+
+def is_in_sight(browser: Chrome, selector: str) -> bool:
+    """Return whether the top of an element is within the window."""
+    script = (
+        "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+        "return box.top >= 0 && box.top < innerHeight - 20"
+    )
+    return bool(browser.execute_script(script, selector))
+
+
+def list_chips(browser: Chrome) -> list[str]:
+    return [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".datastore-chips bdi")]
+
+
+def wait_until(browser: Chrome, is_true: Callable[[], object]) -> None:
+    """Wait for the page that a key leads to."""
+    ignored = [WebDriverException]
+    WebDriverWait(browser, 30, ignored_exceptions=ignored).until(lambda _browser: is_true())
+
+
+def wait_for_chips(browser: Chrome, count: int) -> None:
+    wait_until(browser, lambda: len(list_chips(browser)) == count)
+
+
+def list_errors(browser: Chrome) -> list[str]:
+    """List what the browser's console reports, but for the icon that no test server has."""
+    lines: list[dict[str, str]] = browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
+    return [line["message"] for line in lines if "favicon" not in line["message"]]
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_question_is_asked_and_taken_back_by_keyboard(
+    browser: Chrome, base: str, survey: Resource, locale: str
+) -> None:
+    for width, height in WIDTHS:
+        set_size(browser, width, height)
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        tab_to(browser, "form summary")
+        press(browser, Keys.ENTER)
+        tab_to(browser, "[name='field.subject']")
+        press(browser, "WATERSHED")
+        tab_to(browser, "[name='from.budget']")
+        press(browser, "250.000,5" if locale != "en" else "250,000.5", Keys.ENTER)
+
+        wait_for_chips(browser, 2)
+        assert not browser.find_elements(By.CSS_SELECTOR, "form details[open]")
+        assert is_in_sight(browser, "tbody td")
+        assert measure_overflow(browser) <= 0
+        tab_to(browser, "thead a[href*='sort=budget']")
+        press(browser, Keys.ENTER)
+        wait_for_chips(browser, 3)
+        heading = browser.find_element(By.CSS_SELECTOR, "[aria-sort]")
+        assert heading.get_attribute("aria-sort") == "ascending"
+        assert is_in_sight(browser, "tbody td")
+        tab_to(browser, ".datastore-chips a")
+        press(browser, Keys.ENTER)
+        wait_for_chips(browser, 2)
+        tab_to(browser, "tbody th a")
+        press(browser, Keys.ENTER)
+        wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
+        assert measure_overflow(browser) <= 0
+    assert list_errors(browser) == []
+
+
+def test_the_menu_of_a_column_is_used_by_keyboard(
+    browser: Chrome, base: str, survey: Resource
+) -> None:
+    set_size(browser, 1440, 900)
+    browser.get(f"{base}/en/datastore/{survey.pk}/")
+    tab_to(browser, "thead th:nth-child(3) summary")
+    press(browser, Keys.ENTER)
+    tab_to(browser, "a[href='?hide=subject']")
+    press(browser, Keys.ENTER)
+
+    wait_until(browser, lambda: list_chips(browser) == ["Hidden: subject"])
+    tab_to(browser, "#page")
+    press(browser, "2", Keys.ENTER)
+    wait_until(browser, lambda: "page=2" in browser.current_url)
+    assert browser.find_element(By.CSS_SELECTOR, "tbody th").text == "26"
+    assert list_errors(browser) == []
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_numbers_end_at_the_right_in_every_script(
+    browser: Chrome, base: str, survey: Resource, locale: str
+) -> None:
+    set_size(browser, 1440, 900)
+    browser.get(f"{base}/{locale}/datastore/{survey.pk}/?sort=no")
+
+    ends = browser.execute_script(
+        "return [...document.querySelectorAll('tbody td:nth-child(4)')].map(cell => {"
+        "const range = document.createRange(); range.selectNodeContents(cell);"
+        "return Math.round(range.getBoundingClientRect().right)})"
+    )
+
+    assert len(ends) == 25
+    assert len(set(ends)) == 1
+
+
+def test_the_first_column_stays_in_sight(browser: Chrome, base: str, survey: Resource) -> None:
+    set_size(browser, 800, 900)
+    for locale in ("en", "ar"):
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        lefts = browser.execute_script(
+            "const table = document.querySelector('.datastore-table');"
+            "const left = () => Math.round("
+            "document.querySelector('tbody th').getBoundingClientRect().left);"
+            "const before = left(); table.scrollLeft = document.dir === 'rtl' ? -200 : 200;"
+            "return [before, left(), Math.abs(table.scrollLeft)]"
+        )
+        assert lefts[0] == lefts[1]
+        assert lefts[2] > 0
+
+
+def test_a_narrow_window_shows_cards(browser: Chrome, base: str, survey: Resource) -> None:
+    set_size(browser, 360, 740)
+    for locale in LOCALES:
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        label = browser.execute_script(
+            "return getComputedStyle(document.querySelector('tbody td'), '::before').content"
+        )
+        assert label == '"no: "'
+        assert measure_overflow(browser) <= 0

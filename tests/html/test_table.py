@@ -1,0 +1,264 @@
+"""The table of a data page: headings, columns, cells, and the links to other pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.html.bidi import show_bidi_controls
+from datastore_search.html.highlighting import highlight, split_words
+from datastore_search.html.records import find_link_target, format_number
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource
+from .parsing import extract_text, parse_table
+
+
+def open_page(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> str:
+    response = client.get(f"/{locale}/datastore/{resource.pk}/", query or {}, follow=True)
+    assert response.status_code == 200, extract_text(response)
+    page: str = response.content.decode()
+    return page
+
+
+def list_headings(page: str) -> dict[str, tuple[str, str, str]]:
+    """Return ``aria-sort``, the link and the type of each heading, by its label."""
+    pattern = (
+        r'<th scope="col"(?: class="n")?(?: aria-sort="(\w+)")?>(?:<a href="([^"]*)">)?'
+        r"<bdi>(.*?)</bdi>(?:</a>)?<details><summary>(.*?)</summary>"
+    )
+    return {
+        label: (order, html.unescape(link), kind)
+        for order, link, label, kind in re.findall(pattern, page)
+    }
+
+
+def list_menu(page: str, label: str) -> dict[str, str]:
+    """Return the links of a column's menu by their texts."""
+    menu = re.search(rf"<bdi>{label}</bdi></a><details>(.*?)</details>", page)
+    assert menu
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', menu[1])
+    return {text: html.unescape(link) for link, text in links}
+
+
+# Headings -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sort", "order", "link"),
+    [
+        ("", "", "?sort=amount"),
+        ("amount", "ascending", "?sort=amount+desc"),
+        ("amount desc", "descending", "./"),
+        ("code", "", "?sort=amount"),
+    ],
+)
+def test_a_heading_sorts_up_then_down_then_not(
+    client: Client, resource: Resource, sort: str, order: str, link: str
+) -> None:
+    headings = list_headings(open_page(client, resource, {"sort": sort}))
+
+    assert headings["amount"] == (order, link, "number")
+    assert [kind for _order, _link, kind in headings.values()] == [
+        "text", "text", "text", "text", "number", "date",
+    ]  # fmt: skip
+
+
+def test_a_type_without_an_order_is_not_sorted(client: Client, db: None) -> None:
+    resource = make_resource("doc\n{}\n", types={"doc": "json"})
+
+    assert list_headings(open_page(client, resource)) == {"doc": ("", "", "nested data")}
+
+
+def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "river", "first": "code"})
+
+    assert list_menu(page, "amount") == {
+        "Sort ascending": "?q=river&first=code&sort=amount",
+        "Sort descending": "?q=river&first=code&sort=amount+desc",
+        "Only empty": "?q=river&first=code&empty.amount=yes",
+        "Without empty": "?q=river&first=code&empty.amount=no",
+        "Move first": "?q=river&first=amount&first=code",
+        "Hide": "?q=river&first=code&hide=amount",
+    }
+
+
+def test_a_field_of_any_name_is_sorted(client: Client, db: None) -> None:
+    resource = make_resource('"a, ""b"" desc"\n2\n1\n')
+
+    link = next(iter(list_headings(open_page(client, resource)).values()))[1]
+    response = client.get(f"/en/datastore/{resource.pk}/{link}")
+
+    assert [row[0] for row in parse_table(response)[1:]] == ["2", "1"]
+
+
+def test_notes_are_in_the_menu(client: Client, resource: Resource) -> None:
+    Field.objects.filter(resource=resource, name="seen").update(notes='of "the" visit')
+
+    assert "<p><bdi>of &quot;the&quot; visit</bdi></p><ul>" in open_page(client, resource)
+
+
+def test_the_caption_holds_the_question(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "river", "field.stage": "Active"})
+
+    caption = re.search("<caption>(.*?)</caption>", page)
+    assert caption
+    assert re.sub("<[^>]*>", "", caption[1]) == "1–1 of 1 · Search: river · stage: Active"
+
+
+# Columns ------------------------------------------------------------------------------------------
+
+
+def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource) -> None:
+    def list_columns(query: Any) -> list[str]:
+        return list(list_headings(open_page(client, resource, query)))
+
+    assert list_columns({"hide": ["code", "seen"], "first": "amount"}) == [
+        "amount", "subject", "stage", "title",
+    ]  # fmt: skip
+    assert list_columns({"fields": "_id,stage,code"}) == ["stage", "code"]
+    assert list_columns({"fields": "stage,code", "hide": "code"}) == ["stage"]
+    page = open_page(client, resource, {"hide": "code"})
+    assert '<li><bdi>Hidden: code</bdi><a href="./"' in page
+    assert '<a href="./">All columns in their order</a>' in page
+
+
+def test_thirty_columns_are_shown_at_once(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(1, 66)]
+    resource = make_resource(f"{','.join(names)}\n{','.join('1' * 65)}\n")
+
+    pages = [open_page(client, resource, {"columns": str(start)}) for start in (1, 31, 61, 99)]
+
+    shown = [list(list_headings(page)) for page in pages]
+    assert shown == [names[:30], names[30:60], names[60:], names[:30]]
+    assert "Columns 31–60 of 65" in pages[1]
+    assert '<a href="./">Previous columns</a>' in pages[1]
+    assert '<a href="?columns=61">Next columns</a>' in pages[1]
+    assert "Next columns" not in pages[2]
+    assert pages[1].count("<h2>") == 30
+
+
+@pytest.mark.parametrize(("rows", "most"), [(25, 65_000), (50, 90_000)])
+def test_a_page_of_three_hundred_columns_is_light(
+    client: Client, db: None, rows: int, most: int
+) -> None:
+    names = [f"field_{n}" for n in range(300)]
+    row = ",".join(str(n * 7) if n % 3 else f"value {n}" for n in range(300))
+    resource = make_resource(f"{','.join(names)}\n" + f"{row}\n" * 60)
+
+    assert len(open_page(client, resource, {"limit": str(rows)}).encode()) < most
+
+
+# Cells --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "digits", "text"),
+    [
+        ("en", "2020", "2020"),
+        ("en", "-12345.50", "-12,345.50"),
+        ("en", "1234567", "1,234,567"),
+        ("vi", "12345.5", "12.345,5"),
+        ("vi", "1234.5", "1234,5"),
+        ("fr", "12345", "12\u00a0345"),
+        ("en", "1e+300", "1e+300"),
+    ],
+)
+def test_numbers_are_written_as_the_language_does(language: str, digits: str, text: str) -> None:
+    with translation.override(language):
+        assert format_number(digits) == text
+
+
+def test_dates_are_written_as_the_language_does(client: Client, db: None) -> None:
+    resource = make_resource(
+        "day,at,zoned\n2020-03-04,2020-03-04T05:06:07,2020-03-04T05:06:07Z\n",
+        types={"at": "timestamp", "zoned": "timestamptz"},
+    )
+
+    def read_cells(locale: str) -> list[str]:
+        return parse_table(client.get(f"/{locale}/datastore/{resource.pk}/"))[1][1:]
+
+    assert read_cells("en") == ["03/04/2020", "03/04/2020 05:06:07", "03/04/2020 05:06:07"]
+    assert read_cells("vi") == ["04-03-2020", "04-03-2020 05:06:07", "04-03-2020 05:06:07"]
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("https://example.org/a?b=1", "https://example.org/a?b=1"),
+        ("HTTP://example.org", "HTTP://example.org"),
+        ("ana@example.org", "mailto:ana@example.org"),
+        ("see https://example.org", ""),
+        ("javascript:alert(1)", ""),
+        ("data:text/html,x", ""),
+        ("//example.org", ""),
+        ('https://a"onclick=x', ""),
+        ("a@b", ""),
+        ("a@b.c?subject=x", ""),
+    ],
+)
+def test_whole_addresses_are_links(text: str, target: str) -> None:
+    assert find_link_target(text) == target
+
+
+def test_links_of_cells_are_not_endorsed(client: Client, db: None) -> None:
+    page = open_page(client, make_resource("a\nhttps://example.org/?a=1&b=2\n"))
+
+    assert (
+        '<a href="https://example.org/?a=1&amp;b=2" rel="nofollow noopener">'
+        "https://example.org/?a=1&amp;b=2</a>"
+    ) in page
+
+
+@pytest.mark.parametrize(
+    ("q", "text", "marked"),
+    [
+        ("river", "Rivers & river", "<mark>Rivers</mark> &amp; <mark>river</mark>"),
+        ("ha noi", "Hà Nội", "<mark>Hà</mark> <mark>Nội</mark>"),
+        ("Hà", "Ha Hà", "Ha <mark>Hà</mark>"),
+        ("duong", "Đường", "<mark>Đường</mark>"),
+        ("ri", "river ri", "river <mark>ri</mark>"),
+        ("b", "<b>b</b>", "&lt;<mark>b</mark>&gt;<mark>b</mark>&lt;/<mark>b</mark>&gt;"),
+        ("-", "a-b", "a-b"),
+    ],
+)
+def test_words_of_the_search_are_marked(q: str, text: str, marked: str) -> None:
+    assert highlight(text, split_words(q)) == marked
+
+
+def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
+    assert show_bidi_controls("a\u202eb\u2066c") == "a‹U+202E›b‹U+2066›c"
+    resource = make_resource("na\u202eme\nva\u202elue\n", title="tit\u202ele")
+
+    page = open_page(client, resource)
+
+    assert "\u202e" not in page[page.index("<h1") : page.index("<details")]
+    assert "\u202e" not in page[page.index("<tbody") : page.index("</tbody>")]
+    assert "va‹U+202E›lue" in page
+    assert "tit‹U+202E›le" in page
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
+    resource = make_resource("n\n" + "".join(f"{n}\n" for n in range(300)))
+
+    page = open_page(client, resource, {"limit": "50", "page": "2", "sort": "n"})
+
+    assert page.count("<tr>") == 51
+    assert re.findall(r'<a href="([^"]*)">(\d+)</a>', page[page.index("Per page") :])[:3] == [
+        ("?sort=n", "25"), ("?sort=n&amp;limit=100", "100"), ("?sort=n&amp;limit=250", "250"),
+    ]  # fmt: skip
+    assert '<b aria-current="true">50</b>' in page
+    path = f"/en/datastore/{resource.pk}/"
+    assert f'<a href="{path}?limit=50&amp;sort=n&amp;page=6">Last</a>' in page
+    assert ">First</a>" not in page
+    form = page[page.index(f'<form method="get" action="{path}">') :]
+    assert '<input type="hidden" name="limit" value="50">' in form
+    assert 'name="page" type="number" min="1" max="6" value="2"' in form
