@@ -8,6 +8,8 @@ STAMP := $(VENV)/installed
 PORT ?= 8000
 WEB_CONCURRENCY ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The servers and workers that tests start would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo serve test programs lint bench abuse docs reference messages clean
 
