@@ -46,7 +46,8 @@ class Ckan:
 
     def build_call(self, request: Request) -> Call | None:
         """Make the call of a request; None for a request that CKAN does not have."""
-        return None if request.dump or request.private else self._build_search(request)
+        is_ours = request.dump or request.private or request.action != "datastore_search"
+        return None if is_ours else self._build_search(request)
 
     def _build_search(self, request: Request) -> Call:
         parts = urlsplit(self.url)
@@ -59,7 +60,7 @@ def _build_search(
     server: str, root: str, request: Request, resource_id: str, headers: Mapping[str, str]
 ) -> Call:
     parameters = {"resource_id": resource_id, **request.parameters}
-    path = f"{root}/datastore_search"
+    path = f"{root}/{request.action}"
     if request.get:
         return Call(server, "GET", f"{path}?{urlencode(parameters)}", headers)
     return Call(server, "POST", path, {**headers, **_JSON}, json.dumps(parameters).encode())

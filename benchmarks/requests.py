@@ -12,6 +12,8 @@ RARE_WORD = {"q": "chatroom", "limit": 100}
 
 _SUBJECTS = {"filters": {"Section": ["net", "admin"], "Priority": "optional"}}
 _COMMON_WORD = {"q": "support", "limit": 100}
+_FACETS = ["Section", "Priority", "Architecture", "Maintainer", "Source"]
+_SELECTIVE = {"filters": {"Size": {"gte": 100_000, "lt": 101_000}}}
 _RANGE = {"filters": {"Size": {"gte": 100_000, "lt": 110_000}}}
 
 
@@ -21,7 +23,8 @@ class Request:
     A request, independent of the server.
 
     ``repeated`` sends it again, with the ETag of the first answer.  A ``private`` request goes to a
-    private resource; a ``dump`` has another address.  ``get`` sends the parameters in the address.
+    private resource; a ``dump`` has another address, and so has another ``action``.  ``get`` sends
+    the parameters in the address.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Request:
     repeated: bool = False
     private: bool = False
     dump: bool = False
+    action: str = "datastore_search"
 
 
 def build_requests(rows: int) -> list[Request]:
@@ -56,6 +60,9 @@ def build_requests(rows: int) -> list[Request]:
         Request("o_range", {**_RANGE, "sort": "_id", "limit": 100}),
         Request("p_range_sorted", {**_RANGE, "sort": "Released desc", "limit": 100}),
         Request("q_distinct", {"fields": ["Section"], "distinct": True}),
+        Request("q_facets", {"facets": _FACETS}, action="datastore_facets"),
+        Request("q_facets_filtered", {"facets": _FACETS, **_SELECTIVE}, action="datastore_facets"),
+        Request("q_aggregate", {"group_by": "Section", "limit": 100}, action="datastore_aggregate"),
         Request("r_filter_common", {"filters": {"Priority": "optional"}, "limit": 100}),
         Request("s_csv", {"records_format": "csv", "limit": 1000}),
         Request("t_repeated", {"limit": 100}, get=True, repeated=True),

@@ -177,7 +177,7 @@ def _build_page(name: str, records: Schema) -> Schema:
 
 #: The schemas of the parameters that an answer repeats, by their types.
 _REPEATED_SCHEMAS: Mapping[type[types.ParameterField], Schema] = {
-    types.NonNegativeIntegerField: _ID,
+    types.NonNegativeIntegerField: NON_NEGATIVE_INTEGER,
     types.BooleanField: BOOLEAN,
     types.TextField: TEXT,
     types.FullTextField: TEXT,

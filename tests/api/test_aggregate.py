@@ -155,6 +155,13 @@ def test_what_cannot_be_used_is_refused_by_name(
     assert found == fault or (fault is None and list(found) == [*sent][-1:])
 
 
+@pytest.mark.parametrize("width", [1e30, "1e-30", 0.1, "1E+30", 7])
+def test_ranges_may_be_very_wide_or_narrow(client: Client, resource: Resource, width: Any) -> None:
+    found = aggregate(client, resource, group_by=[{"field": "amount", "width": width}])
+
+    assert sum(group["count"] for group in found["records"]) == 6
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "UTC+3", "'; --"])
 def test_an_unknown_time_zone_is_refused(client: Client, typed: Resource, zone: str) -> None:
     group = {"field": "timestamptz", "interval": "day", "time_zone": zone}

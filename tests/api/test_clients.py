@@ -389,6 +389,10 @@ def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, pref
 
         described = ckan.action.datastore_info(id=table)
         assert [field["id"] for field in described["fields"]] == ["code", "level"]
+        counted = ckan.action.datastore_facets(id=table, facets=["code", "level"], filters={})
+        assert [facet["distinct"] for facet in counted["facets"]] == [2, 1]
+        summed = ckan.action.datastore_aggregate(id=table, metrics=["sum(level)"])
+        assert summed["records"] == [{"sum_level": 2}]
         assert (described["meta"]["id"], described["meta"]["count"]) == (table, 2)
 
         gone = ckan.action.datastore_delete(resource_id=table, filters={"code": "a"})

@@ -95,6 +95,10 @@ def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: 
         ([{"field": "amount", "bins": 0}], "amount, bins: Must be a whole number from 1 to 100."),
         ([{"field": "amount", "bins": 2.5}], "amount, bins: Must be a whole number from 1 to 100."),
         (
+            [{"field": "amount", "bins": 1e50}],
+            "amount, bins: Must be a whole number from 1 to 100.",
+        ),
+        (
             [{"field": "amount", "bins": True}],
             "amount, bins: Must be a whole number from 1 to 100.",
         ),

@@ -100,7 +100,6 @@ _REQUEST = [
     ),
     *_list_differences(
         "Empty parameters",
-        (gives(offset=None), r"offset/(zero|false)"),
         (gives(distinct=None), r"distinct switch/empty text"),
         (gives(plain=None), r"plain/empty text"),
         (gives(sort=None), r"sort/empty (text|list)"),

@@ -120,7 +120,8 @@ def _repeat_parameters(call: _SearchCall) -> dict[str, Any]:
     return {
         name: call.sent[name] if name == "sort" else parameters[name]
         for name in REPEATED_PARAMETERS
-        if name in parameters and (parameters[name] or isinstance(parameters[name], bool))
+        if name in parameters
+        and (name == "offset" or parameters[name] or parameters[name] is False)
     }
 
 
