@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..models import Resource, read_profiles
+from .bidi import show_bidi_controls
 from .columns import Column
 from .records import format_count, format_number, format_value
 
@@ -170,7 +171,7 @@ def _build_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | 
 def _format_value(column: Column, value: object) -> str:
     """Write a value of a profile as the table of records does."""
     if isinstance(value, bool) or (isinstance(value, str) and column.kind != "number"):
-        return format_value(column, value)
+        return show_bidi_controls(format_value(column, value))
     text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
     return format_number(_shorten_number(text))
 

@@ -88,6 +88,12 @@ def test_a_number_of_many_digits_is_written_with_an_exponent() -> None:
         assert profiles._format_value(column, "NaN") == "NaN"
 
 
+def test_controls_of_direction_in_common_values_are_visible(db: None) -> None:
+    section = get_fields_text(load_new_resource("a\n" + "x\u202ey\n" * 3))
+
+    assert "x‹U+202E›y 3" in section
+
+
 def test_figures_of_records_that_have_changed_say_so(db: None) -> None:
     resource = load_new_resource("a\n1\n2\n")
     assert "since" not in get_fields_text(resource)
