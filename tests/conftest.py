@@ -15,12 +15,14 @@ from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.utils import translation
+from selenium.webdriver import Chrome
 
 from datastore_search import storage
 from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
 from datastore_search.storage import admission
 
+from .browsers import reset_browser, start_browser
 from .builders import make_resource
 from .reading import read_in_test_process
 from .shared import ModuleTransaction, restore_shared_resource
@@ -47,19 +49,30 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Make the databases; end what processes killed by tests left in them, and delete them."""
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """
+    Create the databases; at the end, close what killed processes left open, and delete them.
+
+    A server of a test that is just ending may connect again: no more connections are allowed.
+    """
     with django_db_blocker.unblock(), connection.cursor() as cursor:
         # A commit need not wait for the disk: the databases are deleted.
         name = connection.ops.quote_name(connection.settings_dict["NAME"])
         cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
         cursor.execute("SET synchronous_commit = off")
     yield
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    if request.config.getoption("reuse_db"):
+        return
+    with django_db_blocker.unblock():
+        connection.close()
+        with connection._nodb_cursor() as cursor:
+            cursor.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s",
+                [connection.settings_dict["NAME"]],
+            )
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +116,19 @@ def uploads(settings: Any, tmp_path: Path) -> Path:
     """A folder for uploads, deleted after the test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return tmp_path / "media"
+
+
+@pytest.fixture(scope="session")
+def _browser() -> Iterator[Chrome]:
+    with start_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(_browser: Chrome) -> Iterator[Chrome]:
+    """A browser that remembers nothing."""
+    yield _browser
+    reset_browser(_browser)
 
 
 @pytest.fixture

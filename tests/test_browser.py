@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver import Chrome, ChromeOptions, ChromeService
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
@@ -19,32 +18,6 @@ from datastore_search.loading.jobs import queue
 from datastore_search.models import Load, LoadState, Resource
 
 from .builders import SURVEY, make_user
-
-
-@pytest.fixture(scope="module")
-def _browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for argument in ("headless", "no-sandbox", "disable-dev-shm-usage", "window-size=1280,1000"):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = Chrome(options, ChromeService(shutil.which("chromedriver")))
-    driver.implicitly_wait(30)  # a click returns before the next page is there
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def browser(_browser: Chrome) -> Iterator[Chrome]:
-    """A browser that remembers nothing; its start takes two seconds of processor time."""
-    yield _browser
-    _browser.execute_cdp_cmd(
-        "Storage.clearDataForOrigin",
-        {"origin": _browser.execute_script("return origin"), "storageTypes": "all"},
-    )
-    _browser.delete_all_cookies()
-    _browser.get("about:blank")
-    _browser.get_log("browser")  # type: ignore[no-untyped-call] # selenium's
-    _browser.set_window_size(1280, 1000)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ LOCALES = ("ar", "de", "es", "fr", "pt_BR", "vi")
 KEYWORDS = dict.fromkeys(
     ("_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy")
 )
+#: Functions whose first argument is the context of a message.
+_WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
 
 
@@ -38,7 +40,7 @@ def messages() -> set[str]:
     for text in texts:
         for _, function, message, _ in extract_python(BytesIO(text.encode()), KEYWORDS, [], {}):
             first = message[0] if isinstance(message, tuple) else message
-            texts_found.add(str(first) if function != "pgettext" else str(message[1]))
+            texts_found.add(str(first) if function not in _WITH_CONTEXT else str(message[1]))
     return texts_found
 
 

@@ -125,7 +125,7 @@ class OptionsListField(ParameterField):
 
     default_error_messages = {
         "invalid": _("Must be a list of names, or of objects with options."),
-        "many": _("There are more than {most}."),
+        "many": _("There are more than {most} items."),
         "json": _("Cannot parse JSON"),
         "combined": _("“{option}” and “{other}” cannot be combined."),
     }

@@ -104,7 +104,7 @@ class TextField(ParameterField):
 
     default_error_messages = {
         "invalid": _("Must be text."),
-        "long": _("The text is longer than {most} letters."),
+        "long": _("The text is longer than {most} characters."),
     }
 
     def to_internal_value(self, data: object) -> str:
@@ -152,7 +152,7 @@ class FullTextField(ParameterField):
 
     default_error_messages = {
         "invalid": _("The full-text query must be text."),
-        "long": _("The full-text query is longer than {most} letters."),
+        "long": _("The full-text query is longer than {most} characters."),
     }
 
     def to_internal_value(self, data: object) -> str | Mapping[str, str]:

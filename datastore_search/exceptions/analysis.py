@@ -9,7 +9,7 @@ from .parameters import InvalidParameter, UnknownField
 _UNGROUPABLE = _("Field “%(field)s” has type %(type)s, by which records cannot be grouped.")
 _UNSUPPORTED = _("Field “%(field)s” has type %(type)s, which “%(option)s” does not fit.")
 _UNKNOWN_TIME_ZONE = _("PostgreSQL has no time zone “%(time_zone)s”.")
-_REPEATED_NAME = _("Two columns have the name “%(name)s”. Give one of them another name by “as”.")
+_REPEATED_NAME = _("Two columns have the name “%(name)s”. Give one of them another name with “as”.")
 
 
 class UnknownFacetField(UnknownField):
@@ -64,7 +64,7 @@ class UnsupportedMetric(InvalidParameter):
 
 class NumbersTooLarge(InvalidParameter):
     parameter = "metrics"
-    message = _("The numbers are too large to be computed with.")
+    message = _("The numbers are too large to calculate with.")
 
 
 class RepeatedGroupName(InvalidParameter):

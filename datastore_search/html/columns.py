@@ -187,8 +187,8 @@ def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
         yield MenuLink(
             _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
         )
-    yield MenuLink(_("Only empty"), address.replace(f"empty.{name}", "yes").link)
-    yield MenuLink(_("Without empty"), address.replace(f"empty.{name}", "no").link)
+    yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
+    yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
     first = [value for key, value in address.pairs if key == "first" and value != name]
     yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
     yield MenuLink(_("Hide"), address.add("hide", name).link)

@@ -81,7 +81,7 @@ def parse_field_condition(
     for value in typed:
         condition = _BUILDERS[operator](field, value)
         if condition is None:
-            error = _("This field cannot be asked in this way.")
+            error = _("This condition does not suit this field.")
             return FieldCondition(operator, field, typed, error=error)
         try:
             compile_conditions([condition], fields)

@@ -285,6 +285,6 @@ def _check_q(values: list[str]) -> Iterator[str]:
         if not is_storable(q):
             yield _("The text holds a character that cannot be stored.")
         elif len(q) > MAX_Q_LENGTH:
-            yield _("The search is longer than %(most)s letters.") % {"most": MAX_Q_LENGTH}
+            yield _("The search is longer than %(most)s characters.") % {"most": MAX_Q_LENGTH}
         elif has_too_many_words([q], plain=True):
             yield str(TooManyWords(most=MAX_WORDS))

@@ -133,7 +133,7 @@ def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
         facts.append(_("mean %(mean)s") % {"mean": format_number(_format_mean(profile["mean"]))})
     if profile.get("longest"):
         facts.append(
-            _("%(shortest)s to %(longest)s letters")
+            _("%(shortest)s to %(longest)s characters")
             % {
                 "shortest": format_count(profile["shortest"]),
                 "longest": format_count(profile["longest"]),

@@ -166,7 +166,7 @@ def test_sums_beyond_a_double_are_refused_by_name(client: Any, db: None) -> None
     response = act(client, "datastore_aggregate", {"id": str(resource.pk), "metrics": "sum(n)"})
 
     assert check_error(response, 409, "Validation Error") == {
-        "metrics": ["The numbers are too large to be computed with."]
+        "metrics": ["The numbers are too large to calculate with."]
     }
 
 

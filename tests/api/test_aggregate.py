@@ -75,12 +75,12 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     ("sent", "fault"),
     [
         ({"group_by": "nothing"}, {"group_by": ["Unknown field: “nothing”"]}),
-        ({"group_by": ["stage"] * 5}, {"group_by": ["There are more than 4."]}),
+        ({"group_by": ["stage"] * 5}, {"group_by": ["There are more than 4 items."]}),
         (
             {"group_by": "stage,stage"},
             {
                 "group_by": [
-                    "Two columns have the name “stage”. Give one of them another name by “as”."
+                    "Two columns have the name “stage”. Give one of them another name with “as”."
                 ]
             },
         ),
@@ -88,7 +88,7 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
             {"group_by": "stage", "metrics": [{"metric": "count", "as": "stage"}]},
             {
                 "metrics": [
-                    "Two columns have the name “stage”. Give one of them another name by “as”."
+                    "Two columns have the name “stage”. Give one of them another name with “as”."
                 ]
             },
         ),
@@ -113,7 +113,7 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
             {"group_by": ["seen, interval: Missing value"]},
         ),
         ({"metrics": "count,nothing(amount)"}, None),
-        ({"metrics": ["count"] * 21}, {"metrics": ["There are more than 20."]}),
+        ({"metrics": ["count"] * 21}, {"metrics": ["There are more than 20 items."]}),
         ({"metrics": "sum"}, {"metrics": ["sum, field: Missing value"]}),
         (
             {"metrics": "percentile(amount)"},

@@ -87,7 +87,7 @@ def test_the_limit_of_a_facet_goes_before_that_of_all(client: Client, resource: 
         ([5], "?: Must be a list of names, or of objects with options."),
         ({"stage": 5}, "Must be a list of names, or of objects with options."),
         ([{}], "?, field: Missing value"),
-        (["x"] * 21, "There are more than 20."),
+        (["x"] * 21, "There are more than 20 items."),
         (["nothing"], "Unknown field: “nothing”"),
         (["_id"], "Unknown field: “_id”"),
         ([{"field": "stage", "size": 5}], "stage: There is no parameter “size”."),

@@ -142,4 +142,4 @@ def test_the_length_of_a_name_is_limited(client: Client, resource: Resource, nam
 
     error = check_error(response, 409, "Validation Error")
 
-    assert error[name] == ["The text is longer than 200 letters."]
+    assert error[name] == ["The text is longer than 200 characters."]

@@ -14,10 +14,7 @@ from selenium.webdriver import Chrome
 
 from datastore_search.models import Resource
 
-from .. import test_browser
 from ..builders import ask, check_error, make_resource, make_token
-
-browser = test_browser.browser
 
 ORIGIN = "https://elsewhere.example"
 SEARCH = "api/action/datastore_search"

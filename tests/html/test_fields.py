@@ -34,7 +34,7 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     resource.fields.filter(name="kind").update(label="What it is", notes="By law")
 
     assert get_fields_text(resource) == (
-        "Fields What it is kind · text By law 2 values 4 to 5 letters river 1,200 lake 300"
+        "Fields What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
         " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200"
     )
 
@@ -125,7 +125,7 @@ def test_only_the_first_fields_have_charts(db: None, monkeypatch: pytest.MonkeyP
 
     section = get_fields_text(load_new_resource("a,b\nx,y\nx,y\n"))
 
-    assert section == "Fields a text 1 value 1 to 1 letters x 2 b text 1 value 1 to 1 letters"
+    assert section == "Fields a text 1 value 1 to 1 characters x 2 b text 1 value 1 to 1 characters"
 
 
 def test_a_private_resource_discloses_no_values(db: None) -> None:

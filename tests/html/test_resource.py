@@ -285,7 +285,7 @@ def test_an_invalid_value_is_reported_next_to_its_field(
         ('filters={"stage":{"like":"a"}}', "Unknown operator “like” on field “stage”."),
         ("sort=nope", "Unknown field: “nope”"),
         ("hide=nope", "Unknown field: “nope”"),
-        ("starts.amount=2&empty.code=perhaps", "This field cannot be asked in this way."),
+        ("starts.amount=2&empty.code=perhaps", "This condition does not suit this field."),
         ("q=a&q=b", "Give one value only."),
         ("value=closed", "Choose the field that the value is looked for in."),
         ("field=nope&value=closed", "Unknown field: “nope”"),

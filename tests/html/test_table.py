@@ -81,8 +81,8 @@ def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource
     assert list_menu(page, "amount") == {
         "Sort ascending": "?q=river&first=code&sort=amount",
         "Sort descending": "?q=river&first=code&sort=amount+desc",
-        "Only empty": "?q=river&first=code&empty.amount=yes",
-        "Without empty": "?q=river&first=code&empty.amount=no",
+        "Only empty values": "?q=river&first=code&empty.amount=yes",
+        "Without empty values": "?q=river&first=code&empty.amount=no",
         "Move first": "?q=river&first=amount&first=code",
         "Hide": "?q=river&first=code&hide=amount",
     }
@@ -125,7 +125,7 @@ def test_columns_are_hidden_moved_and_chosen(client: Client, resource: Resource)
     assert list_columns({"fields": "stage,code", "hide": "code"}) == ["stage"]
     page = open_page(client, resource, {"hide": "code"})
     assert '<li><bdi>Hidden: code</bdi><a href="./"' in page
-    assert '<a href="./">All columns in their order</a>' in page
+    assert '<a href="./">All columns in their original order</a>' in page
 
 
 def test_thirty_columns_are_shown_at_once(client: Client, db: None) -> None:
