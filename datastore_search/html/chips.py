@@ -95,11 +95,14 @@ class _ChipBuilder:
     def describe(self, condition: Condition) -> str:
         """Describe a condition of the API."""
         match condition:
+            case And(conditions=(single,)) | Or(conditions=(single,)):
+                return self.describe(single)
             case And() | Or():
-                parts = [self.describe(each) for each in condition.conditions[:10]]
-                if isinstance(condition, And):
-                    return pgettext("conditions", " and ").join(parts)
-                return pgettext("conditions", " or ").join(parts)
+                parts = [self._describe_member(each) for each in condition.conditions[:10]]
+                parts += ["…"] if len(condition.conditions) > len(parts) else []
+                is_and = isinstance(condition, And)
+                word = pgettext("conditions", " and ") if is_and else pgettext("conditions", " or ")
+                return word.join(parts)
             case In() if condition.values == (None,):
                 return self._describe(condition.field, "empty", "yes")
             case In():
@@ -113,6 +116,18 @@ class _ChipBuilder:
             case Comparison():
                 operator = _OPERATORS[condition.operator]
                 return self._describe(condition.field, operator, _format_value(condition.value))
+
+    def _describe_member(self, condition: Condition) -> str:
+        """Describe a condition of a group, in brackets if it joins others itself."""
+        match condition:
+            case And(conditions=(single,)) | Or(conditions=(single,)):
+                return self._describe_member(single)
+            case And() | Or():
+                return f"({self.describe(condition)})"
+            case In() if len(condition.values) > 1:
+                return f"({self.describe(condition)})"
+            case _:
+                return self.describe(condition)
 
 
 #: The page's operators of those of the API.

@@ -135,6 +135,7 @@ class Entry:
 
     resource: Resource
     title: str
+    description: str
     address: str
     records: str
     fields: str
@@ -182,6 +183,7 @@ class CatalogueView(PageView):
         return Entry(
             resource,
             show_bidi_controls(str(resource)),
+            show_bidi_controls(resource.description),
             reverse_in_locale(self.request, "resource", resource.pk),
             format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),
@@ -231,6 +233,7 @@ class ResourceView(PageView):
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
+            "description": show_bidi_controls(resource.description),
             "table_version": resource.table_version,
             "column_choice": choice,
             "field_notes": describe_fields(resource, choice.columns, using=read.connection.alias),

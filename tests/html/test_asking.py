@@ -267,7 +267,7 @@ def test_links_of_the_api_work_and_become_chips(client: Client, resource: Resour
     assert list(chips) == [
         "stage: active or planned",
         "amount > 7",
-        "subject: water or seen is empty and code is not 004 or code: 002",
+        "subject: water or (seen is empty and code is not 004) or code: 002",
         "Sorted by amount ↓, No. ↑",
     ]
     removed = dict(chips["amount > 7"])["filters"]
@@ -279,6 +279,32 @@ def test_links_of_the_api_work_and_become_chips(client: Client, resource: Resour
             {"code": ["002"]},
         ],
     }
+
+
+@pytest.mark.parametrize(
+    ("filters", "text"),
+    [
+        (
+            {"$or": [{"code": "1"}, {"$and": [{"stage": "a"}, {"subject": ["b", "c"]}]}]},
+            "code: 1 or (stage: a and (subject: b or c))",
+        ),
+        (
+            {"$or": [{"$and": [{"$or": [{"stage": "a"}, {"code": "1"}]}]}, {"code": "2"}]},
+            "(stage: a or code: 1) or code: 2",
+        ),
+        ({"$or": [{"$and": [{"code": "1"}]}, {"code": "2"}]}, "code: 1 or code: 2"),
+        (
+            {"$or": [{"code": str(number)} for number in range(11)]},
+            " or ".join([f"code: {number}" for number in range(10)] + ["…"]),
+        ),
+    ],
+)
+def test_a_group_within_a_group_is_in_brackets(
+    client: Client, resource: Resource, filters: Any, text: str
+) -> None:
+    chips = list_chips(open_page(client, resource, {"filters": json.dumps(filters)}))
+
+    assert list(chips) == [text]
 
 
 def test_records_come_in_the_order_of_sort(client: Client, resource: Resource) -> None:

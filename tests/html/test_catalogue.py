@@ -38,13 +38,22 @@ def test_an_entry_describes_a_resource(client: Client, no_resource: None) -> Non
 
 
 def test_a_long_description_is_cut_even_without_blanks(client: Client, no_resource: None) -> None:
-    make_resource("a\n1\n", title="a\u202eb", description="x" * 3_000)
+    make_resource("a\n1\n", description="x" * 3_000)
 
     page = client.get(PATH).content.decode()
 
     assert "x" * 599 + "…" in page
     assert "x" * 600 not in page
+
+
+def test_controls_of_direction_are_visible(client: Client, no_resource: None) -> None:
+    make_resource("a\n1\n", title="a\u202eb", description="c\u202ed")
+
+    page = client.get(PATH).content.decode()
+
+    assert "\u202e" not in page
     assert "<bdi>a‹U+202E›b</bdi>" in page
+    assert "<bdi>c‹U+202E›d</bdi>" in page
 
 
 def test_one_record_is_no_records(client: Client, no_resource: None) -> None:

@@ -233,7 +233,9 @@ def test_words_of_the_search_are_marked(q: str, text: str, marked: str) -> None:
 
 def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
     assert show_bidi_controls("a\u202eb\u2066c") == "a‹U+202E›b‹U+2066›c"
-    resource = make_resource("na\u202eme\nva\u202elue\n", title="tit\u202ele")
+    resource = make_resource(
+        "na\u202eme\nva\u202elue\n", title="tit\u202ele", description="de\u202escribed"
+    )
 
     page = open_page(client, resource)
 
@@ -241,6 +243,11 @@ def test_controls_of_direction_are_visible(client: Client, db: None) -> None:
     assert "\u202e" not in page[page.index("<tbody") : page.index("</tbody>")]
     assert "va‹U+202E›lue" in page
     assert "tit‹U+202E›le" in page
+    assert "de‹U+202E›scribed" in page
+    Resource.objects.update(description="\u202e" + "long " * 100)
+    page = open_page(client, resource)
+    assert "\u202e" not in page[page.index("<h1") : page.index("<form")]
+    assert page.count("<bdi>‹U+202E›long long") == 2
 
 
 # Pages --------------------------------------------------------------------------------------------
