@@ -6,7 +6,8 @@ A profile is what JSON can hold; values in it are as the API shows them, texts c
 - ``count``, ``nulls`` and ``empty``: records with a value, without one, with the empty text (of
   ``count``);
 - ``distinct``: the number of different values; ``distinct_is_estimated`` where it is an estimate;
-- ``min`` and ``max`` of what has an order that needs no language, ``mean`` of numbers;
+- ``min`` and ``max`` of what has an order that needs no language, ``mean`` of numbers unless it
+  is too large for a double;
 - ``top``: the most common values with their counts, at most ten, where values are repeated;
 - ``histogram`` of numbers and dates: the ``bounds`` of its bins, one more than its ``counts``;
 - ``shortest`` and ``longest``: characters of texts.
@@ -18,7 +19,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 from typing import Any, NamedTuple
 
 from django.utils import timezone
@@ -187,7 +188,7 @@ def _build_range(table: StagedTable, column: str, decision: Decision) -> dict[st
         "min": _render_value(table, least, decision),
         "max": _render_value(table, greatest, decision),
     }
-    if is_number:
+    if is_number and isfinite(mean):  # the sum of large doubles is infinite, which JSON cannot hold
         found["mean"] = float(f"{mean:.10g}")
     shown, bounds = _compute_bounds(decision.field_type, low, high)
     if shown:

@@ -87,6 +87,22 @@ def test_special_numbers_are_not_in_the_histogram(db: None) -> None:
 
 
 @pytest.mark.parametrize(
+    "values", [("1e308", "1.5e308"), ("-1.7e308", "-1e308"), ("1.7e308", "-1e308", "1.6e308")]
+)
+def test_a_mean_that_a_double_cannot_hold_is_left_out(db: None, values: tuple[str, ...]) -> None:
+    numbers = [float(value) for value in values]
+    resource = load_new_resource("\n".join(["a", *values, ""]), types={"a": "float8"})
+
+    profile = read_profile(resource, "a")
+
+    assert (profile["count"], profile["distinct"]) == (len(values), len(values))
+    assert (float(profile["min"]), float(profile["max"])) == (min(numbers), max(numbers))
+    assert sum(profile["histogram"]["counts"]) == len(values)
+    assert "mean" not in profile
+    assert Client().get(f"/en/datastore/{resource.pk}/").status_code == 200
+
+
+@pytest.mark.parametrize(
     ("values", "bounds", "counts"),
     [
         (
