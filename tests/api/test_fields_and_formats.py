@@ -986,7 +986,7 @@ def test_a_private_resource_is_private_by_its_alias_too(client: Client, db: None
     hidden = make_resource(private=True)
     Alias.objects.create(resource=hidden, name="hidden")
 
-    for action in ("datastore_search", "datastore_info"):
+    for action in ("datastore_search", "datastore_info", "datastore_aggregate"):
         check_error(call_action(client, action, {"id": "hidden"}), 403, "Authorization Error")
     assert (
         len(get_ids(ask(client, {"id": "hidden"}, Authorization=make_user_token("reader", "view"))))

@@ -21,10 +21,12 @@ from ..builders import act, load_csv, make_resource, make_slow, make_token, make
 
 SEARCH = "/en/api/3/action/datastore_search?resource_id={id}"
 INFO = "/en/api/3/action/datastore_info?resource_id={id}"
+FACETS = "/en/api/3/action/datastore_facets?resource_id={id}&facets=code"
+AGGREGATE = "/en/api/3/action/datastore_aggregate?resource_id={id}&group_by=code"
 DUMP = "/en/datastore/dump/{id}"
 PAGE = "/en/datastore/{id}/"
 
-ADDRESSES = (SEARCH, INFO, DUMP, PAGE)
+ADDRESSES = (SEARCH, INFO, FACETS, AGGREGATE, DUMP, PAGE)
 each_address = pytest.mark.parametrize("address", ADDRESSES)
 
 
@@ -83,7 +85,11 @@ def test_head_has_the_validators_of_get(
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
-@pytest.mark.parametrize("address", [SEARCH, f"{SEARCH}&limit=32000", DUMP, PAGE])
+@pytest.mark.parametrize(
+    "address",
+    [SEARCH, f"{SEARCH}&limit=32000", f"{FACETS}&q=river", AGGREGATE,
+     f"{AGGREGATE}&records_format=csv", DUMP, PAGE],
+)  # fmt: skip
 def test_an_unchanged_answer_is_304_without_a_read_of_the_records(
     client: Client, resource: Resource, settings: Any, address: str
 ) -> None:
@@ -138,7 +144,7 @@ def change_title(resource: Resource) -> None:
 
 
 def replace_records(resource: Resource) -> None:
-    load_csv(resource, "a\n1\n")
+    load_csv(resource, "code\n1\n")
 
 
 @each_address
@@ -175,6 +181,14 @@ OTHERS = [
     SEARCH + "&filters={{%22code%22:%221%22}}",
     INFO,
     INFO + "&include_meta=false",
+    FACETS,
+    FACETS + ",stage",
+    FACETS + "&limit=5",
+    FACETS + "&q=river",
+    AGGREGATE,
+    AGGREGATE + "&limit=5",
+    AGGREGATE + "&metrics=count",
+    AGGREGATE + "&records_format=csv",
     DUMP,
     DUMP + "?format=json",
     DUMP + "?bom=true",
@@ -234,7 +248,10 @@ def test_a_page_has_none_without_a_version_or_for_a_signed_in_user(
     assert "ETag" not in response
 
 
-@pytest.mark.parametrize("address", [SEARCH + "&limit=x", SEARCH + "0", DUMP + "0"])
+@pytest.mark.parametrize(
+    "address",
+    [f"{each}&limit=x" for each in (SEARCH, FACETS, AGGREGATE)] + [f"{SEARCH}0", f"{DUMP}0"],
+)
 def test_a_failure_has_none(client: Client, resource: Resource, address: str) -> None:
     response = fetch(client, address, resource, If_None_Match="*")
 
@@ -294,7 +311,7 @@ def test_there_is_no_last_modified_within_the_second_of_a_change(
 # Who may keep it ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", [SEARCH, INFO, DUMP])
+@pytest.mark.parametrize("address", [SEARCH, INFO, FACETS, AGGREGATE, DUMP])
 def test_a_private_answer_is_for_its_reader_alone(client: Client, db: None, address: str) -> None:
     resource = make_resource(private=True)
     token = make_token()
@@ -332,11 +349,14 @@ def test_an_answer_to_a_write_is_never_stored(client: Client, resource: Resource
 # Compressed ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", [SEARCH, SEARCH + "&limit=32000", INFO, DUMP, PAGE])
+@pytest.mark.parametrize(
+    "address",
+    [SEARCH, SEARCH + "&limit=32000", INFO, FACETS, AGGREGATE + "&limit=2000", DUMP, PAGE],
+)
 def test_a_compressed_answer_is_the_same_and_has_the_same_etag(
     client: Client, settings: Any, db: None, address: str
 ) -> None:
-    resource = make_resource("n,text\n" + "".join(f"{n},{'x' * 600}\n" for n in range(2_000)))
+    resource = make_resource("code,text\n" + "".join(f"{n},{'x' * 600}\n" for n in range(2_000)))
     plain = fetch(client, address, resource)
     settings.MIDDLEWARE = ["django.middleware.gzip.GZipMiddleware", *settings.MIDDLEWARE]
 

@@ -107,7 +107,14 @@ def test_a_wrong_token_is_anonymous_and_the_refusal_says_so(
     assert "token is not valid" in error["message"]
 
 
-READING = ("datastore_search", "datastore_info")
+#: Every action that reads a resource, with what it requires beside the resource.
+READING: dict[str, dict[str, Any]] = {
+    "datastore_search": {},
+    "datastore_info": {},
+    "datastore_facets": {"facets": ["code"]},
+    "datastore_aggregate": {"group_by": ["code"]},
+}
+each_reading = pytest.mark.parametrize("action", READING)
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "Bearer wrong", None])
@@ -119,7 +126,12 @@ def test_a_refusal_names_the_alias_of_the_request_and_never_the_resource(
     headers = {"Authorization": sent} if sent else {}
 
     refused = [
-        *(act(client, name, {"resource_id": "secret plans"}, sent) for name in READING),
+        *(
+            act(client, name, {"resource_id": "secret plans", **required}, sent)
+            for name, required in READING.items()
+        ),
+        client.get("/en/api/action/datastore_facets?id=secret%20plans&facets=x", headers=headers),
+        client.get("/en/api/action/datastore_aggregate?id=secret%20plans", headers=headers),
         client.get("/en/api/action/datastore_search?id=secret%20plans", headers=headers),
         client.get("/en/datastore/dump/secret%20plans", headers=headers),
         *(
@@ -159,7 +171,12 @@ def test_an_alias_of_a_private_resource_is_refused_and_an_unknown_one_is_not_fou
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
 
-    for address in ("/en/api/action/datastore_search?id=", "/en/datastore/dump/"):
+    for address in (
+        "/en/api/action/datastore_search?id=",
+        "/en/api/action/datastore_facets?facets=code&id=",
+        "/en/api/action/datastore_aggregate?id=",
+        "/en/datastore/dump/",
+    ):
         assert client.get(f"{address}secret").status_code == 403
         assert client.get(f"{address}secrets").status_code == 404
 
@@ -227,6 +244,28 @@ def test_a_token_is_stored_only_as_a_hash(db: None) -> None:
 
     row = AuthToken.objects.values().get()
     assert token not in map(str, row.values())
+
+
+@pytest.mark.parametrize(
+    ("action", "sent"),
+    [
+        ("datastore_facets", {"facets": ["nope"]}),
+        ("datastore_facets", {"facets": ["code"], "filters": {"code": "001"}}),
+        ("datastore_facets", {"facets": [{"field": "code", "interval": "day"}], "limit": 0}),
+        ("datastore_aggregate", {"group_by": ["nope"]}),
+        ("datastore_aggregate", {"metrics": ["sum(nope)", "count"]}),
+        ("datastore_aggregate", {"metrics": ["sum(code)"]}),
+        ("datastore_aggregate", {"having": {"nope": 1}}),
+        ("datastore_aggregate", {"filters": {"code": "001"}, "records_format": "csv"}),
+    ],
+)
+def test_a_refused_analysis_reveals_nothing_of_the_fields(
+    client: Client, hidden: Resource, action: str, sent: dict[str, Any]
+) -> None:
+    refused = act(client, action, {"resource_id": str(hidden.pk), **sent})
+
+    error = check_error(refused, 403, "Authorization Error")
+    assert error == check_error(search(client, hidden), 403, "Authorization Error")
 
 
 @pytest.mark.parametrize(
@@ -494,15 +533,39 @@ def test_a_user_who_may_change_but_not_read_gets_no_records(
 # Other names --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("action", ["datastore_search", "datastore_info"])
+@each_reading
+@pytest.mark.parametrize("token", ["", "wrong", "expired", "inactive", "nobody", "reader"])
+def test_every_reading_action_asks_for_the_permission(
+    client: Client, hidden: Resource, action: str, token: str
+) -> None:
+    sent = {"resource_id": str(hidden.pk), **READING[action]}
+    permissions = () if token == "nobody" else ("view_resource",)
+    user = make_user("nobody", permissions=permissions, is_active=token != "inactive")
+    hours = -1 if token == "expired" else 1
+    issued = issue_token(user, expires_at=timezone.now() + timedelta(hours=hours))
+    if token in {"", "wrong"}:
+        issued = token
+
+    response = act(client, action, sent, issued)
+
+    if token == "reader":
+        assert response.status_code == 200
+    else:
+        check_error(response, 403, "Authorization Error")
+        assert "001" not in response.content.decode()
+
+
+@each_reading
 def test_an_alias_of_a_private_resource_is_as_private(
     client: Client, hidden: Resource, action: str
 ) -> None:
     Alias.objects.create(resource=hidden, name="secret")
 
-    by_id = act(client, action, {"resource_id": str(hidden.pk)})
-    by_alias = act(client, action, {"resource_id": "secret"})
-    allowed = act(client, action, {"resource_id": "secret"}, make_token())
+    required = READING[action]
+
+    by_id = act(client, action, {"resource_id": str(hidden.pk), **required})
+    by_alias = act(client, action, {"resource_id": "secret", **required})
+    allowed = act(client, action, {"resource_id": "secret", **required}, make_token())
 
     error = check_error(by_alias, 403, "Authorization Error")
     by_id_error = check_error(by_id, 403, "Authorization Error")

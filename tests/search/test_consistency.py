@@ -24,6 +24,8 @@ from ..reader_threads import ReaderThreads
 
 GET = "/en/api/3/action/datastore_search"
 INFO = "/en/api/3/action/datastore_info"
+FACETS = "/en/api/3/action/datastore_facets"
+AGGREGATE = "/en/api/3/action/datastore_aggregate"
 
 
 @pytest.fixture
@@ -339,13 +341,17 @@ def test_a_resource_that_has_turned_private_reveals_nothing_to_a_client_that_had
 def test_a_client_with_a_public_answer_gets_no_304_when_the_resource_is_private(
     client: Client, resource: Resource
 ) -> None:
-    parameters = {"resource_id": str(resource.pk)}
-    etags = {path: client.get(path, parameters)["ETag"] for path in (GET, INFO)}
+    name = f"resource_id={resource.pk}"
+    addresses = (
+        *(f"{GET}?{name}", f"{INFO}?{name}"),
+        *(f"{FACETS}?{name}&facets=code", f"{AGGREGATE}?{name}&group_by=code"),
+    )
+    etags = {address: client.get(address)["ETag"] for address in addresses}
     make_private(resource)
 
-    for path, etag in etags.items():
+    for address, etag in etags.items():
         for headers in ({"If-None-Match": etag}, {"If-None-Match": "*"}):
-            assert client.get(path, parameters, headers=headers).status_code == 403
+            assert client.get(address, headers=headers).status_code == 403
 
 
 def test_a_cached_description_of_a_private_resource_is_used_only_for_permitted_users(

@@ -28,6 +28,7 @@ LIGHT_ADDRESSES = [
     f'{API}?resource_id={{id}}&filters={{{{"_id": [1, 2]}}}}',
     f"{API}?resource_id={{id}}&sort=_id desc",
     "/en/api/action/datastore_info?id={id}",
+    '/en/api/action/datastore_facets?id={id}&facets={{"stage": {{"min_count": 2}}}}',
     "/en/datastore/{id}/",
 ]
 
@@ -40,6 +41,10 @@ HEAVY_ADDRESSES = [
     f'{API}?resource_id={{id}}&filters={{{{"_id": {{{{"gt": 1}}}}}}}}',
     f"{API}?resource_id={{id}}&sort=subject",
     f"{API}?resource_id={{id}}&distinct=true&fields=subject",
+    "/en/api/action/datastore_facets?id={id}&facets=stage&q=river",
+    "/en/api/action/datastore_facets?id={id}&facets=amount",
+    "/en/api/action/datastore_aggregate?id={id}",
+    "/en/api/action/datastore_aggregate?id={id}&group_by=stage&records_format=csv",
     "/en/datastore/dump/{id}",
     "/en/datastore/{id}/?q=river",
 ]

@@ -42,6 +42,9 @@ ADDRESSES = [
     f"{API}?resource_id={{id}}&distinct=true&fields=stage",
     f"{API}?resource_id={{id}}&records_format=csv",
     f"{API}?resource_id={{id}}&limit=2000",
+    "/en/api/action/datastore_facets?resource_id={id}&facets=stage,subject&q=river",
+    "/en/api/action/datastore_aggregate?resource_id={id}&group_by=stage",
+    "/en/api/action/datastore_aggregate?resource_id={id}&records_format=csv",
     "/en/datastore/dump/{id}",
     "/en/datastore/dump/{id}?format=json&limit=2&q=river",
     "/en/datastore/{id}/",
@@ -185,7 +188,7 @@ def test_a_slow_write_needs_no_slot(client: Browser, resource: Resource, setting
 # Time limits --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", [ADDRESSES[0], ADDRESSES[4], "/en/datastore/dump/{id}"])
+@pytest.mark.parametrize("address", [ADDRESSES[0], *ADDRESSES[4:9]])
 def test_only_a_valid_token_has_more_time_than_an_anonymous_client(
     client: Browser, committed: Resource, settings: Any, address: str
 ) -> None:
