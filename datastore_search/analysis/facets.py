@@ -2,7 +2,8 @@
 Facets: the most common values of fields among the matches of a query.
 
 Facets with the same conditions are counted by one statement, from one set of matches.  Where
-nothing is asked, what the load has counted is used, if that is exact.
+nothing is asked, what the load has counted is used, if that is exact, and otherwise what was
+counted last, if the resource has not changed since.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from ..search import (
     translate_database_errors,
 )
 from ..spooling import MAX_MEMORY_BYTES
+from .facet_cache import FacetKey, facet_cache
 from .groups import BIN, GroupBy, GroupErrors, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts
 
@@ -134,7 +136,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     with translate_database_errors(plain=query.query.plain):
         bound, tasks = _check(read, query)
         stored = _StoredFacets(read)
-        facets = [stored.find(task) for task in tasks]
+        facets = [stored.find(task) or _find_cached(read, task) for task in tasks]
         total, is_complete = bound.known_total, True
         if total is None or None in facets:
             with read.session.admit_search():
@@ -142,11 +144,12 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
                     counted = _count(read, [tasks[position] for position in positions])
                     for number, position in enumerate(positions):
                         task = tasks[position]
-                        facets[position] = (
-                            _render_facet(task, counted[number])
-                            if counted
-                            else stored.render_incomplete(task)
-                        )
+                        if counted:
+                            facet = _render_facet(task, counted[number])
+                            _cache(read, task, facet)
+                        else:
+                            facet = stored.render_incomplete(task)
+                        facets[position] = facet
                     if counted and tasks[positions[0]].facet.query == query.query:
                         total = counted[0].total
                     is_complete = is_complete and bool(counted)
@@ -251,6 +254,34 @@ def _count_stored(
     listed = sum(count for _value, count in values)
     items = ", ".join(f'{{"value": {value}, "count": {count}}}' for value, count in values)
     return _Counted(items, counts.nulls, total - counts.nulls - listed, counts.distinct, total)
+
+
+# What was counted last ----------------------------------------------------------------------------
+
+
+def _find_cached(read: ConsistentRead, task: _Task) -> bytes | None:
+    """Find a facet of all records in the version of the description, which the read verifies."""
+    key = _build_cache_key(read, task)
+    return None if key is None else facet_cache.get(key)
+
+
+def _cache(read: ConsistentRead, task: _Task, facet: bytes) -> None:
+    key = _build_cache_key(read, task)
+    if key is not None:
+        facet_cache.add(key, facet)
+
+
+def _build_cache_key(read: ConsistentRead, task: _Task) -> FacetKey | None:
+    """
+    Build the key of a facet of all records; None where it must not be kept.
+
+    A transaction may see records of its own that it has written under the version before.
+    """
+    facet = task.facet
+    if read.connection.in_atomic_block or not _is_of_all_records(facet.query):
+        return None
+    options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
+    return FacetKey(read.connection.alias, read.resource.pk, read.resource.version, options)
 
 
 # What is counted ----------------------------------------------------------------------------------

@@ -1,0 +1,156 @@
+"""Facets that were counted last: what is kept, how much, and that a change is seen at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.analysis.facet_cache import FacetCache, FacetKey, facet_cache
+from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.models import Resource
+from datastore_search.writing import Method, open_writer
+
+from ..builders import act, get_record_table, load_csv, make_resource, make_slow
+from .tables import call
+
+#: Numbers of which a load stores too little.
+NUMBERS = "amount,code\n" + "".join(f"{n % 4}.50,{n}\n" for n in range(12))
+
+
+@pytest.fixture
+def numbers(transactional_db: None) -> Iterator[Resource]:
+    """A committed resource; its record tables are dropped after the test."""
+    facet_cache.clear()
+    resource = make_resource(NUMBERS)
+    yield resource
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS slow CASCADE")
+    Resource.objects.all().delete()
+    clean_up_loads()
+    facet_cache.clear()
+
+
+def count_amounts(resource: Resource) -> dict[str, int]:
+    (facet,) = call("datastore_facets", resource, facets=["amount"])["facets"]
+    assert facet["complete"] is True
+    return {str(each["value"]): each["count"] for each in facet["values"]}
+
+
+BEFORE = {"0.50": 3, "1.50": 3, "2.50": 3, "3.50": 3}
+
+
+def test_facets_of_all_records_are_counted_once(numbers: Resource) -> None:
+    facets = ["amount", {"field": "code", "bins": 3}, {"field": "amount", "sort": "value"}]
+    first = call("datastore_facets", numbers, facets=facets)
+
+    with CaptureQueriesContext(connection) as captured:
+        again = call("datastore_facets", numbers, facets=facets)
+
+    assert again == first
+    assert not [query for query in captured if get_record_table(numbers) in query["sql"]]
+    assert len(facet_cache) == 3
+
+
+def test_facets_of_a_question_are_not_kept(numbers: Resource) -> None:
+    for question in ({"q": "5"}, {"filters": {"code": 1}}, {"filters": {"code": {"gt": 2}}}):
+        call("datastore_facets", numbers, facets=["amount"], **question)
+
+    assert len(facet_cache) == 0
+
+
+def insert_record(resource: Resource) -> None:
+    with open_writer(resource) as writer:
+        writer.write([{"amount": "0.50"}], Method.INSERT)
+
+
+def update_record(resource: Resource) -> None:
+    with open_writer(resource) as writer:
+        writer.write([{"_id": 1, "amount": "9.00"}], Method.UPDATE)
+
+
+def replace_records(resource: Resource) -> None:
+    load_csv(resource, "amount\n7.25\n7.25\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (insert_record, {**BEFORE, "0.50": 4}),
+        (update_record, {**BEFORE, "0.50": 2, "9.00": 1}),
+        (replace_records, {"7.25": 2}),
+    ],
+)
+def test_a_change_of_the_records_is_seen_at_once(
+    numbers: Resource, change: Callable[[Resource], None], after: dict[str, int]
+) -> None:
+    assert count_amounts(numbers) == count_amounts(numbers) == BEFORE
+
+    change(numbers)
+
+    assert count_amounts(numbers) == after
+
+
+def test_what_a_transaction_rolls_back_is_not_kept(numbers: Resource) -> None:
+    for _time in range(2):
+        with transaction.atomic():
+            with connection.cursor() as cursor:  # as a writer does before the version increases
+                cursor.execute(f"DELETE FROM {get_record_table(numbers)} WHERE _id = 1")
+            assert count_amounts(numbers)["0.50"] == 2
+            transaction.set_rollback(True)
+
+        assert count_amounts(numbers) == BEFORE
+
+
+def test_a_resource_that_has_turned_private_is_refused(numbers: Resource) -> None:
+    count_amounts(numbers)
+    Resource.objects.filter(pk=numbers.pk).update(private=True)
+
+    sent = {"resource_id": str(numbers.pk), "facets": ["amount"]}
+    assert act(Client(), "datastore_facets", sent).status_code == 403
+
+
+def test_facets_that_took_too_long_are_not_kept(numbers: Resource, settings: Any) -> None:
+    make_slow(numbers)
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=50)
+
+    (facet,) = call("datastore_facets", numbers, facets=["amount"])["facets"]
+
+    assert facet["complete"] is False
+    assert len(facet_cache) == 0
+
+
+def make_key(number: int) -> FacetKey:
+    return FacetKey("default", uuid4(), number, ())
+
+
+def test_the_facets_used_longest_ago_are_removed() -> None:
+    cache = FacetCache(max_facets=2)
+    first, second, third = map(make_key, range(3))
+    for key in (first, second):
+        cache.add(key, b"{}")
+    cache.get(first)
+
+    cache.add(third, b"{}")
+
+    assert [cache.get(key) for key in (first, second, third)] == [b"{}", None, b"{}"]
+
+
+def test_the_memory_of_the_cache_is_limited() -> None:
+    cache = FacetCache(max_bytes=1_000)
+    for number in range(100):
+        cache.add(make_key(number), b"x" * 40)
+    assert len(cache) == 25
+
+    cache.add(make_key(100), b"x" * 51)
+    assert len(cache) == 25
+    again = make_key(101)
+    for _time in range(100):
+        cache.add(again, b"x" * 40)
+    assert len(cache) == 25
