@@ -224,6 +224,65 @@ def test_no_change_breaks_anything(
         transaction.set_rollback(True)
 
 
+#: What facets and aggregates take beside what a search takes.
+options = st.fixed_dictionaries(
+    {"field": st.sampled_from([*TYPED]) | names},
+    optional={
+        "limit": st.integers(0, 5) | values,
+        "sort": st.sampled_from(["count", "value desc"]) | values,
+        "min_count": st.integers(0, 2) | values,
+        "bins": st.integers(1, 100) | values,
+        "interval": st.sampled_from(["year", "week", "hour"]) | values,
+        "time_zone": st.sampled_from(["UTC", "Asia/Ho_Chi_Minh"]) | texts,
+        "width": st.sampled_from([1, "0.1", "1e-400", 1e300, "NaN"]) | values,
+        "as": names,
+    },
+)
+metrics = st.fixed_dictionaries(
+    {
+        "metric": st.sampled_from(["count", "sum", "avg", "min", "median", "percentile", "stddev"])
+        | texts
+    },
+    optional={
+        "field": st.sampled_from([*TYPED]) | names,
+        "percentile": st.floats(0, 1) | values,
+        "as": names,
+    },
+)
+analysed = st.fixed_dictionaries(
+    {},
+    optional={
+        "facets": st.lists(options | st.sampled_from([*TYPED]), max_size=3) | values,
+        "exclude_own": values,
+        "group_by": st.lists(options | st.sampled_from([*TYPED]), max_size=3) | values,
+        "metrics": st.lists(metrics | texts, max_size=3) | values,
+        "having": filters | values,
+        "sort": st.lists(keys, max_size=2) | values,
+    },
+)
+
+
+@fuzzing
+@given(
+    name=st.sampled_from(["datastore_facets", "datastore_aggregate"]),
+    asked=parameters,
+    sent=analysed,
+)
+def test_every_type_takes_every_analysis(
+    client: Client, typed: str, name: str, asked: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    taken = set(actions[name].parameters().get_fields()) - {"id"}
+    sent = {key: value for key, value in {**asked, **sent}.items() if key in taken}
+
+    check_answer(act(client, name, {**sent, "resource_id": TABLE}, typed))
+    written = {
+        key: value if isinstance(value, str) else json.dumps(value) for key, value in sent.items()
+    }
+    query = urlencode({**written, "resource_id": TABLE}, quote_via=quote, errors="surrogatepass")
+    address = PATH.replace("datastore_search", name)
+    check_answer(client.get(f"{address}?{query}", headers={"Authorization": typed}))
+
+
 @fuzzing
 @given(sent=parameters)
 def test_every_type_takes_every_search(client: Client, typed: str, sent: dict[str, Any]) -> None:
