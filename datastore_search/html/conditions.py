@@ -107,8 +107,9 @@ def _join(operator: str, conditions: list[Condition]) -> Condition:
 
 
 def _build_equality(field: Field, value: str) -> Condition:
-    if field.type == "text":
+    if field.type == "text" and value.lower() != value.upper():
         return Comparison(field.name, "ieq", value)
+    # Without letters of two cases, the number of records may be among the stored counts.
     return In(field.name, (parse_typed_value(field.type, value),))
 
 

@@ -13,6 +13,8 @@ from django.http import QueryDict
 from django.test import Client
 from django.utils import translation
 
+from datastore_search.filters import Comparison, Condition, In, TypedFields
+from datastore_search.html.conditions import parse_field_condition
 from datastore_search.html.page_query import clean_parameters
 from datastore_search.html.typed_values import parse_end_of_day, parse_typed_value
 from datastore_search.models import Field, Resource
@@ -215,6 +217,25 @@ def test_the_form_keeps_what_it_has_no_input_for(client: Client, resource: Resou
     found = re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', page.content.decode())
     hidden = [(name, html.unescape(value)) for name, value in found]
     assert hidden == [pair for pair in query if pair != ("field.stage", "active")]
+
+
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [
+        ("001", In("code", ("001",))),
+        ("水", In("code", ("水",))),
+        ("a1", Comparison("code", "ieq", "a1")),
+        ("É", Comparison("code", "ieq", "É")),
+    ],
+)
+def test_only_letters_of_two_cases_are_compared_ignoring_case(
+    value: str, condition: Condition
+) -> None:
+    fields = TypedFields({"code": "text"}, lambda _kind, texts: list(texts))
+
+    parsed = parse_field_condition("field", Field(name="code", type="text"), [value], fields)
+
+    assert parsed.condition == condition
 
 
 # Chips --------------------------------------------------------------------------------------------
