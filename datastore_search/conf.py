@@ -91,9 +91,8 @@ class Settings:
     @cached_property
     def FACETS_TIMEOUT(self) -> timedelta:
         """
-        Time limit of one statement of `datastore_facets`, where it is shorter than that of a
-        search. Facets that take longer are [answered
-        incompletely](facets-and-aggregates.md#complete).
+        Time limit of all facets of a call together; that of a search holds, too. Facets that take
+        longer are [answered incompletely](facets-and-aggregates.md#complete).
         """
         return cast(
             timedelta,

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
+from time import monotonic
 from typing import LiteralString
 
 from psycopg import sql
@@ -47,6 +49,9 @@ MAX_FACETS = 20
 
 #: Values of one facet.
 MAX_FACET_VALUES = 1_000
+
+#: The time limits that PostgreSQL takes; zero would be none.
+_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 _ERRORS = GroupErrors(
     unknown=UnknownFacetField,
@@ -129,7 +134,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     """
     Count the values of facets.
 
-    Facets that take longer than ``conf.FACETS_TIMEOUT`` are incomplete.
+    Facets that are not counted within ``conf.FACETS_TIMEOUT``, all together, are incomplete.
 
     Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
     """
@@ -140,8 +145,10 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
         total, is_complete = bound.known_total, True
         if total is None or None in facets:
             with read.session.admit_search():
+                timeout = conf.FACETS_TIMEOUT or timedelta.max
+                deadline = monotonic() + timeout.total_seconds()
                 for positions in _group_by_conditions(tasks, facets):
-                    counted = _count(read, [tasks[position] for position in positions])
+                    counted = _count(read, [tasks[position] for position in positions], deadline)
                     for number, position in enumerate(positions):
                         task = tasks[position]
                         if counted:
@@ -287,17 +294,23 @@ def _build_cache_key(read: ConsistentRead, task: _Task) -> FacetKey | None:
 # What is counted ----------------------------------------------------------------------------------
 
 
-def _count(read: ConsistentRead, tasks: Sequence[_Task]) -> list[_Counted] | None:
+def _count(read: ConsistentRead, tasks: Sequence[_Task], deadline: float) -> list[_Counted] | None:
     """
     Count facets with the same conditions by one statement; None if that takes too long.
 
+    ``deadline`` is a moment of ``monotonic``.
+
     Raises: ``InvalidParameters`` when their values are too large.
     """
+    remaining = deadline - monotonic()
+    if remaining < _MIN_TIMEOUT_SECONDS:
+        return None
+    limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))
     bound = BoundQuery(read.relation, tasks[0].facet.query, read.connection)
     statement = _select_facets(bound, tasks)
     try:
         with translate_database_errors():
-            rows = read.fetch_rows(statement, limit=conf.FACETS_TIMEOUT)
+            rows = read.fetch_rows(statement, limit=limit)
     except QueryTooSlow:
         return None
     if any(items is None for _position, items, *_others in rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from datastore_search.analysis import facets as facets_module
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name
@@ -372,6 +374,19 @@ def test_facets_that_take_too_long_are_incomplete(large: Resource, settings: Any
     assert (text["complete"], text["values"], text["distinct"]) == (False, [], None)
     assert "of_all_records" not in text
     assert (number["complete"], number["bins"], number["min"]) == (False, [], None)
+
+
+def test_all_facets_of_a_call_share_the_time(
+    large: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=9)
+    seconds = count(0, 5)
+    monkeypatch.setattr(facets_module, "monotonic", lambda: next(seconds))
+    conditions = {"word": "w1", "text": {"ne": ""}, "number": {"gte": 0}}
+
+    found = call("datastore_facets", large, facets=["word", "text", "number"], filters=conditions)
+
+    assert [facet["complete"] for facet in found["facets"]] == [True, False, False]
 
 
 def test_an_incomplete_answer_is_not_kept_by_caches(
