@@ -33,9 +33,9 @@ from ..conf import conf
 from ..exceptions.analysis import InvalidHaving, RepeatedGroupName
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import MalformedJson
+from ..field_names import split_names, unquote_name
 from ..filters import Condition, exclude_field, parse_filters
 from ..search import Query, RecordsFormat
-from ..search.names import split_names, unquote_name
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (

@@ -17,9 +17,8 @@ from rest_framework import serializers
 from ..conf import conf
 from ..exceptions.requests import MalformedJson
 from ..exceptions.search import InvalidSort
+from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import NotOfType, dump_json
-from ..search import SortKey
-from ..search.names import parse_sort_key, split_names, unquote_name
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
+from ..field_names import format_sort_key
 from ..field_types import Json, dump_json
 from ..filters import And, Comparison, Condition, In, Or
 from ..models import Resource
 from ..search import Query
-from ..search.names import format_sort_key
 from .links import reverse_in_locale
 
 

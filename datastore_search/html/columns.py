@@ -11,9 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from ..field_names import SortKey, format_sort_key
 from ..models import Field, Resource
-from ..search import SortKey
-from ..search.names import format_sort_key
 from .bidi import show_bidi_controls
 from .page_query import PageQuery, is_sortable
 from .query_string import QueryString

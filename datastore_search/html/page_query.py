@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from .. import storage
 from ..exceptions.parameters import InvalidParameters, UnknownField
 from ..exceptions.search import InvalidSort, TooManyWords, UnsortableField
+from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import Operators, field_types, is_storable
 from ..filters import (
     MAX_WORDS,
@@ -31,8 +32,7 @@ from ..filters import (
     parse_filters,
 )
 from ..models import Load, Resource
-from ..search import ID, SortKey
-from ..search.names import parse_sort_key, split_names, unquote_name
+from ..search import ID
 from .api_example import format_filters
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
 from .query_string import Pair, QueryString

@@ -16,7 +16,7 @@ from .consistency import (
     with_consistent_read,
 )
 from .plan import copy_records, count_and_read, count_matches, read_page
-from .query import ID, NextPage, Page, Query, RecordsFormat, Relation, SortKey, build_relation
+from .query import ID, NextPage, Page, Query, RecordsFormat, Relation, build_relation
 from .rendering import Column, Columns, FoundRecords, RecordSizes, collect_records
 from .sql import BoundQuery, compile_sort_key, compose, join_with_commas
 from .streaming import RecordCopy, Stream
@@ -35,7 +35,6 @@ __all__ = [
     "RecordSizes",
     "RecordsFormat",
     "Relation",
-    "SortKey",
     "StaleVersion",
     "Stream",
     "build_relation",

@@ -9,6 +9,7 @@ from typing import LiteralString
 
 from .. import storage
 from ..exceptions.access import UnknownResource
+from ..field_names import SortKey
 from ..filters import Clause, Condition, In
 from ..models import Resource
 from ..spooling import Spool
@@ -31,15 +32,6 @@ class RecordsFormat(StrEnum):
     LISTS = "lists"
     CSV = "csv"
     TSV = "tsv"
-
-
-@dataclass(frozen=True, slots=True)
-class SortKey:
-    """One key of an order; ``nulls_first`` is None where the direction decides."""
-
-    field: str
-    descending: bool = False
-    nulls_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from ..exceptions.search import (
     UnknownSortField,
     UnsortableField,
 )
+from ..field_names import SortKey
 from ..field_types import Operators, Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
@@ -31,7 +32,7 @@ from ..filters import (
     join_clauses,
     parse_full_text_query,
 )
-from .query import ID, Query, RecordsFormat, Relation, SortKey
+from .query import ID, Query, RecordsFormat, Relation
 from .rendering import Column, Columns
 
 #: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a

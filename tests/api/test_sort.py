@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datastore_search.exceptions.search import InvalidSort
+from datastore_search.field_names import SortKey, parse_sort_key, split_names, unquote_name
 from datastore_search.models import Resource
-from datastore_search.search import Query, RecordsFormat, SortKey
-from datastore_search.search.names import parse_sort_key, split_names, unquote_name
+from datastore_search.search import Query, RecordsFormat
 
 from ..builders import ask, check_error, fetch_page, get_ids, get_result, make_resource
 from .typed import CELLS, IDS, get_column_name, open_cursor_year_first

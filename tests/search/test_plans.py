@@ -17,9 +17,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from datastore_search.field_names import SortKey
 from datastore_search.filters import Comparison, In
 from datastore_search.models import Resource
-from datastore_search.search import Query, SortKey
+from datastore_search.search import Query
 from datastore_search.writing import open_writer
 
 from ..builders import fetch_page, make_resource

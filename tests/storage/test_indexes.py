@@ -12,8 +12,9 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from datastore_search.field_names import SortKey
 from datastore_search.models import Resource
-from datastore_search.search import Query, SortKey
+from datastore_search.search import Query
 
 from ..builders import ask, fetch_page, get_ids, load_csv, make_resource
 

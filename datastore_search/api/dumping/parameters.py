@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...search import ID, Query, Relation, SortKey
+from ...field_names import SortKey
+from ...search import ID, Query, Relation
 from ..parameter_types import BooleanField, ChoiceField
 from ..parameters import MAX_BIGINT, QueryParameters, build_query
 from .formats import formats

@@ -1,5 +1,5 @@
 """
-Parse lists of field names, and sort keys.
+Field names and sort keys in the texts of parameters.
 
 Source: CKAN ``datastore_search``, sections 4 and 9 of its semantics.  Each text is scanned once, so
 parsing takes linear time.
@@ -9,13 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
-from ..exceptions.search import InvalidSort
-from .query import SortKey
+from .exceptions.search import InvalidSort
 
 _QUOTE = '"'
 _PLAIN_NAME = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """One key of an order; ``nulls_first`` is None where the direction decides."""
+
+    field: str
+    descending: bool = False
+    nulls_first: bool | None = None
 
 
 def split_names(text: str, max_names: int | None = None) -> list[str]:
