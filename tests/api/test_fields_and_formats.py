@@ -884,9 +884,11 @@ def test_a_default_does_not_come_back(client: Client, resource: Resource, value:
     assert not {*names} & {*result}
 
 
-@pytest.mark.parametrize(
-    "sent", [{"offset": 0}, {"q": {}}, {"filters": {}}, {"filters": []}, {"sort": []}]
-)
+def test_an_offset_of_0_comes_back(client: Client, resource: Resource) -> None:
+    assert get_result(search(client, resource, offset=0))["offset"] == 0
+
+
+@pytest.mark.parametrize("sent", [{"q": {}}, {"filters": {}}, {"filters": []}, {"sort": []}])
 def test_empty_parameters_do_not_come_back(
     client: Client, resource: Resource, sent: dict[str, Any]
 ) -> None:
