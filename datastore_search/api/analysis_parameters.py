@@ -89,13 +89,13 @@ class NumberField(ParameterField):
     def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
             return None
-        number = self._parse(data)
+        number = self.parse_number(data)
         if number is None or not self.low <= number <= self.high:
             self.fail("invalid", low=self.low, high=self.high)
         return int(number) if _is_whole(number) else number
 
-    @staticmethod
-    def _parse(data: object) -> Decimal | None:
+    def parse_number(self, data: object) -> Decimal | None:
+        """Parse a finite number; None for anything else."""
         if isinstance(data, bool) or not isinstance(data, str | int | Decimal):
             return None
         try:
@@ -114,9 +114,8 @@ class WholeNumberField(NumberField):
 
     default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
 
-    @staticmethod
-    def _parse(data: object) -> Decimal | None:
-        number = NumberField._parse(data)  # noqa: SLF001 - of the base class
+    def parse_number(self, data: object) -> Decimal | None:
+        number = super().parse_number(data)
         return number if number is not None and _is_whole(number) else None
 
 

@@ -97,9 +97,10 @@ def _join(operator: str, conditions: list[Condition]) -> Condition:
         return conditions[0]
     if operator != "field":
         return And(tuple(conditions))
-    if all(isinstance(each, In) for each in conditions):
-        values = (value for each in conditions if isinstance(each, In) for value in each.values)
-        return In(conditions[0].field, tuple(values))  # type: ignore[union-attr] # all are In
+    equalities = [each for each in conditions if isinstance(each, In)]
+    if len(equalities) == len(conditions):
+        values = (value for each in equalities for value in each.values)
+        return In(equalities[0].field, tuple(values))
     return Or(tuple(conditions))
 
 

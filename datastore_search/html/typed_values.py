@@ -24,7 +24,9 @@ DATES = TIMESTAMPS | {"date"}
 _SPACES = " \u00a0\u202f"
 _DIRECTION_MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u061c"))
 
-_DATE = re.compile(r"([0-9]{1,4})[./ -]([0-9]{1,2})[./ -]([0-9]{1,4})(?:[T ]+(.+))?")
+_DAY_OR_YEAR = "([0-9]{1,2}|[0-9]{4})"
+_DATE = re.compile(rf"{_DAY_OR_YEAR}[./ -]([0-9]{{1,2}})[./ -]{_DAY_OR_YEAR}(?:[T ]+(.+))?")
+_YEAR_DIGITS = 4
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _CLOCK = re.compile(r"([0-9]{1,2})(:[0-9]{2}.*)")
 _ZONE = re.compile(r"(Z|[+-][0-9]{2}(:?[0-9]{2})?)$", re.IGNORECASE)
@@ -69,9 +71,9 @@ def _parse_date(kind: str, text: str) -> str:
     if not found:
         return text
     *parts, clock = found.groups()
-    order = "Ymd" if len(parts[0]) > 2 else _get_date_order()  # noqa: PLR2004 - digits of a day
+    order = "Ymd" if len(parts[0]) == _YEAR_DIGITS else _get_date_order()
     numbers = dict(zip(order, parts, strict=True))
-    if len(numbers["Y"]) != 4:  # noqa: PLR2004 - a year of two digits may be of any century
+    if len(numbers["Y"]) != _YEAR_DIGITS:  # one of two digits may be of any century
         return text
     day = f"{numbers['Y']}-{numbers['m']:0>2}-{numbers['d']:0>2}"
     if kind == "date":
@@ -90,7 +92,7 @@ def _get_date_order() -> str:
     """Return the order of day, month and year in the page's language: ``dmY``."""
     letters = get_format("SHORT_DATE_FORMAT").replace("j", "d").replace("n", "m")
     order = "".join(letter for letter in letters if letter in "dmY")
-    return order if len(order) == 3 else "dmY"  # noqa: PLR2004 - each of the three once
+    return order if sorted(order) == sorted("dmY") else "dmY"
 
 
 def parse_end_of_day(kind: str, text: str) -> str | None:
