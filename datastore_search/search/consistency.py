@@ -10,12 +10,10 @@ nothing is described twice.  When the resource has changed, the read is retried
 from __future__ import annotations
 
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import psycopg
@@ -25,6 +23,7 @@ from django.db.utils import DatabaseError
 from psycopg import ClientCursor, Copy, errors, sql
 
 from .. import storage
+from ..bounded_cache import BoundedCache
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import RecordsMissing
@@ -220,51 +219,9 @@ class Description:
     version: Clause
 
 
-class DescriptionCache:
-    """
-    The descriptions that were used last.
-
-    Only resources that exist have one, under names that they have.  So requests for unknown names
-    neither fill the memory nor displace what is used.
-    """
-
-    def __init__(self, max_entries: int) -> None:
-        """Begin with none."""
-        self._max_entries = max_entries
-        self._entries: OrderedDict[Key, Description] = OrderedDict()
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def get(self, key: Key) -> Description | None:
-        """Get the description of a resource; None if there is none yet."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is not None:
-                self._entries.move_to_end(key)
-            return entry
-
-    def add(self, key: Key, description: Description) -> None:
-        """Add a description; if there are too many, the one used longest ago is removed."""
-        with self._lock:
-            self._entries[key] = description
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._max_entries:
-                self._entries.popitem(last=False)
-
-    def remove(self, key: Key) -> None:
-        """Remove the description of a resource, if there is one."""
-        with self._lock:
-            self._entries.pop(key, None)
-
-    def clear(self) -> None:
-        """Remove all descriptions."""
-        with self._lock:
-            self._entries.clear()
-
-
-_descriptions = DescriptionCache(_MAX_DESCRIPTIONS)
+#: Only resources that exist have a description, under names that they have.  So requests for
+#: unknown names neither fill the memory nor displace what is used.
+_descriptions: BoundedCache[Key, Description] = BoundedCache(_MAX_DESCRIPTIONS)
 
 
 # Retries ------------------------------------------------------------------------------------------

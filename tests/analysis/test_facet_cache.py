@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from datastore_search.analysis.facet_cache import FacetCache, FacetKey, facet_cache
+from datastore_search.analysis.facet_cache import facet_cache
 from datastore_search.loading.jobs import clean_up_loads
 from datastore_search.models import Resource
 from datastore_search.writing import Method, open_writer
@@ -124,33 +123,3 @@ def test_facets_that_took_too_long_are_not_kept(numbers: Resource, settings: Any
 
     assert facet["complete"] is False
     assert len(facet_cache) == 0
-
-
-def make_key(number: int) -> FacetKey:
-    return FacetKey("default", uuid4(), number, ())
-
-
-def test_the_facets_used_longest_ago_are_removed() -> None:
-    cache = FacetCache(max_facets=2)
-    first, second, third = map(make_key, range(3))
-    for key in (first, second):
-        cache.add(key, b"{}")
-    cache.get(first)
-
-    cache.add(third, b"{}")
-
-    assert [cache.get(key) for key in (first, second, third)] == [b"{}", None, b"{}"]
-
-
-def test_the_memory_of_the_cache_is_limited() -> None:
-    cache = FacetCache(max_bytes=1_000)
-    for number in range(100):
-        cache.add(make_key(number), b"x" * 40)
-    assert len(cache) == 25
-
-    cache.add(make_key(100), b"x" * 51)
-    assert len(cache) == 25
-    again = make_key(101)
-    for _time in range(100):
-        cache.add(again, b"x" * 40)
-    assert len(cache) == 25

@@ -8,13 +8,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from psycopg import sql
 
-from datastore_search.filters import Clause
+from datastore_search.bounded_cache import BoundedCache
 from datastore_search.models import MAX_ALIAS_LENGTH, Alias, Resource
-from datastore_search.search import build_relation, consistency, plan
+from datastore_search.search import consistency, plan
 from datastore_search.search import sql as statements
-from datastore_search.search.consistency import Description, DescriptionCache
+from datastore_search.search.consistency import Description
 
 from ..builders import act, ask, check_error, get_ids, make_resource, make_token, make_user
 
@@ -23,31 +22,11 @@ LONG = "x" * (MAX_ALIAS_LENGTH + 1)
 
 
 @pytest.fixture
-def descriptions(monkeypatch: pytest.MonkeyPatch) -> DescriptionCache:
+def descriptions(monkeypatch: pytest.MonkeyPatch) -> BoundedCache[Any, Description]:
     """An empty cache of at most two descriptions."""
-    descriptions = DescriptionCache(2)
+    descriptions = BoundedCache[Any, Description](2)
     monkeypatch.setattr(consistency, "_descriptions", descriptions)
     return descriptions
-
-
-def describe(resource: Resource) -> Description:
-    described = Resource.objects.described(resource.pk)
-    return Description(described, build_relation(described), Clause(sql.SQL("")))
-
-
-def test_the_least_recently_used_description_is_evicted_first(resource: Resource) -> None:
-    description, descriptions = describe(resource), DescriptionCache(2)
-    for name in ("a", "b"):
-        descriptions.add(("default", name), description)
-    assert descriptions.get(("default", "a")) is description
-
-    descriptions.add(("default", "c"), description)
-
-    assert descriptions.get(("default", "b")) is None
-    assert descriptions.get(("default", "a")) is description
-    assert len(descriptions) == 2
-    descriptions.remove(("default", "a"))
-    assert (descriptions.get(("default", "a")), len(descriptions)) == (None, 1)
 
 
 #: Every action that takes the name of a resource.
@@ -58,7 +37,11 @@ WRITING = ["datastore_create", "datastore_upsert", "datastore_delete", "datastor
 @pytest.mark.parametrize("name", ["nope", ID, ID.upper(), LONG, "x" * 100_000])
 @pytest.mark.parametrize("action", [*READING, *WRITING])
 def test_an_unknown_name_is_not_cached(
-    client: Client, resource: Resource, descriptions: DescriptionCache, action: str, name: str
+    client: Client,
+    resource: Resource,
+    descriptions: BoundedCache[Any, Description],
+    action: str,
+    name: str,
 ) -> None:
     token = make_token(make_user(permissions=("change_resource", "delete_resource")))
     sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
@@ -87,14 +70,14 @@ def test_an_unknown_name_is_not_cached(
 )
 @pytest.mark.usefixtures("db")
 def test_an_unknown_name_in_an_address_is_not_cached(
-    client: Client, descriptions: DescriptionCache, path: str
+    client: Client, descriptions: BoundedCache[Any, Description], path: str
 ) -> None:
     assert client.get(path).status_code == 404
     assert len(descriptions) == 0
 
 
 def test_unknown_names_evict_no_description(
-    client: Client, resource: Resource, descriptions: DescriptionCache
+    client: Client, resource: Resource, descriptions: BoundedCache[Any, Description]
 ) -> None:
     parameters = {"resource_id": str(resource.pk)}
     ask(client, parameters)
@@ -108,7 +91,7 @@ def test_unknown_names_evict_no_description(
 
 
 def test_an_id_is_cached_once_in_any_spelling(
-    client: Client, db: None, descriptions: DescriptionCache
+    client: Client, db: None, descriptions: BoundedCache[Any, Description]
 ) -> None:
     resource = make_resource(id=ID)
     Alias.objects.create(resource=resource, name="Rivers")

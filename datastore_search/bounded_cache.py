@@ -1,0 +1,75 @@
+"""A cache of what was used last, for all threads of a process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class BoundedCache(Generic[Key, Value]):
+    """
+    At most ``max_entries`` values, of ``max_size`` together; those used longest ago are removed.
+
+    ``measure`` returns the size of a value; without it, none has a size.  A value larger than
+    ``max_value_size`` is not added.
+    """
+
+    def __init__(
+        self,
+        max_entries: int,
+        *,
+        max_size: int = 0,
+        max_value_size: int = 0,
+        measure: Callable[[Value], int] = lambda _value: 0,
+    ) -> None:
+        """Begin with no entries."""
+        self._max_entries = max_entries
+        self._max_size, self._max_value_size = max_size, max_value_size
+        self._measure = measure
+        self._size = 0
+        self._entries: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Key) -> Value | None:
+        """Get a value; None if there is none."""
+        with self._lock:
+            value = self._entries.get(key)
+            if value is not None:
+                self._entries.move_to_end(key)
+            return value
+
+    def add(self, key: Key, value: Value) -> None:
+        """Add a value, in place of another one of this key."""
+        size = self._measure(value)
+        if size > self._max_value_size:
+            return
+        with self._lock:
+            self._discard(key)
+            self._entries[key] = value
+            self._size += size
+            while len(self._entries) > self._max_entries or self._size > self._max_size:
+                self._discard(next(iter(self._entries)))
+
+    def remove(self, key: Key) -> None:
+        """Remove a value, if there is one."""
+        with self._lock:
+            self._discard(key)
+
+    def clear(self) -> None:
+        """Remove all values."""
+        with self._lock:
+            self._entries.clear()
+            self._size = 0
+
+    def _discard(self, key: Key) -> None:
+        value = self._entries.pop(key, None)
+        if value is not None:
+            self._size -= self._measure(value)
