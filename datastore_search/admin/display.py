@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 
 from ..conf import conf
 from ..loading.jobs.workers import find_worker_command
-from ..models import Load, LoadState, Resource
+from ..models import RUNNING, Load, LoadState, Resource
 
 #: An idle worker takes a load within seconds.
 MIN_QUEUED_BEFORE_NOTICE = timedelta(seconds=30)
@@ -88,6 +88,14 @@ def format_progress(load: Load) -> str:
     """Write the numbers of records, the percentage and the remaining time that are known."""
     if notice := get_queue_notice(load):
         return notice
+    if load.state == LoadState.QUEUED and not load.started_at and not load.cancel_requested_at:
+        running = Load.objects.filter(state__in=RUNNING).count()
+        if running:
+            return ngettext(
+                "waits for a worker: %(count)s other load is running",
+                "waits for a worker: %(count)s other loads are running",
+                running,
+            ) % {"count": format_count(running)}
     if not load.rows_total or load.state != LoadState.COPYING or load.cancel_requested_at:
         return format_remaining(load)
     written = gettext("%(done)s of %(total)s records") % {
@@ -103,7 +111,7 @@ def format_remaining(load: Load) -> str:
         return gettext("is being cancelled")
     if load.state == LoadState.QUEUED and load.started_at:
         return gettext("waits for another load of the resource")
-    if load.state == LoadState.QUEUED and get_queue_notice(load):
+    if load.state == LoadState.QUEUED:
         return gettext("waits for a worker")
     parts = []
     if load.percentage is not None:

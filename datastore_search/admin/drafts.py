@@ -55,7 +55,12 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     """Show the preview of a draft, or load, change or discard the draft."""
     preview = get_preview(load)
     options = LoadOptions.from_json(load.options)
-    form = PreviewForm(options, preview.field_names if preview else (), request.POST or None)
+    form = PreviewForm(
+        options,
+        preview.field_names if preview else (),
+        request.POST or None,
+        has_bad_rows=bool(preview and preview.bad_row_count),
+    )
     if "cancel" in request.POST:
         drafts.delete_draft(load)
         messages.info(request, gettext("Nothing was loaded; the upload is deleted."))

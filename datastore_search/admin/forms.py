@@ -108,21 +108,35 @@ class PreviewForm(forms.Form):
     """The choices after a preview: types of fields, bad rows, fields that may disappear."""
 
     bad_rows = forms.ChoiceField(
-        label=_("Rows that cannot be loaded"), choices=_BAD_ROWS, widget=forms.RadioSelect
+        label=_("Rows that cannot be loaded"),
+        choices=_BAD_ROWS,
+        error_messages={"required": _("Choose what becomes of these rows.")},
+        widget=forms.RadioSelect,
     )
     drop_missing_fields = forms.BooleanField(label=_("Fields may disappear"), required=False)
     #: The preview that the form was sent from (``DraftPreview.digest``).
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
-        self, options: LoadOptions, names: Iterable[str], *args: Any, **kwargs: Any
+        self,
+        options: LoadOptions,
+        names: Iterable[str],
+        *args: Any,
+        has_bad_rows: bool = False,
+        **kwargs: Any,
     ) -> None:
-        """Add a choice of type for each field of the file."""
+        """
+        Add a choice of type for each field of the file.
+
+        With bad rows, no choice is made beforehand that refuses the file; it is needed to load.
+        """
         super().__init__(*args, **kwargs)
+        must_choose = has_bad_rows and options.should_refuse_bad_rows
         self.initial = {
-            "bad_rows": options.bad_rows,
+            "bad_rows": None if must_choose else options.bad_rows,
             "drop_missing_fields": options.drop_missing_fields,
         }
+        self.fields["bad_rows"].required = "load" in self.data
         self.options, self.names = options, tuple(names)
         for position, name in enumerate(self.names):
             selected = options.types.get(name) or options.saved_types.get(name, "")
@@ -145,7 +159,7 @@ class PreviewForm(forms.Form):
             saved_types={
                 name: form for name, form in self.options.saved_types.items() if name not in types
             },
-            bad_rows=self.cleaned_data["bad_rows"],
+            bad_rows=self.cleaned_data["bad_rows"] or self.options.bad_rows,
             drop_missing_fields=self.cleaned_data["drop_missing_fields"],
         )
 

@@ -6,7 +6,9 @@ from typing import cast
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
+from django.forms import BaseInlineFormSet, ModelForm
 from django.http import Http404, HttpRequest
+from django.utils.text import capfirst
 
 from ..models import MAX_ALIAS_LENGTH, Resource
 from ..object_permissions import Permitted
@@ -86,10 +88,23 @@ class ViewableAdmin(admin.ModelAdmin):
         return super().has_module_permission(request) or can_view_any(request)
 
 
+class _LabelledFormSet(BaseInlineFormSet):
+    """Forms in the rows of a table: each input names its column and its row."""
+
+    def add_fields(self, form: ModelForm, index: int | None) -> None:
+        """Add the fields of a row, and the labels."""
+        super().add_fields(form, index)
+        row = str(form.instance) if form.instance.pk else ""
+        for field in form.fields.values():
+            label = capfirst(str(field.label or ""))
+            field.widget.attrs["aria-label"] = ": ".join(filter(None, [label, row]))
+
+
 class ResourceInline(admin.TabularInline):
     """An inline with the permissions of its resource."""
 
     extra = 0
+    formset = _LabelledFormSet
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission of the resource."""

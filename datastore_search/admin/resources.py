@@ -89,7 +89,7 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     list_display = (
         "title_display",
         "name",
-        "private",
+        "access",
         "records",
         "size",
         "state_display",
@@ -193,6 +193,11 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     def title_display(self, resource: Resource) -> str:
         """Show the title, or the name."""
         return str(resource)
+
+    @admin.display(description=_("access"), ordering="private")
+    def access(self, resource: Resource) -> str:
+        """Say who may read the records."""
+        return gettext("private") if resource.private else gettext("public")
 
     @admin.display(description=_("records"), ordering="table_version__record_count")
     def records(self, resource: Resource) -> str:

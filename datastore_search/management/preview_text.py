@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..loading.jobs import LoadOptions
-from ..loading.publishing.preview import Preview, PreviewedField, PreviewedRowError
+from ..loading.publishing.preview import Preview, PreviewedField
+from ..messages import describe_bad_row
 from ..models import Mode
 
 MAX_ROWS = 5
@@ -43,7 +44,10 @@ def format_preview(preview: Preview, options: LoadOptions) -> Iterator[str]:
     yield from _format_section(_("To know"), notices)
     yield from _format_section(
         _("Rows that cannot be loaded: %(count)s") % {"count": preview.bad_row_count},
-        map(_format_row_error, preview.row_errors[:MAX_ROW_ERRORS]),
+        (
+            str(describe_bad_row(error.line, error.field, error.value, error.reason))
+            for error in preview.row_errors[:MAX_ROW_ERRORS]
+        ),
     )
 
 
@@ -57,17 +61,6 @@ def _format_size(preview: Preview) -> str:
 def _list_cells(field: PreviewedField) -> list[str]:
     kind = _("%(type)s (chosen)") % {"type": field.format} if field.is_chosen else field.format
     return [field.name, kind, " | ".join(_shorten(value) for value in field.values)]
-
-
-def _format_row_error(error: PreviewedRowError) -> str:
-    if not error.field:
-        return _("Line %(line)s: %(reason)s") % {"line": error.line, "reason": error.reason}
-    return _("Line %(line)s, field “%(field)s”, value “%(value)s”: %(reason)s") % {
-        "line": error.line,
-        "field": error.field,
-        "value": error.value,
-        "reason": error.reason,
-    }
 
 
 def _format_section(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -75,10 +75,12 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The fields of the resource changed while the file was being loaded. Load it once more."
     ),
     # For loads whose option is to refuse such rows; the report lists them.
-    "load.bad_rows": _(
-        "Rows that cannot be loaded: %(count)s. The first is line %(line)s, field “%(field)s”, "
-        "value “%(value)s”: %(reason)s"
-    ),
+    "load.bad_rows": _("Rows that cannot be loaded: %(count)s. The first: %(row)s"),
+    # A bad row: its line, its field unless the whole row is bad, and its value if there is one.
+    "row.field_and_value": _("Line %(line)s, field “%(field)s”, value “%(value)s”: %(reason)s"),
+    "row.field": _("Line %(line)s, field “%(field)s”, no value: %(reason)s"),
+    "row.value": _("Line %(line)s, “%(value)s”: %(reason)s"),
+    "row.line": _("Line %(line)s: %(reason)s"),
     # The file lacks fields of the resource, and the options do not allow them to be dropped.
     "load.missing_fields": _(
         "The file lacks fields of the resource: %(fields)s. If they may go, tick “Fields may"

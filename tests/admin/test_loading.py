@@ -530,6 +530,18 @@ def test_a_load_that_waits_for_another_says_so(
     assert fetch_progress(staff, load)["text"] == "waits for another load of the resource"
 
 
+def test_a_queued_load_says_what_it_waits_for(
+    staff: Client, empty: Resource, make_running_load: MakeRunningLoad
+) -> None:
+    load = make_queued_load(empty, timedelta(seconds=1))
+    assert fetch_progress(staff, load)["text"] == "waits for a worker"
+
+    make_running_load(empty)
+
+    expected = "waits for a worker: 1 other load is running"
+    assert fetch_progress(staff, load)["text"] == expected
+
+
 def test_the_progress_of_a_load_is_reported(
     staff: Client, empty: Resource, make_running_load: MakeRunningLoad
 ) -> None:
@@ -798,6 +810,45 @@ def test_an_unchanged_file_is_loaded_all_the_same_if_asked(staff: Client, empty:
     assert load.state == LoadState.UNCHANGED
 
     assert submit(staff, upload(staff, empty, force="on")).state == LoadState.READY
+
+
+def test_an_unchanged_file_leads_to_the_records(staff: Client, empty: Resource) -> None:
+    submit(staff, upload(staff, empty))
+    load = submit(staff, upload(staff, empty))
+
+    page = get_page(staff, load, "change/")
+
+    assert f'href="/en/datastore/{empty.pk}/">See the records' in page
+
+
+def test_a_bad_row_without_a_field_is_named_as_a_whole(staff: Client, empty: Resource) -> None:
+    page = get_page(staff, upload_bad_file(staff, empty), "change/")
+
+    assert "The first: Line 3: The row has 1 cells; the header has 2." in page
+    assert '<td colspan="2" class="datastore-quiet">the whole row</td>' in page
+
+
+CHECKED = re.compile(r'name="bad_rows" value="(\w+)"[^>]* checked')
+
+
+def test_a_preview_with_bad_rows_asks_what_becomes_of_them(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty, CSV_WITH_BAD_ROW)
+    assert CHECKED.findall(get_page(staff, load)) == []
+
+    refused = staff.post(f"{LOADS}{load.pk}/preview/", {"load": "1"}).content.decode()
+    assert "Choose what becomes of these rows." in refused
+    load.refresh_from_db()
+    assert load.state == LoadState.DRAFT
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"again": "1"})  # needs no choice
+    assert CHECKED.findall(get_page(staff, load)) == []
+    assert submit(staff, load, bad_rows="skip").record_count == 2
+
+
+def test_a_preview_keeps_a_choice_of_bad_rows_from_before(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty, CSV_WITH_BAD_ROW, bad_rows="skip")
+
+    assert CHECKED.findall(get_page(staff, load)) == ["skip"]
 
 
 def test_a_failure_is_shown_in_the_language_of_the_reader(staff: Client, empty: Resource) -> None:

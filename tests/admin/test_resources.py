@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 
 from datastore_search.conf import conf
-from datastore_search.models import Field, Load, LoadState, Resource
+from datastore_search.models import Alias, Field, Load, LoadState, Resource
 
 from ..builders import SURVEY, load_csv, make_resource, make_user
 
@@ -59,6 +60,52 @@ def test_a_resource_is_made_without_a_file(staff: Client) -> None:
 
     assert Resource.objects.get().table_version is None
     assert b"not loaded yet" in staff.get(LIST).content
+
+
+class _Inputs(HTMLParser):
+    """Collects the visible inputs of a page, and the ids that have a label."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inputs: list[dict[str, str | None]] = []
+        self.labelled: set[str | None] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "label":
+            self.labelled.add(values.get("for"))
+        elif tag in {"select", "textarea"} or (
+            tag == "input" and values.get("type") not in {"hidden", "submit"}
+        ):
+            self.inputs.append(values)
+
+
+def test_every_input_of_a_resource_has_a_name(staff: Client) -> None:
+    resource = make_resource()
+    Alias.objects.create(resource=resource, name="rivers")
+    page = _Inputs()
+
+    page.feed(staff.get(f"{LIST}{resource.pk}/change/").content.decode())
+
+    names = {each.get("name") for each in page.inputs}
+    assert {"title", "aliases-0-name", "aliases-0-DELETE", "fields-1-notes"} <= names
+    unnamed = [each for each in page.inputs if each.get("id") not in page.labelled]
+    assert [each for each in unnamed if not each.get("aria-label")] == []
+    labels = [
+        each.get("aria-label") for each in page.inputs if each.get("name") == "fields-0-notes"
+    ]
+    assert labels == [f"Notes: {resource.fields.all()[0].name}"]
+
+
+def test_the_list_says_who_may_read_a_resource(staff: Client) -> None:
+    make_resource()
+    make_resource(name="hidden", private=True)
+
+    page = staff.get(LIST).content.decode()
+
+    cells = re.findall(r'<td class="field-access">(\w+)</td>', page)
+    assert sorted(cells) == ["private", "public"]
+    assert "icon-no" not in page
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_value_that_postgresql_refuses_is_named_by_line(resource: Resource, pa
         )
 
     assert str(refusal.value) == (
-        'Rows that cannot be loaded: 1. The first is line 3, field “b”, value “"\\u0000"”:'
+        'Rows that cannot be loaded: 1. The first: Line 3, field “b”, value “"\\u0000"”:'
         " The value cannot be stored: it has the character U+0000, or is not valid JSON."
     )
     assert read_records(resource) == before

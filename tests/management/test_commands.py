@@ -93,7 +93,7 @@ def test_the_progress_bar_can_be_silenced(db: None, path: Path) -> None:
         (["{path}", "--type", "amount"], "FIELD=TYPE"),
         (["{path}", "--type", "nope=text"], "nope"),
         (["{path}", "--type", "amount=colour"], "colour"),
-        (["{path}", "--type", "title=int"], "line 2, field “title”"),
+        (["{path}", "--type", "title=int"], "Line 2, field “title”"),
     ],
 )
 def test_load_resource_says_what_is_wrong_and_leaves_nothing(

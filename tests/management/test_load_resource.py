@@ -288,7 +288,7 @@ def test_the_report_lists_the_rows_that_refuse_a_file(db: None, path: Path) -> N
     path.write_text(RAGGED)
     report = path.with_name("report.csv")
 
-    with pytest.raises(CommandError, match="line 3"):
+    with pytest.raises(CommandError, match="Line 3"):
         run_command("load_resource", path, "--type", "b=int", "--report", report)
 
     rows = read_report_rows(report)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...exceptions.loads import LoadFailed
-from ...messages import BadRow, Message, Notice
+from ...messages import BadRow, Message, Notice, describe_bad_row
 from ...models import Load, Resource
 from ..readers.duckdb_sql import SQL, quote_identifier, quote_literal
 from ..readers.interrupter import Interrupter
@@ -167,14 +167,8 @@ def _find_failure(found: Preview, options: LoadOptions, *, replaces: bool) -> Lo
     if not (found.bad_row_count and options.should_refuse_bad_rows):
         return None
     first = found.row_errors[0]
-    return LoadFailed(
-        "load.bad_rows",
-        count=found.bad_row_count,
-        line=first.line,
-        field=first.field or "–",
-        value=first.value,
-        reason=first.reason,
-    )
+    row = describe_bad_row(first.line, first.field, first.value, first.reason)
+    return LoadFailed("load.bad_rows", count=found.bad_row_count, row=row)
 
 
 def _preview_fields(

@@ -12,7 +12,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from ...exceptions.loads import LoadFailed
-from ...messages import BadRow, Notice
+from ...messages import BadRow, Notice, describe_bad_row
 from ...models import Load, RowError
 from ..readers.duckdb_sql import SQL, quote_literal
 from ..readers.staging import ROW_ERRORS, STAGED_ROWS, StagedTable
@@ -68,14 +68,9 @@ def raise_row_errors(load: Load) -> None:
     """
     first = load.row_errors.first()
     if first is not None:
-        raise LoadFailed(
-            "load.bad_rows",
-            count=load.row_error_count,
-            line=first.line,
-            field=first.field or "–",
-            value=first.value,
-            reason=BadRow.from_json(first.message),
-        )
+        reason = BadRow.from_json(first.message)
+        row = describe_bad_row(first.line, first.field, first.value, reason)
+        raise LoadFailed("load.bad_rows", count=load.row_error_count, row=row)
 
 
 def delete_bad_rows(table: StagedTable) -> None:

@@ -127,7 +127,7 @@ def test_bad_rows_refuse_a_file_and_are_all_listed(db: None) -> None:
         load_text(resource, BAD, types={"n": "int4"})
 
     assert str(refusal.value) == (
-        "Rows that cannot be loaded: 2. The first is line 3, field “n”, value “many”: The value is"
+        "Rows that cannot be loaded: 2. The first: Line 3, field “n”, value “many”: The value is"
         " not of type int4."
     )
     assert read_rows(resource) == [[1, 0, "old"]]

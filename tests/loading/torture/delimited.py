@@ -18,10 +18,7 @@ def build_cell_count_message(cells: int, header: int) -> str:
 
 def build_bad_rows_message(count: int, line: int, reason: str) -> str:
     """Build the message of a file that is refused because of bad rows."""
-    return (
-        f"Rows that cannot be loaded: {count}. The first is line {line}, field “–”, value “”:"
-        f" {reason}"
-    )
+    return f"Rows that cannot be loaded: {count}. The first: Line {line}: {reason}"
 
 
 CASES = [

@@ -144,7 +144,7 @@ CASES = [
         "deep.json",
         "lists within lists, 150 of them",
         failure=(
-            "Rows that cannot be loaded: 1. The first is line 1, field “–”, value “”: It nests"
+            "Rows that cannot be loaded: 1. The first: Line 1: It nests"
             " lists and objects more than 100 deep."
         ),
         row_errors=[(1, "", "", "It nests lists and objects more than 100 deep.")],
@@ -181,7 +181,7 @@ CASES = [
         "broken_line.ndjson",
         "lines that are no JSON, refused",
         failure=(
-            'Rows that cannot be loaded: 2. The first is line 3, field “–”, value “{"n": 2”: The'
+            'Rows that cannot be loaded: 2. The first: Line 3, “{"n": 2”: The'
             " line is not valid JSON."
         ),
         row_errors=[(3, "", '{"n": 2', "The line is not valid JSON."), (5, "", "null", _NO_OBJECT)],

@@ -108,7 +108,7 @@ CASES = [
     Case(
         "errors.xlsx",
         "cells with errors",
-        failure="Rows that cannot be loaded: 2. The first is line 3, field “n”, value “#N/A”: "
+        failure="Rows that cannot be loaded: 2. The first: Line 3, field “n”, value “#N/A”: "
         + _ERROR.format("#N/A"),
         row_errors=[
             (3, "n", "#N/A", _ERROR.format("#N/A")),

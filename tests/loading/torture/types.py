@@ -272,7 +272,7 @@ CASES = [
         "the last of 25,001 values is no number",
         LoadOptions(types={"n": "int"}),
         failure=(
-            "Rows that cannot be loaded: 1. The first is line 25002, field “n”, value “n/a”:"
+            "Rows that cannot be loaded: 1. The first: Line 25002, field “n”, value “n/a”:"
             " The value is not of type int4."
         ),
         row_errors=[(25002, "n", "n/a", "The value is not of type int4.")],
