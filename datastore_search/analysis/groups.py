@@ -17,7 +17,7 @@ from psycopg import sql
 
 from .. import storage
 from ..exceptions.parameters import InvalidParameter
-from ..field_types import FieldType, Operators, Ordered, field_types
+from ..field_types import FieldType, Ordered, field_types
 from ..filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 
 INTERVALS = ("year", "quarter", "month", "week", "day", "hour")
@@ -197,7 +197,7 @@ def compile_group_key(
     if name not in types:
         raise errors.unknown(field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[types[name]]
-    if Operators.ORDER not in kind.operators:
+    if not kind.is_facetable:
         raise errors.ungroupable(field=name, type=kind.name)
     option = _find_unsupported_option(group, kind)
     if option:

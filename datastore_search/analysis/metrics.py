@@ -13,7 +13,7 @@ from typing import LiteralString
 
 from psycopg import sql
 
-from ..field_types import FieldType, Operators, Ordered, field_types
+from ..field_types import FieldType, Ordered, field_types
 from ..filters import Clause
 from .groups import compile_value
 
@@ -104,7 +104,7 @@ def _fits(metric: str, kind: FieldType) -> bool:
     if metric in {"count", "count_distinct"}:
         return True
     if metric in {"min", "max"}:
-        return Operators.ORDER in kind.operators and kind.ordered is not None
+        return kind.is_sortable and kind.ordered is not None
     return kind.ordered is Ordered.NUMBERS
 
 

@@ -142,6 +142,16 @@ class FieldType:
         return self.name == "text"
 
     @property
+    def is_sortable(self) -> bool:
+        """Return whether records can be sorted by a field of the type."""
+        return Operators.ORDER in self.operators
+
+    @property
+    def is_facetable(self) -> bool:
+        """Return whether records can be counted by the values, or by the elements of lists."""
+        return self.is_sortable
+
+    @property
     def is_nested(self) -> bool:
         """Return whether values may be lists or objects."""
         return Operators.CONTAINS in self.operators

@@ -22,7 +22,7 @@ from .. import storage
 from ..exceptions.parameters import InvalidParameters, UnknownField
 from ..exceptions.search import InvalidSort, TooManyWords, UnsortableField
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
-from ..field_types import Operators, field_types, is_storable
+from ..field_types import field_types, is_storable
 from ..filters import (
     MAX_WORDS,
     Condition,
@@ -271,7 +271,7 @@ class _Parser:
 
 def is_sortable(kind: str) -> bool:
     """Return whether records can be sorted by the fields of a type."""
-    return Operators.ORDER in field_types[kind].operators
+    return field_types[kind].is_sortable
 
 
 def _refuse_constant(name: str) -> object:

@@ -292,6 +292,9 @@ def _build_info() -> Schema:
             "index_name": TEXT,
             "is_index": BOOLEAN,
             "uniquekey": BOOLEAN,
+            "facetable": {**BOOLEAN, "description": "Whether facets can count its values."},
+            "sortable": {**BOOLEAN, "description": "Whether records can be sorted by it."},
+            "searchable": {**BOOLEAN, "description": "Whether `q` finds its words."},
         }
     )
     meta = object_of(

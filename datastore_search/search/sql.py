@@ -19,7 +19,7 @@ from ..exceptions.search import (
     UnsortableField,
 )
 from ..field_names import SortKey
-from ..field_types import Operators, Ordered, field_types
+from ..field_types import Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
     Clause,
@@ -170,7 +170,7 @@ class BoundQuery:
             kind = "int" if key.field == ID else self.relation.types.get(key.field)
             if kind is None:
                 errors.append(UnknownSortField(field=name))
-            elif key.field != ID and Operators.ORDER not in field_types[kind].operators:
+            elif key.field != ID and not field_types[kind].is_sortable:
                 errors.append(UnsortableField(field=name, type=kind))
             elif self.is_distinct and self._names and key.field not in self._names:
                 errors.append(SortOutsideFields(field=name))

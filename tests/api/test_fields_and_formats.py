@@ -1134,7 +1134,43 @@ def test_info_describes_the_fields_and_counts_the_records(
         "index_name": "",
         "is_index": True,
         "uniquekey": False,
+        "facetable": True,
+        "sortable": True,
+        "searchable": True,
     }
+
+
+def test_info_says_what_a_field_can_do(client: Client, typed: Resource) -> None:
+    fields = call_action(client, "datastore_info", {"id": str(typed.pk)}).json()["result"]["fields"]
+
+    can_do = {
+        name: {field["id"] for field in fields if field["schema"][name]}
+        for name in ("facetable", "sortable", "searchable")
+    }
+    names = {field["id"] for field in fields}
+    assert {field["id"] for field in fields if field["type"] == "json"} == {"json"}
+    assert can_do == {
+        "facetable": names - {"json"},
+        "sortable": names - {"json"},
+        "searchable": names,
+    }
+
+
+@pytest.mark.parametrize("flag", ["facetable", "sortable", "searchable"])
+def test_a_field_can_do_what_info_says(client: Client, typed: Resource, flag: str) -> None:
+    given = {"id": str(typed.pk)}
+    fields = call_action(client, "datastore_info", given).json()["result"]["fields"]
+
+    for field in fields:
+        name = field["id"]
+        asked = {
+            "facetable": ("datastore_facets", {"facets": [name]}),
+            "sortable": ("datastore_search", {"sort": name}),
+            "searchable": ("datastore_search", {"q": {name: "x"}}),
+        }
+        action, sent = asked[flag]
+        response = call_action(client, action, {**given, **sent})
+        assert (response.status_code == 200) is field["schema"][flag], name
 
 
 @pytest.mark.parametrize(

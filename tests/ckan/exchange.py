@@ -28,6 +28,9 @@ _NOT_COMPARED = frozenset(
     | {"_links", "filterops", "total_was_estimated"}
 )
 
+#: Members of ``schema`` that are not compared: our own, and names of indexes.
+_NOT_COMPARED_OF_FIELDS = frozenset({"index_name", "facetable", "sortable", "searchable"})
+
 #: Words of messages that show SQL.
 _SQL = ("SELECT", "INSERT", "UPDATE", "LINE 1", "psycopg", "[SQL")
 
@@ -120,7 +123,8 @@ def _simplify_field(field: dict[str, Any]) -> Any:
         return f"{field['id']} {field['type']}"
     if "schema" in field:
         schema = field["schema"].items()
-        return {**field, "schema": {key: value for key, value in schema if key != "index_name"}}
+        compared = {key: value for key, value in schema if key not in _NOT_COMPARED_OF_FIELDS}
+        return {**field, "schema": compared}
     return field
 
 

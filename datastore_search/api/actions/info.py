@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from ... import storage
 from ...clients import Client
 from ...exceptions.access import RecordsIncomplete
+from ...field_types import field_types
 from ...http_caching import Validators
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read
@@ -58,7 +59,8 @@ datastore_info = Action(
 def _describe_storage(
     field: Field, resource: Resource, profiles: Profiles | None
 ) -> dict[str, Any]:
-    """Describe the type and index of a field, and its profile if there is one."""
+    """Describe the type and index of a field, what it can do, and its profile if there is one."""
+    kind = field_types[field.type]
     is_key = field.name in resource.primary_key
     version = resource.table_version
     # One index serves filters by equality on any field.
@@ -69,6 +71,10 @@ def _describe_storage(
         "index_name": "primary_key" if is_key else "",
         "is_index": field.has_order_index or is_filtered,
         "uniquekey": resource.primary_key == [field.name],
+        "facetable": kind.is_facetable,
+        "sortable": kind.is_sortable,
+        # The search vector has the words of all types.
+        "searchable": True,
     }
     profile = profiles and profiles.fields.get(field.name)
     return {"schema": schema, **({"profile": profile} if profile else {})}
