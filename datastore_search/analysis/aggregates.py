@@ -23,14 +23,9 @@ from ..exceptions.analysis import (
     NumbersTooLarge,
     RepeatedColumnName,
     ReservedColumnName,
-    UngroupableField,
-    UnknownGroupField,
-    UnknownGroupTimeZone,
-    UnknownMetricField,
-    UnsupportedGroupOption,
-    UnsupportedMetric,
+    UnsupportedOption,
 )
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..exceptions.search import UnknownSortField
 from ..filters import MAX_SHOWN_LENGTH, Clause, Condition, TypedFields, compile_conditions
 from ..search import (
@@ -51,19 +46,12 @@ from ..search import (
     join_with_commas,
     translate_database_errors,
 )
-from .groups import BIN, GroupBy, GroupErrors, GroupKey, compile_group_key
+from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .metrics import CompiledMetric, Metric, compile_metric
 
 #: Groups and metrics of one call.
 MAX_GROUPS = 4
 MAX_METRICS = 20
-
-_ERRORS = GroupErrors(
-    unknown=UnknownGroupField,
-    ungroupable=UngroupableField,
-    unsupported=UnsupportedGroupOption,
-    unknown_time_zone=UnknownGroupTimeZone,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +142,7 @@ class _BoundAggregate:
         self._metrics = self._compile_metrics(read, query.metrics, errors)
         names = [*query.group_by, *(metric.name for metric in query.metrics)]
         errors += [
-            RepeatedColumnName(name=name[:MAX_SHOWN_LENGTH])
+            RepeatedColumnName(parameter="metrics", name=name[:MAX_SHOWN_LENGTH])
             for position, name in enumerate(names)
             if name in names[:position]
         ]
@@ -183,7 +171,9 @@ class _BoundAggregate:
         keys = []
         for group in groups.values():
             try:
-                keys.append(compile_group_key(group, read.relation.types, read.connection, _ERRORS))
+                keys.append(
+                    compile_group_key(group, read.relation.types, read.connection, "group_by")
+                )
             except InvalidParameter as error:
                 errors.append(error)
         return keys
@@ -198,13 +188,16 @@ class _BoundAggregate:
         types = read.relation.types
         for position, metric in enumerate(metrics):
             if metric.field and metric.field not in types:
-                errors.append(UnknownMetricField(field=metric.field[:MAX_SHOWN_LENGTH]))
+                field = metric.field[:MAX_SHOWN_LENGTH]
+                errors.append(UnknownField(parameter="metrics", field=field))
                 continue
             kind = types.get(metric.field, "")
             found = compile_metric(metric, kind, position)
             if found is None:
                 errors.append(
-                    UnsupportedMetric(field=metric.field, type=kind, option=metric.metric)
+                    UnsupportedOption(
+                        parameter="metrics", field=metric.field, type=kind, option=metric.metric
+                    )
                 )
             else:
                 compiled.append(found)

@@ -18,12 +18,6 @@ from typing import LiteralString
 from psycopg import sql
 
 from ..conf import conf
-from ..exceptions.analysis import (
-    UngroupableFacetField,
-    UnknownFacetField,
-    UnknownFacetTimeZone,
-    UnsupportedFacetOption,
-)
 from ..exceptions.availability import QueryTooSlow
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.search import AnswerTooLarge
@@ -41,7 +35,7 @@ from ..search import (
 )
 from ..spooling import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache
-from .groups import BIN, GroupBy, GroupErrors, GroupKey, compile_group_key
+from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts
 
 #: Facets of one call.
@@ -52,13 +46,6 @@ MAX_FACET_VALUES = 1_000
 
 #: The time limits that PostgreSQL takes; zero would be none.
 _MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
-
-_ERRORS = GroupErrors(
-    unknown=UnknownFacetField,
-    ungroupable=UngroupableFacetField,
-    unsupported=UnsupportedFacetOption,
-    unknown_time_zone=UnknownFacetTimeZone,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +165,7 @@ def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_
     tasks: list[_Task] = []
     for facet in query.facets:
         try:
-            key = compile_group_key(facet.group, read.relation.types, read.connection, _ERRORS)
+            key = compile_group_key(facet.group, read.relation.types, read.connection, "facets")
             tasks.append(_Task(facet, key))
         except InvalidParameter as error:
             errors.append(error)

@@ -16,7 +16,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from .. import storage
-from ..exceptions.parameters import InvalidParameter
+from ..exceptions.analysis import UngroupableField, UnknownTimeZone, UnsupportedOption
+from ..exceptions.parameters import UnknownField
 from ..field_types import FieldType, Ordered, field_types
 from ..filters import MAX_SHOWN_LENGTH, Clause, compile_field_key
 
@@ -47,16 +48,6 @@ class GroupBy:
     time_zone: str = ""
     width: Decimal | None = None
     bins: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupErrors:
-    """The exceptions of the parameter that names the fields."""
-
-    unknown: type[InvalidParameter]
-    ungroupable: type[InvalidParameter]
-    unsupported: type[InvalidParameter]
-    unknown_time_zone: type[InvalidParameter]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,24 +177,25 @@ def compile_group_key(
     group: GroupBy,
     types: Mapping[str, str],
     connection: BaseDatabaseWrapper,
-    errors: GroupErrors,
+    parameter: str,
 ) -> GroupKey:
     """
-    Compile the key of a group, of a field among ``types``.
+    Compile the key of a group, of a field among ``types``; ``parameter`` has sent the group.
 
-    Raises: one of ``errors``.
+    Raises: ``InvalidParameter``.
     """
     name = group.field
     if name not in types:
-        raise errors.unknown(field=name[:MAX_SHOWN_LENGTH])
+        raise UnknownField(parameter=parameter, field=name[:MAX_SHOWN_LENGTH])
     kind = field_types[types[name]]
     if not kind.is_facetable:
-        raise errors.ungroupable(field=name, type=kind.name)
+        raise UngroupableField(parameter=parameter, field=name, type=kind.name)
     option = _find_unsupported_option(group, kind)
     if option:
-        raise errors.unsupported(field=name, type=kind.name, option=option)
+        raise UnsupportedOption(parameter=parameter, field=name, type=kind.name, option=option)
     if group.time_zone and not storage.has_time_zone(connection, group.time_zone):
-        raise errors.unknown_time_zone(time_zone=group.time_zone[:MAX_SHOWN_LENGTH])
+        time_zone = group.time_zone[:MAX_SHOWN_LENGTH]
+        raise UnknownTimeZone(parameter=parameter, time_zone=time_zone)
     return _compile(group, kind)
 
 

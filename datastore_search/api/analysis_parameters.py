@@ -30,7 +30,7 @@ from ..analysis import (
     Metric,
 )
 from ..conf import conf
-from ..exceptions.analysis import InvalidHaving, RepeatedGroupName
+from ..exceptions.analysis import InvalidHaving, RepeatedColumnName
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import MalformedJson
 from ..field_names import split_names, unquote_name
@@ -512,7 +512,9 @@ def build_aggregate_query(parameters: Mapping[str, Any]) -> AggregateQuery:
     names = [options.get("as", options["field"]) for options in groups]
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
-        raise InvalidParameters([RepeatedGroupName(name=name) for name in sorted(repeated)])
+        raise InvalidParameters(
+            [RepeatedColumnName(parameter="group_by", name=name) for name in sorted(repeated)]
+        )
     names_of_query = (*_CONDITIONS, *_PAGE)
     return AggregateQuery(
         build_query({name: parameters[name] for name in names_of_query if name in parameters}),

@@ -4,82 +4,36 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from .parameters import InvalidParameter, UnknownField
-
-_UNGROUPABLE = _("Field “%(field)s” has type %(type)s, by which records cannot be grouped.")
-_UNSUPPORTED = _("Field “%(field)s” has type %(type)s, which “%(option)s” does not fit.")
-_UNKNOWN_TIME_ZONE = _("PostgreSQL has no time zone “%(time_zone)s”.")
-_REPEATED_NAME = _("Two columns have the name “%(name)s”. Give one of them another name with “as”.")
+from .parameters import InvalidParameter
 
 
-class UnknownFacetField(UnknownField):
-    parameter = "facets"
+class UngroupableField(InvalidParameter):
+    message = _("Field “%(field)s” has type %(type)s, by which records cannot be grouped.")
 
 
-class UngroupableFacetField(InvalidParameter):
-    parameter = "facets"
-    message = _UNGROUPABLE
+class UnsupportedOption(InvalidParameter):
+    message = _("Field “%(field)s” has type %(type)s, which “%(option)s” does not fit.")
 
 
-class UnsupportedFacetOption(InvalidParameter):
-    parameter = "facets"
-    message = _UNSUPPORTED
-
-
-class UnknownFacetTimeZone(InvalidParameter):
-    parameter = "facets"
-    message = _UNKNOWN_TIME_ZONE
+class UnknownTimeZone(InvalidParameter):
+    message = _("PostgreSQL has no time zone “%(time_zone)s”.")
 
 
 # datastore_aggregate ------------------------------------------------------------------------------
 
 
-class UnknownGroupField(UnknownField):
-    parameter = "group_by"
-
-
-class UngroupableField(InvalidParameter):
-    parameter = "group_by"
-    message = _UNGROUPABLE
-
-
-class UnsupportedGroupOption(InvalidParameter):
-    parameter = "group_by"
-    message = _UNSUPPORTED
-
-
-class UnknownGroupTimeZone(InvalidParameter):
-    parameter = "group_by"
-    message = _UNKNOWN_TIME_ZONE
-
-
-class UnknownMetricField(UnknownField):
-    parameter = "metrics"
-
-
-class UnsupportedMetric(InvalidParameter):
-    parameter = "metrics"
-    message = _UNSUPPORTED
-
-
-class NumbersTooLarge(InvalidParameter):
-    parameter = "metrics"
-    message = _("The numbers are too large to calculate with.")
-
-
-class RepeatedGroupName(InvalidParameter):
-    parameter = "group_by"
-    message = _REPEATED_NAME
-
-
 class RepeatedColumnName(InvalidParameter):
-    parameter = "metrics"
-    message = _REPEATED_NAME
+    message = _("Two columns have the name “%(name)s”. Give one of them another name with “as”.")
 
 
 class ReservedColumnName(InvalidParameter):
     parameter = "metrics"
     message = _("“%(name)s” is the key of records, and no other column can have this name.")
+
+
+class NumbersTooLarge(InvalidParameter):
+    parameter = "metrics"
+    message = _("The numbers are too large to calculate with.")
 
 
 class InvalidHaving(InvalidParameter):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
@@ -11,9 +11,15 @@ from . import DatastoreError
 
 
 class InvalidParameter(DatastoreError):
-    """A parameter cannot be used; ``parameter`` names it."""
+    """A parameter cannot be used; ``parameter`` names it, of the class or where it is raised."""
 
-    parameter: ClassVar[str]
+    parameter: str
+
+    def __init__(self, *, parameter: str = "", **values: Any) -> None:
+        """Keep the values of the message, and the name of the parameter if the class has none."""
+        super().__init__(**values)
+        if parameter:
+            self.parameter = parameter
 
 
 class InvalidParameters(DatastoreError):
