@@ -128,31 +128,15 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     with translate_database_errors(plain=query.query.plain):
         bound, tasks = _check(read, query)
         stored = _StoredFacets(read)
-        facets = [stored.find(task) or _find_cached(read, task) for task in tasks]
-        total, is_complete = bound.known_total, True
-        if total is None or None in facets:
+        # The cache comes first: it needs no stored profiles to be read.
+        facets = [_find_cached(read, task) or stored.find(task) for task in tasks]
+        answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
+        if bound.known_total is None or None in facets:
             with read.session.admit_search():
-                timeout = conf.FACETS_TIMEOUT or timedelta.max
-                deadline = monotonic() + timeout.total_seconds()
-                for positions in _group_by_conditions(tasks, facets):
-                    counted = _count(read, [tasks[position] for position in positions], deadline)
-                    for number, position in enumerate(positions):
-                        task = tasks[position]
-                        if counted:
-                            facet = _render_facet(task, counted[number])
-                            _cache(read, task, facet)
-                        else:
-                            facet = stored.render_incomplete(task)
-                        facets[position] = facet
-                    if counted and tasks[positions[0]].facet.query == query.query:
-                        total = counted[0].total
-                    is_complete = is_complete and bool(counted)
-                if total is None:
-                    total = count_matches(read, bound)
-    written = [facet for facet in facets if facet is not None]
-    if sum(map(len, written)) > MAX_MEMORY_BYTES:
+                answer = _Counter(read, query.query, bound, stored).complete(tasks, facets)
+    if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
-    return FacetsAnswer(total, written, is_complete)
+    return answer
 
 
 def _check(read: ConsistentRead, query: FacetsQuery) -> tuple[BoundQuery, list[_Task]]:
@@ -281,28 +265,67 @@ def _build_cache_key(read: ConsistentRead, task: _Task) -> FacetKey | None:
 # What is counted ----------------------------------------------------------------------------------
 
 
-def _count(read: ConsistentRead, tasks: Sequence[_Task], deadline: float) -> list[_Counted] | None:
-    """
-    Count facets with the same conditions by one statement; None if that takes too long.
+class _Counter:
+    """Counts the facets that are not known, within one time limit, and the matches."""
 
-    ``deadline`` is a moment of ``monotonic``.
+    def __init__(
+        self, read: ConsistentRead, query: Query, bound: BoundQuery, stored: _StoredFacets
+    ) -> None:
+        """Begin the time; ``bound`` is the query whose matches are counted."""
+        self._read, self._query, self._bound, self._stored = read, query, bound, stored
+        self._total = bound.known_total
+        self._is_complete = True
+        timeout = conf.FACETS_TIMEOUT or timedelta.max
+        self._deadline = monotonic() + timeout.total_seconds()
 
-    Raises: ``InvalidParameters`` when their values are too large.
-    """
-    remaining = deadline - monotonic()
-    if remaining < _MIN_TIMEOUT_SECONDS:
-        return None
-    limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))
-    bound = BoundQuery(read.relation, tasks[0].facet.query, read.connection)
-    statement = _select_facets(bound, tasks)
-    try:
-        with translate_database_errors():
-            rows = read.fetch_rows(statement, limit=limit)
-    except QueryTooSlow:
-        return None
-    if any(items is None for _position, items, *_others in rows):
-        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
-    return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+    def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:
+        """
+        Count the facets that are None among the known ones, and the matches.
+
+        Raises: ``InvalidParameters`` when the values of a facet are too large.
+        """
+        facets = list(known)
+        for positions in _group_by_conditions(tasks, known):
+            counted = self._count_group([tasks[position] for position in positions])
+            for position, facet in zip(positions, counted, strict=True):
+                facets[position] = facet
+        if self._total is None:
+            self._total = count_matches(self._read, self._bound)
+        return FacetsAnswer(self._total, [each for each in facets if each], self._is_complete)
+
+    def _count_group(self, tasks: Sequence[_Task]) -> list[bytes]:
+        """Count facets with the same conditions; incomplete ones have what is stored."""
+        counted = self._count(tasks)
+        if counted is None:
+            self._is_complete = False
+            return [self._stored.render_incomplete(task) for task in tasks]
+        if tasks[0].facet.query == self._query:
+            self._total = counted[0].total
+        facets = [_render_facet(*each) for each in zip(tasks, counted, strict=True)]
+        for task, facet in zip(tasks, facets, strict=True):
+            _cache(self._read, task, facet)
+        return facets
+
+    def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
+        """Count facets with the same conditions by one statement; None if that takes too long."""
+        remaining = self._deadline - monotonic()
+        if remaining < _MIN_TIMEOUT_SECONDS:
+            return None
+        limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))
+        statement = _select_facets(self._bind(tasks[0].facet.query), tasks)
+        try:
+            with translate_database_errors():
+                rows = self._read.fetch_rows(statement, limit=limit)
+        except QueryTooSlow:
+            return None
+        if any(items is None for _position, items, *_others in rows):
+            raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+        return [_Counted(*figures) for _position, *figures in sorted(rows, key=lambda row: row[0])]
+
+    def _bind(self, query: Query) -> BoundQuery:
+        if query == self._query:
+            return self._bound
+        return BoundQuery(self._read.relation, query, self._read.connection)
 
 
 def _select_facets(bound: BoundQuery, tasks: Sequence[_Task]) -> Clause:

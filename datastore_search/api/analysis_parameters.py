@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
@@ -334,7 +335,7 @@ def build_facets_query(parameters: Mapping[str, Any]) -> FacetsQuery:
         tuple(
             _build_facet(
                 options,
-                _exclude_own(parameters, options["field"]) if excludes_own else query,
+                _exclude_own(query, options["field"]) if excludes_own else query,
                 limit,
             )
             for options in parameters["facets"]
@@ -347,13 +348,13 @@ def build_conditions(parameters: Mapping[str, Any]) -> Query:
     return build_query({name: parameters[name] for name in _CONDITIONS if name in parameters})
 
 
-def _exclude_own(parameters: Mapping[str, Any], field: str) -> Query:
+def _exclude_own(query: Query, field: str) -> Query:
     """Make a query without the conditions on a field."""
-    q = parameters.get("q", "")
-    if isinstance(q, Mapping):
-        q = {name: text for name, text in q.items() if name != field}
-    filters = exclude_field(parameters.get("filters", {}), field)
-    return build_conditions({**parameters, "q": q, "filters": filters})
+    return replace(
+        query,
+        filters=exclude_field(query.filters, field),
+        q_fields={name: text for name, text in query.q_fields.items() if name != field},
+    )
 
 
 def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:

@@ -8,7 +8,7 @@ operators ``ieq``, ``ne``, ``ine``, ``contains``, ``icontains``, ``startswith``,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
@@ -73,9 +73,10 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one condition holds."""
+    """At least one condition holds; with a ``field``, they are those of one list of its values."""
 
     conditions: tuple[Condition, ...]
+    field: str | None = None
 
 
 Condition = In | Comparison | And | Or
@@ -100,14 +101,9 @@ def parse_filters(filters: Mapping[str, object] | Sequence[object]) -> tuple[Con
     return conditions
 
 
-def exclude_field(
-    filters: Mapping[str, object] | Sequence[object], name: str
-) -> Mapping[str, object] | Sequence[object]:
-    """Leave out the condition on a field that all records must meet; those in groups stay."""
-    if not isinstance(filters, Mapping):
-        return filters
-    written = f"${name}" if name.startswith("$") else name
-    return {each: condition for each, condition in filters.items() if each != written}
+def exclude_field(conditions: Iterable[Condition], name: str) -> tuple[Condition, ...]:
+    """Leave out the conditions on a field that all records must meet; those in groups stay."""
+    return tuple(each for each in conditions if isinstance(each, And) or each.field != name)
 
 
 class _Parser:
@@ -204,7 +200,7 @@ class _Parser:
             self._operations += 1
             conditions.append(In(field, tuple(values)))
         self._operations += len(conditions) > 1
-        return conditions if len(conditions) == 1 else [Or(tuple(conditions))]
+        return conditions if len(conditions) == 1 else [Or(tuple(conditions), field)]
 
     def _parse_operators(self, field: str, operands: Mapping[str, object]) -> list[Condition]:
         """Parse an object: operator → operand; all of them must hold."""

@@ -54,6 +54,7 @@ def test_facets_of_all_records_are_counted_once(numbers: Resource) -> None:
 
     assert again == first
     assert not [query for query in captured if get_record_table(numbers) in query["sql"]]
+    assert not [query for query in captured if "profiles" in query["sql"]]
     assert len(facet_cache) == 3
 
 

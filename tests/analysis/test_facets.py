@@ -160,6 +160,14 @@ def test_a_condition_within_a_group_stays(resource: Resource) -> None:
     ]
 
 
+def test_a_list_with_operators_is_a_condition_on_its_own_field(resource: Resource) -> None:
+    filters = {"stage": ["closed", {"startswith": "pl"}], "subject": ["survey", "watershed"]}
+
+    found = read_facet(resource, "stage", filters=filters)
+
+    assert list_counts(found) == [("active", 2), ("closed", 1), ("planned", 1)]
+
+
 def test_the_field_of_a_condition_may_begin_with_a_dollar(db: None) -> None:
     resource = make_resource("$a,b\n1,x\n2,x\n")
 
