@@ -51,9 +51,27 @@ INSTALLED_APPS = [
     "example_project",
 ]
 
+# Pages load only files of this server, and run no script inside a page.  Swagger UI and the admin
+# have small pictures in their style sheets.
+_POLICY = {
+    "default-src": ["'self'"],
+    "img-src": ["'self'", "data:"],
+    "base-uri": ["'none'"],
+    "form-action": ["'self'"],
+    "frame-ancestors": ["'none'"],
+    "object-src": ["'none'"],
+}
+if django.VERSION >= (6, 0):
+    CSP_MIDDLEWARE = "django.middleware.csp.ContentSecurityPolicyMiddleware"
+    SECURE_CSP = _POLICY
+else:  # the package django-csp
+    CSP_MIDDLEWARE = "csp.middleware.CSPMiddleware"
+    CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}
+
 MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
+    CSP_MIDDLEWARE,
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "datastore_search.middleware.LocaleMiddleware",  # in the place of Django's

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from datastore_search.html.links import reverse_in_locale
 from datastore_search.urls import api_urlpatterns
@@ -22,7 +22,11 @@ urlpatterns = [
         path("", home, name="home"),
         path("admin/", admin.site.urls),
         path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-        path("api/docs/", SpectacularSwaggerView.as_view(), name="docs"),
+        path(
+            "api/docs/",
+            SpectacularSwaggerSplitView.as_view(template_name="example_project/swagger.html"),
+            name="docs",
+        ),
         path("", include("datastore_search.urls")),
     ),
     # The API without a locale too, for clients that know no locales.

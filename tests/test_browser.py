@@ -17,7 +17,7 @@ from datastore_search import storage
 from datastore_search.loading.jobs import queue
 from datastore_search.models import Load, LoadState, Resource
 
-from .builders import SURVEY, make_user
+from .builders import SURVEY, make_resource, make_user
 
 
 @pytest.fixture
@@ -241,3 +241,24 @@ def test_a_token_is_shown_once(browser: Chrome, base: str) -> None:
     assert len(token) == 64
     browser.refresh()
     assert token not in browser.page_source
+
+
+def test_every_page_of_the_portal_keeps_its_policy(browser: Chrome, base: str) -> None:
+    log_in(browser, base, "en")
+    resource = make_resource()
+    list_console_errors(browser)
+    admin = f"{base}/en/admin/datastore_search"
+
+    for address in (
+        f"{base}/en/datastore/",
+        f"{base}/en/datastore/{resource.pk}/",
+        f"{admin}/resource/",
+        f"{admin}/resource/{resource.pk}/change/",
+        f"{admin}/resource/{resource.pk}/load/",
+        f"{admin}/load/{resource.loads.get().pk}/change/",
+    ):
+        browser.get(address)
+        assert list_console_errors(browser) == []
+    browser.get(f"{base}/en/api/docs/")
+    assert "/action/datastore_" in get_text(browser, ".opblock-summary-path")
+    assert list_console_errors(browser) == []

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from django.conf import settings
-from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.http import HttpRequest
-from django.shortcuts import resolve_url
-from django.urls import NoReverseMatch, Resolver404, get_script_prefix, resolve, reverse
+from django.urls import get_script_prefix, reverse
 
 Parameters = Iterable[tuple[str, str]]
 
@@ -34,22 +31,6 @@ def add_query_string(path: str, parameters: Parameters) -> str:
     """Append parameters to a path as a query string; without parameters the path is unchanged."""
     query = urlencode(list(parameters))
     return f"{path}?{query}" if query else path
-
-
-def find_sign_in_address(request: HttpRequest) -> str:
-    """
-    Return the address of the portal's sign-in page, which leads back to this one.
-
-    Empty for an authenticated user, and where ``LOGIN_URL`` leads nowhere.
-    """
-    if request.user.is_authenticated:
-        return ""
-    try:
-        address = resolve_url(settings.LOGIN_URL)
-        resolve(urlsplit(address).path)
-    except (NoReverseMatch, Resolver404):
-        return ""
-    return add_query_string(address, [(REDIRECT_FIELD_NAME, request.get_full_path())])
 
 
 def _get_first_part(path: str) -> str:

@@ -22,7 +22,7 @@ from .. import storage
 from ..exceptions.parameters import InvalidParameters, UnknownField
 from ..exceptions.search import InvalidSort, TooManyWords, UnsortableField
 from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
-from ..field_types import field_types, is_storable
+from ..field_types import dump_json_as_sent, field_types, is_storable
 from ..filters import (
     MAX_WORDS,
     Condition,
@@ -136,6 +136,22 @@ def _build_chosen(sent: QueryDict) -> Pair | None:
 def parse_page_query(sent: QueryDict, resource: Resource) -> PageQuery:
     """Parse the address of a page, whose errors are kept beside what they are about."""
     return _Parser(sent, resource).parse()
+
+
+def list_shared_parameters(query: PageQuery) -> list[Pair]:
+    """
+    List the parameters that ask for the same on a page in another language.
+
+    A condition is written as the user's language writes values; the API's ``filters`` are not.
+    """
+    pairs = [
+        (name, value)
+        for name, value in query.query_string.pairs
+        if name != "filters" and not split_parameter(name)
+    ]
+    if query.all_conditions:
+        pairs.append(("filters", dump_json_as_sent(format_filters(query.all_conditions))))
+    return pairs
 
 
 class _Parser:

@@ -106,6 +106,7 @@ def build_rows(
 
 
 _EMPTY_CELL = SafeString("<td class=e>–")
+_EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
 _CELL_START, _CELL_START_END = SafeString("<td"), SafeString(">")
 
 
@@ -118,7 +119,7 @@ def _render_cell(
 ) -> SafeString:
     """Write a cell of at most ``MAX_CELL_LENGTH`` letters, and a link if the value may not fit."""
     if value is None:
-        return _EMPTY_CELL
+        return _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
     whole = format_value(column, value)
     text = show_bidi_controls(whole[:MAX_CELL_LENGTH])
     if column.type == "text" and (target := find_link_target(whole)):

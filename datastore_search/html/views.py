@@ -41,12 +41,19 @@ from .columns import Column, build_columns, build_headings, choose_columns
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .filter_form import FilterForm
 from .highlighting import split_words
-from .links import add_query_string, find_sign_in_address, reverse_in_locale
-from .page_query import PAGE_SIZES, PageQuery, clean_parameters, parse_page_query
+from .links import Parameters, add_query_string, reverse_in_locale
+from .page_query import (
+    PAGE_SIZES,
+    PageQuery,
+    clean_parameters,
+    list_shared_parameters,
+    parse_page_query,
+)
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
 from .record_keys import RecordLink, list_key_fields
 from .records import build_rows, format_count
+from .shell import build_shell
 
 RESOURCES_PER_PAGE = 20
 
@@ -59,6 +66,9 @@ class PageView(View):
     """A page in the language of the path, or an error page."""
 
     http_method_names = ("get", "head", "options")
+
+    #: What the page was asked for, as parameters that every language reads alike.
+    shared_parameters: Parameters = ()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
@@ -108,22 +118,19 @@ class PageView(View):
         return validators
 
     def _render_error(self, error: ErrorMessage) -> HttpResponse:
-        context: dict[str, Any] = {"error": error}
-        if error.status == HTTPStatus.FORBIDDEN:
-            context["sign_in_address"] = find_sign_in_address(self.request)
-        response = self._render("error.html", context, error.status)
+        response = self._render("error.html", {"error": error}, error.status)
         add_never_cache_headers(response)
         if error.retry_after_seconds:
             response["Retry-After"] = str(error.retry_after_seconds)
         return response
 
     def _render(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:
-        return render(
-            self.request,
-            f"datastore_search/{template}",
-            {"catalogue_address": reverse_in_locale(self.request, "catalogue"), **context},
-            status=status,
-        )
+        language = translation.get_language() or settings.LANGUAGE_CODE
+        own = {
+            "catalogue_address": reverse_in_locale(self.request, "catalogue"),
+            "shell": build_shell(self.request, language, self.shared_parameters),
+        }
+        return render(self.request, f"datastore_search/{template}", own | context, status=status)
 
 
 # The catalogue ------------------------------------------------------------------------------------
@@ -162,13 +169,14 @@ class CatalogueView(PageView):
         except EmptyPage:
             raise UnknownPage(page=number) from None
         q = filters.form.cleaned_data["q"]
+        self.shared_parameters = [("q", q)] if q else []
         context = {
             "filters": filters,
             "q": q,
             "entries": [self._build_entry(resource) for resource in page],
             "pagination": Pagination(
                 request,
-                [("q", q)] if q else [],
+                self.shared_parameters,
                 number,
                 RESOURCES_PER_PAGE,
                 page.paginator.count,
@@ -227,6 +235,7 @@ class ResourceView(PageView):
         if address != add_query_string(self.request.path, sent):
             return redirect(address)
         query = parse_page_query(self.request.GET, resource)
+        self.shared_parameters = list_shared_parameters(query)
         columns = build_columns(resource)
         choice = choose_columns(columns, query)
         labels = {column.name: column.label for column in columns}
