@@ -10,6 +10,7 @@ from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery, read_aggregate
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsAnswer, FacetsQuery, read_facets
 from .groups import DEFAULT_TIME_ZONE, INTERVALS, MAX_BINS, GroupBy
 from .metrics import METRICS, Metric
+from .stored_facets import StoredCounts, list_stored_counts
 
 __all__ = [
     "DEFAULT_TIME_ZONE",
@@ -26,6 +27,8 @@ __all__ = [
     "FacetsQuery",
     "GroupBy",
     "Metric",
+    "StoredCounts",
+    "list_stored_counts",
     "read_aggregate",
     "read_facets",
 ]

@@ -68,10 +68,15 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class FacetsQuery:
-    """The facets, and the query whose matches are counted as ``total``."""
+    """
+    The facets, and the query whose matches are counted as ``total``.
+
+    ``timeout`` is the time of all facets, where it is shorter than that of the settings.
+    """
 
     query: Query
     facets: tuple[Facet, ...]
+    timeout: timedelta = timedelta.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,8 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
     """
     Count the values of facets.
 
-    Facets that are not counted within ``conf.FACETS_TIMEOUT``, all together, are incomplete.
+    Facets that are not counted within ``conf.FACETS_TIMEOUT`` or a shorter ``query.timeout``, all
+    together, are incomplete.
 
     Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
     """
@@ -133,7 +139,7 @@ def read_facets(read: ConsistentRead, query: FacetsQuery) -> FacetsAnswer:
         answer = FacetsAnswer(bound.known_total or 0, [each for each in facets if each], True)
         if bound.known_total is None or None in facets:
             with read.session.admit_search():
-                answer = _Counter(read, query.query, bound, stored).complete(tasks, facets)
+                answer = _Counter(read, query, bound, stored).complete(tasks, facets)
     if sum(map(len, answer.facets)) > MAX_MEMORY_BYTES:
         raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
     return answer
@@ -269,13 +275,13 @@ class _Counter:
     """Counts the facets that are not known, within one time limit, and the matches."""
 
     def __init__(
-        self, read: ConsistentRead, query: Query, bound: BoundQuery, stored: _StoredFacets
+        self, read: ConsistentRead, query: FacetsQuery, bound: BoundQuery, stored: _StoredFacets
     ) -> None:
         """Begin the time; ``bound`` is the query whose matches are counted."""
-        self._read, self._query, self._bound, self._stored = read, query, bound, stored
+        self._read, self._query, self._bound, self._stored = read, query.query, bound, stored
         self._total = bound.known_total
         self._is_complete = True
-        timeout = conf.FACETS_TIMEOUT or timedelta.max
+        timeout = min(conf.FACETS_TIMEOUT or timedelta.max, query.timeout)
         self._deadline = monotonic() + timeout.total_seconds()
 
     def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:

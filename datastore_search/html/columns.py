@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html
@@ -151,6 +151,14 @@ def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
         _link_columns(address, end) if end < len(chosen) else "",
         address.remove("fields", "hide", "first", "columns").link if is_changed else "",
     )
+
+
+def list_facet_columns(
+    columns: Iterable[Column], choice: ColumnChoice, query: PageQuery
+) -> list[Column]:
+    """List the columns that may have a facet: those shown, and those that the address names."""
+    names = {*query.facets, *(condition.field.name for condition in query.conditions)}
+    return [column for column in columns if column in choice.columns or column.name in names]
 
 
 def _link_columns(address: QueryString, start: int) -> str:

@@ -14,6 +14,7 @@ from .conditions import (
     OPERATORS,
     RANGE_TYPES,
     YES_OR_NO,
+    FieldCondition,
 )
 from .page_query import CHOSEN_VALUE, PageQuery
 from .query_string import Pair
@@ -121,29 +122,33 @@ class FilterForm:
         return InputGroup(
             get_label(field),
             tuple(
-                self._build_input(f"field-{position}-{operator}", field, operator)
+                build_input(
+                    f"field-{position}-{operator}",
+                    field,
+                    operator,
+                    self._asked.get(f"{operator}.{field.name}"),
+                )
                 for operator in operators
             ),
         )
 
-    def _build_input(self, id_: str, field: Field, operator: str) -> Input:
-        name = f"{operator}.{field.name}"
-        asked = self._asked.get(name)
-        value = asked.values[0] if asked else ""
-        error = asked.error if asked else ""
-        attributes = _ATTRIBUTES.get(field.type, {})
-        if field.type == "date":
-            attributes, value = _build_date_input(value, is_wrong=bool(error))
-        is_choice = field.type == "bool" and not error
-        return Input(
-            id_,
-            name,
-            "" if operator == "field" else str(OPERATORS[operator]),
-            value,
-            attributes,
-            tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
-            error,
-        )
+
+def build_input(id_: str, field: Field, operator: str, asked: FieldCondition | None) -> Input:
+    """Build the input of a condition, with what is asked for, if that is something."""
+    value, error = (asked.values[0], asked.error) if asked else ("", "")
+    attributes = _ATTRIBUTES.get(field.type, {})
+    if field.type == "date":
+        attributes, value = _build_date_input(value, is_wrong=bool(error))
+    is_choice = field.type == "bool" and not error
+    return Input(
+        id_,
+        f"{operator}.{field.name}",
+        "" if operator == "field" else str(OPERATORS[operator]),
+        value,
+        attributes,
+        tuple((key, str(label)) for key, label in YES_OR_NO.items()) if is_choice else (),
+        error,
+    )
 
 
 def _build_date_input(value: str, *, is_wrong: bool) -> tuple[Mapping[str, str], str]:

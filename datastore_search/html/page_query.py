@@ -25,7 +25,9 @@ from ..field_names import SortKey, parse_sort_key, split_names, unquote_name
 from ..field_types import dump_json_as_sent, field_types, is_storable
 from ..filters import (
     MAX_WORDS,
+    Comparison,
     Condition,
+    Or,
     TypedFields,
     compile_conditions,
     has_too_many_words,
@@ -47,7 +49,7 @@ PAGE_SIZES = (25, 50, 100, 250)
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 
 _SINGLE = ("q", "filters", "limit", "columns")
-_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first"}
+_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet"}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
 
@@ -58,8 +60,8 @@ class PageQuery:
 
     ``conditions`` are those of single parameters, ``filters`` those of the API's parameter, and
     ``sort`` the keys of the order.  ``fields`` are the chosen columns, if any; ``hidden`` are left
-    out and ``first`` come first.  ``first_column`` counts columns from 1.  ``errors`` are those of
-    no single condition.
+    out and ``first`` come first; ``facets`` are the fields whose facets are wanted.
+    ``first_column`` counts columns from 1.  ``errors`` are those of no single condition.
     """
 
     query_string: QueryString
@@ -70,6 +72,7 @@ class PageQuery:
     fields: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
+    facets: tuple[str, ...] = ()
     size: int = PAGE_SIZES[0]
     first_column: int = 1
     q_errors: tuple[str, ...] = ()
@@ -83,8 +86,7 @@ class PageQuery:
     @property
     def all_conditions(self) -> tuple[Condition, ...]:
         """The conditions of a valid query, which must all hold."""
-        own = tuple(each.condition for each in self.conditions if each.condition is not None)
-        return (*own, *self.filters)
+        return (*_join_conditions(self.conditions), *self.filters)
 
     @property
     def has_conditions(self) -> bool:
@@ -178,6 +180,7 @@ class _Parser:
             fields=self._parse_names("fields"),
             hidden=self._check_names(self._values.get("hide", [])),
             first=self._check_names(self._values.get("first", [])),
+            facets=self._check_names(self._values.get("facet", [])),
             size=int(single["limit"] or PAGE_SIZES[0]),
             first_column=int(single["columns"] or 1),
             q_errors=tuple(_check_q(self._values.get("q", []))),
@@ -283,6 +286,23 @@ class _Parser:
             parse_filters(format_filters(conditions))
         except InvalidParameters as error:
             self._errors += map(str, error.errors)
+
+
+def _join_conditions(conditions: Iterable[FieldCondition]) -> Iterator[Condition]:
+    """List conditions that must all hold: a field has one of its values, or is empty."""
+    asked = {each.parameter: each.condition for each in conditions if each.condition is not None}
+    for each in conditions:
+        name = each.field.name
+        value, empty = asked.get(f"field.{name}"), asked.get(f"empty.{name}")
+        if value and empty and each.operator in ("field", "empty") and _is_emptiness(empty):
+            if each.operator == "field":
+                yield Or((value, empty))
+        elif each.condition is not None:
+            yield each.condition
+
+
+def _is_emptiness(condition: Condition) -> bool:
+    return isinstance(condition, Comparison) and condition.value is True
 
 
 def is_sortable(kind: str) -> bool:

@@ -18,7 +18,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from ..models import Resource, read_profiles
+from ..models import Profiles
 from .bidi import show_bidi_controls
 from .columns import Column
 from .records import format_count, format_number, format_value
@@ -79,9 +79,8 @@ class FieldNotes:
     made_at: datetime | None = None
 
 
-def describe_fields(resource: Resource, columns: Sequence[Column], *, using: str) -> FieldNotes:
-    """Describe the fields of columns; their statistics are read from the database ``using``."""
-    profiles = read_profiles(resource.table_version_id, using=using)
+def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> FieldNotes:
+    """Describe the fields of columns, with the statistics of their values if there are any."""
     if profiles is None:
         return FieldNotes(tuple(map(FieldNote, columns)))
     notes = tuple(
@@ -103,7 +102,7 @@ def _describe_field(
     facts = tuple(_list_facts(column, profile))
     if not has_chart:
         return FieldNote(column, facts)
-    return FieldNote(column, facts, _build_bars(column, profile), _build_histogram(column, profile))
+    return FieldNote(column, facts, _build_bars(column, profile), draw_histogram(column, profile))
 
 
 def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
@@ -154,18 +153,23 @@ def _build_bars(column: Column, profile: Mapping[str, Any]) -> tuple[Bar, ...]:
     )
 
 
-def _build_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
-    """Draw the bins side by side: the fullest is 100 high, any with records at least 2."""
+def draw_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
+    """Draw the histogram of a profile; None if it has none."""
     histogram = profile.get("histogram")
     if histogram is None:
         return None
-    counts, bounds = histogram["counts"], histogram["bounds"]
-    tops = [100 - max(round(100 * each / max(counts)), 2 if each else 0) for each in counts]
+    bounds = histogram["bounds"]
+    ends = _format_value(column, bounds[0]), _format_value(column, bounds[-1])
+    return draw_bins(histogram["counts"], *ends)
+
+
+def draw_bins(counts: Sequence[int], low: str, high: str) -> Histogram:
+    """Draw bins side by side: the fullest is 100 high, any with records at least 2."""
+    most = max(counts) or 1
+    tops = [100 - max(round(100 * each / most), 2 if each else 0) for each in counts]
     width = 100 / len(counts)
     outline = "".join(f"V{top}H{width * number:.4g}" for number, top in enumerate(tops, 1))
-    return Histogram(
-        f"M0 100{outline}V100Z", _format_value(column, bounds[0]), _format_value(column, bounds[-1])
-    )
+    return Histogram(f"M0 100{outline}V100Z", low, high)
 
 
 def _format_value(column: Column, value: object) -> str:

@@ -29,7 +29,7 @@ from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..middleware import find_path_language
-from ..models import Resource
+from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
@@ -37,8 +37,15 @@ from .api_example import build_curl_command
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
-from .columns import Column, build_columns, build_headings, choose_columns
+from .columns import (
+    Column,
+    build_columns,
+    build_headings,
+    choose_columns,
+    list_facet_columns,
+)
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
+from .facets import build_facet_panel
 from .filter_form import FilterForm
 from .highlighting import split_words
 from .links import Parameters, add_query_string, reverse_in_locale
@@ -239,13 +246,14 @@ class ResourceView(PageView):
         columns = build_columns(resource)
         choice = choose_columns(columns, query)
         labels = {column.name: column.label for column in columns}
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
             "description": show_bidi_controls(resource.description),
             "table_version": resource.table_version,
             "column_choice": choice,
-            "field_notes": describe_fields(resource, choice.columns, using=read.connection.alias),
+            "field_notes": describe_fields(choice.columns, profiles),
             "query": query,
             "filter_form": FilterForm(resource, query),
             "chips": build_chips(query, labels),
@@ -272,12 +280,15 @@ class ResourceView(PageView):
             context["rows"] = build_rows(
                 page, choice.columns, words=split_words(query.q), build_link=link.build
             )
+        panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
+        context["facet_panel"] = panel
         context["headings"] = build_headings(choice.columns, query)
         context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
         context["curl"] = build_curl_command(self.request, resource, search)
         response = self.render_page("resource.html", context, private=resource.private)
-        if validators:
+        # Figures that took too long must not be repeated from a cache.
+        if validators and panel.is_complete:
             validators.set_headers(response, self.request)
         return response
 

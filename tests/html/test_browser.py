@@ -155,6 +155,45 @@ def test_a_question_is_asked_and_taken_back_by_keyboard(
     assert list_errors(browser) == []
 
 
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_facet_is_used_by_keyboard(
+    browser: Chrome, base: str, survey: Resource, locale: str
+) -> None:
+    for width, height in WIDTHS:
+        set_size(browser, width, height)
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        assert is_in_sight(browser, "tbody td")
+        if width < 1000:
+            tab_to(browser, "#facets")
+            press(browser, Keys.ENTER)
+            assert measure_overflow(browser) <= 0
+        tab_to(browser, "[value='Watershed']")
+        press(browser, Keys.SPACE)
+        tab_to(browser, ".datastore-facets [name='from.budget']")
+        press(browser, "250000", Keys.ENTER)
+
+        wait_for_chips(browser, 2)
+        assert is_in_sight(browser, "tbody td")
+        box = browser.find_element(By.CSS_SELECTOR, ".datastore-facets [value='Watershed']")
+        assert box.is_selected()
+        assert measure_overflow(browser) <= 0
+    assert list_errors(browser) == []
+
+
+def test_facets_stand_beside_the_records_in_a_wide_window(
+    browser: Chrome, base: str, survey: Resource
+) -> None:
+    script = (
+        "const [facets, table] = ['.datastore-facets', '.datastore-table'].map(selector =>"
+        "document.querySelector(selector).getBoundingClientRect());"
+        "return [facets.right <= table.left, facets.left >= table.right]"
+    )
+    set_size(browser, 1440, 900)
+    for locale, sides in {"en": [True, False], "ar": [False, True]}.items():
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/")
+        assert browser.execute_script(script) == sides
+
+
 def test_the_menu_of_a_column_is_used_by_keyboard(
     browser: Chrome, base: str, survey: Resource
 ) -> None:

@@ -50,7 +50,7 @@ def test_numbers_have_a_histogram(db: None) -> None:
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
     column = Column("n", "n", "", "int4", "number")
 
-    histogram = profiles._build_histogram(
+    histogram = profiles.draw_histogram(
         column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}}
     )
 
