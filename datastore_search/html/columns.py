@@ -1,20 +1,18 @@
-"""The columns of a data page: which are shown, in which order, and the links of their headings."""
+"""The columns of a data page: which are shown, and in which order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ..field_names import SortKey, format_sort_key
 from ..models import Field, Resource
 from .bidi import show_bidi_controls
-from .page_query import PageQuery, is_sortable
+from .page_query import PageQuery
 from .query_string import QueryString
 from .typed_values import DATES, NUMBERS
 
@@ -79,29 +77,6 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class MenuLink:
-    """A link of a column's menu."""
-
-    label: str
-    link: str
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """
-    The heading of a column.
-
-    ``sort_link`` leads to the next order: ascending, descending, none; empty for a type without an
-    order.  ``aria_sort`` is the order that the records have by this column, if any.
-    """
-
-    column: Column
-    sort_link: str
-    aria_sort: str
-    menu: tuple[MenuLink, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnChoice:
     """
     The columns of a page, among those that were chosen.
@@ -163,39 +138,3 @@ def list_facet_columns(
 
 def _link_columns(address: QueryString, start: int) -> str:
     return address.replace("columns", *([str(start + 1)] if start > 0 else [])).link
-
-
-def build_headings(columns: Sequence[Column], query: PageQuery) -> list[Heading]:
-    """Build the headings of the columns that are shown."""
-    return [_build_heading(column, query) for column in columns]
-
-
-def _build_heading(column: Column, query: PageQuery) -> Heading:
-    key = next(iter(query.sort), None)
-    is_sorted = key is not None and key.field == column.name
-    aria_sort = ""
-    if is_sorted and key is not None:
-        aria_sort = "descending" if key.descending else "ascending"
-    sort_link = ""
-    if is_sortable(column.type):
-        following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
-        keys = map(format_sort_key, following.get(aria_sort, []))
-        sort_link = query.query_string.replace("sort", *keys).link
-    return Heading(column, sort_link, aria_sort, tuple(_list_menu(column, query.query_string)))
-
-
-def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
-    name = column.name
-    if is_sortable(column.type):
-        ascending, descending = SortKey(name), SortKey(name, descending=True)
-        yield MenuLink(
-            _("Sort ascending"), address.replace("sort", format_sort_key(ascending)).link
-        )
-        yield MenuLink(
-            _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
-        )
-    yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
-    yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
-    first = [value for key, value in address.pairs if key == "first" and value != name]
-    yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
-    yield MenuLink(_("Hide"), address.add("hide", name).link)

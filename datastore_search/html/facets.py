@@ -36,7 +36,7 @@ from .facet_choice import (
 )
 from .filter_form import Input, build_input
 from .page_query import PageQuery
-from .profiles import Histogram, draw_bins, draw_histogram
+from .profiles import Histogram, draw_bins, draw_histogram, measure_bar
 from .query_string import Pair
 from .records import Digits, format_count, format_value
 from .typed_values import parse_typed_value
@@ -48,9 +48,6 @@ MAX_SECONDS = 0.5
 
 #: A table of at most this number of records is counted where the load has not stored all values.
 _MAX_SMALL_TABLE = 20_000
-
-#: Bars are drawn in this number of widths, each a class of the style sheet.
-_BAR_WIDTHS = 20
 
 #: Values that are seen at once, in addition to those that are checked.
 _MAX_UNFOLDED = 10
@@ -365,7 +362,7 @@ class _Builder:
                 show_bidi_controls(format_value(column, value)),
                 key in asked,
                 format_count(numbers[key]),
-                -(-_BAR_WIDTHS * numbers[key] // most),
+                measure_bar(numbers[key], most),
             )
         for key, text in {**_list_all_values(column), **asked}.items():
             if key not in first:

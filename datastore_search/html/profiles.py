@@ -1,8 +1,8 @@
 """
 The fields of a resource on its page: names, types, and statistics of the values.
 
-Bars and histograms are SVG without styles, since a portal's Content-Security-Policy may forbid
-inline styles.
+Histograms are SVG without styles, and bars have classes, since a portal's Content-Security-Policy
+may forbid inline styles.
 """
 
 from __future__ import annotations
@@ -21,11 +21,18 @@ from django.utils.translation import ngettext
 from ..models import Profiles
 from .bidi import show_bidi_controls
 from .columns import Column
+from .query_string import QueryString
 from .records import format_count, format_number, format_value
 
 #: The most common values of a field that get a bar, and the fields that get bars or a histogram.
 MAX_BARS = 5
 MAX_FIELDS_WITH_CHARTS = 100
+
+#: The longest bar.
+_BAR_WIDTHS = 20
+
+#: A profile cuts values to this length.
+_MAX_PROFILED_LENGTH = 100
 
 #: A share of at least this has no decimals: two figures are enough.
 _WHOLE_PERCENT = 10
@@ -39,27 +46,34 @@ _MIN_EXPONENT_MEAN = 1e15
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A value, the number of records that have it, and the width of its bar in percent."""
+    """
+    A value, the number of records that have it, and the width of its bar.
+
+    The link finds these records; it is empty where the page cannot ask for the value.
+    """
 
     value: str
     count: str
     width: int
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """An SVG path in a square of 100 units, and the lowest and highest bound."""
+    """An SVG path, as many units wide as there are bins and 100 high, and the outer bounds."""
 
     outline: str
+    width: int
     low: str
     high: str
 
 
 @dataclass(frozen=True, slots=True)
 class FieldNote:
-    """A field with facts about its values, and a chart of them."""
+    """A field with facts about its values and a chart of them, and the ``id`` of its card."""
 
     column: Column
+    id: str
     facts: tuple[str, ...] = ()
     bars: tuple[Bar, ...] = ()
     histogram: Histogram | None = None
@@ -75,34 +89,33 @@ class FieldNotes:
     """
 
     fields: tuple[FieldNote, ...]
+    has_figures: bool = False
     records: str = ""
     made_at: datetime | None = None
 
 
 def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> FieldNotes:
     """Describe the fields of columns, with the statistics of their values if there are any."""
-    if profiles is None:
-        return FieldNotes(tuple(map(FieldNote, columns)))
+    found = profiles.fields if profiles else {}
     notes = tuple(
-        _describe_field(
-            column, profiles.fields.get(column.name), has_chart=position < MAX_FIELDS_WITH_CHARTS
-        )
-        for position, column in enumerate(columns)
+        _describe_field(column, number, found.get(column.name))
+        for number, column in enumerate(columns, 1)
     )
-    if profiles.is_current:
-        return FieldNotes(notes)
-    return FieldNotes(notes, format_count(profiles.record_count), profiles.created_at)
+    if profiles is None or profiles.is_current:
+        return FieldNotes(notes, has_figures=bool(profiles))
+    count = format_count(profiles.record_count)
+    return FieldNotes(notes, True, count, profiles.created_at)
 
 
-def _describe_field(
-    column: Column, profile: Mapping[str, Any] | None, *, has_chart: bool
-) -> FieldNote:
+def _describe_field(column: Column, number: int, profile: Mapping[str, Any] | None) -> FieldNote:
+    id_ = f"about-{number}"
     if profile is None:
-        return FieldNote(column)
+        return FieldNote(column, id_)
     facts = tuple(_list_facts(column, profile))
-    if not has_chart:
-        return FieldNote(column, facts)
-    return FieldNote(column, facts, _build_bars(column, profile), draw_histogram(column, profile))
+    if number > MAX_FIELDS_WITH_CHARTS:
+        return FieldNote(column, id_, facts)
+    bars, histogram = _build_bars(column, profile), draw_histogram(column, profile)
+    return FieldNote(column, id_, facts, bars, histogram)
 
 
 def _list_facts(column: Column, profile: Mapping[str, Any]) -> list[str]:
@@ -147,10 +160,24 @@ def _build_bars(column: Column, profile: Mapping[str, Any]) -> tuple[Bar, ...]:
         Bar(
             _format_value(column, each["value"]),
             format_count(each["count"]),
-            round(100 * each["count"] / profile["count"]),
+            measure_bar(each["count"], profile["count"]),
+            _link_value(column, each["value"]),
         )
         for each in top
     )
+
+
+def measure_bar(count: int, most: int) -> int:
+    """Measure the width of a bar: a class of the style sheet, from 1 to 20."""
+    return -(-_BAR_WIDTHS * count // most)
+
+
+def _link_value(column: Column, value: object) -> str:
+    """Link to all records that have a value; a profile cuts long ones."""
+    if isinstance(value, Mapping | list) or len(str(value)) >= _MAX_PROFILED_LENGTH:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value).removesuffix(".0")
+    return QueryString(((f"field.{column.name}", text),)).link
 
 
 def draw_histogram(column: Column, profile: Mapping[str, Any]) -> Histogram | None:
@@ -167,9 +194,8 @@ def draw_bins(counts: Sequence[int], low: str, high: str) -> Histogram:
     """Draw bins side by side: the fullest is 100 high, any with records at least 2."""
     most = max(counts) or 1
     tops = [100 - max(round(100 * each / most), 2 if each else 0) for each in counts]
-    width = 100 / len(counts)
-    outline = "".join(f"V{top}H{width * number:.4g}" for number, top in enumerate(tops, 1))
-    return Histogram(f"M0 100{outline}V100Z", low, high)
+    outline = "".join(f"V{top}h1" for top in tops)
+    return Histogram(f"M0 100{outline}V100Z", len(counts), low, high)
 
 
 def _format_value(column: Column, value: object) -> str:

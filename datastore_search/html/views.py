@@ -40,13 +40,13 @@ from .chips import build_chips
 from .columns import (
     Column,
     build_columns,
-    build_headings,
     choose_columns,
     list_facet_columns,
 )
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
+from .headings import build_headings
 from .highlighting import split_words
 from .links import Parameters, add_query_string, reverse_in_locale
 from .page_query import (
@@ -247,13 +247,14 @@ class ResourceView(PageView):
         choice = choose_columns(columns, query)
         labels = {column.name: column.label for column in columns}
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        notes = describe_fields(choice.columns, profiles)
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
             "description": show_bidi_controls(resource.description),
             "table_version": resource.table_version,
             "column_choice": choice,
-            "field_notes": describe_fields(choice.columns, profiles),
+            "field_notes": notes,
             "query": query,
             "filter_form": FilterForm(resource, query),
             "chips": build_chips(query, labels),
@@ -282,7 +283,7 @@ class ResourceView(PageView):
             )
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
-        context["headings"] = build_headings(choice.columns, query)
+        context["headings"] = build_headings(notes.fields, query)
         context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
         context["curl"] = build_curl_command(self.request, resource, search)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -34,7 +35,8 @@ def test_a_field_is_described_and_its_values_are_counted(db: None) -> None:
     resource.fields.filter(name="kind").update(label="What it is", notes="By law")
 
     assert get_fields_text(resource) == (
-        "Fields What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
+        "Fields Figures of all records"
+        " What it is kind · text By law 2 values 4 to 5 characters river 1,200 lake 300"
         " day date 20 % empty 1 value 01/01/2024 to 01/01/2024 01/01/2024 1,200"
     )
 
@@ -44,7 +46,9 @@ def test_numbers_have_a_histogram(db: None) -> None:
         load_new_resource("n\n" + "".join(f"{number}\n" for number in range(40)))
     )
 
-    assert section == "Fields n whole number 40 values 0 to 39 mean 19.5 0 40"
+    assert (
+        section == "Fields Figures of all records n whole number 40 values 0 to 39 mean 19.5 0 40"
+    )
 
 
 def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
@@ -54,7 +58,7 @@ def test_a_histogram_is_drawn_from_the_left_to_the_right() -> None:
         column, {"histogram": {"bounds": [0, 5, 10], "counts": [1, 2]}}
     )
 
-    assert histogram == profiles.Histogram("M0 100V50H50V0H100V100Z", "0", "10")
+    assert histogram == profiles.Histogram("M0 100V50h1V0h1V100Z", 2, "0", "10")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,38 @@ def test_only_the_first_fields_have_charts(db: None, monkeypatch: pytest.MonkeyP
 
     section = get_fields_text(load_new_resource("a,b\nx,y\nx,y\n"))
 
-    assert section == "Fields a text 1 value 1 to 1 characters x 2 b text 1 value 1 to 1 characters"
+    assert section == (
+        "Fields Figures of all records a text 1 value 1 to 1 characters x 2"
+        " b text 1 value 1 to 1 characters"
+    )
+
+
+def test_a_common_value_leads_to_its_records(db: None) -> None:
+    rows = "12345.5,2020-05-06,true,R&D\n" * 3 + f"1,2020-05-07,,{'x' * 101}\n" * 2
+    resource = load_new_resource(f"n,d,b,t\n{rows}")
+
+    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
+    links = dict(re.findall('<li><a href="([^"]*)"><bdi>(.*?)</bdi></a><i', page))
+
+    assert links == {
+        "?field.t=R%26D": "R&amp;D",
+        "?field.b=true": "có",
+    }
+    for link in links:
+        found = Client().get(f"/en/datastore/{resource.pk}/{html.unescape(link)}", follow=True)
+        assert "1–3 of 3" in extract_text(found)
+
+
+def test_a_heading_has_a_histogram_and_leads_to_the_statistics(db: None) -> None:
+    resource = load_new_resource("a,n\n" + "".join(f"x,{n}\n" for n in range(40)))
+
+    page = Client().get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    (heading,) = re.findall('<th scope="col" class="n"[^>]*><a.*?</th>', page)
+    assert '<svg viewBox="0 0 20 100" preserveAspectRatio="none" aria-hidden="true">' in heading
+    assert '<a href="#about-2">Statistics</a>' in heading
+    (card,) = re.findall('<li id="about-2">.*?</figure>', page, re.DOTALL)
+    assert "0 to 39" in card
 
 
 def test_a_private_resource_discloses_no_values(db: None) -> None:

@@ -85,6 +85,7 @@ def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource
         "Without empty values": "?q=river&first=code&empty.amount=no",
         "Move first": "?q=river&first=amount&first=code",
         "Hide": "?q=river&first=code&hide=amount",
+        "Statistics": "#about-5",
     }
 
 

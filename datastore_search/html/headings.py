@@ -1,0 +1,82 @@
+"""The headings of the table: links that sort, a menu, and a histogram of the values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from ..field_names import SortKey, format_sort_key
+from .columns import Column
+from .page_query import PageQuery, is_sortable
+from .profiles import FieldNote
+from .query_string import QueryString
+
+
+@dataclass(frozen=True, slots=True)
+class MenuLink:
+    """A link of a column's menu."""
+
+    label: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """
+    The heading of a column.
+
+    ``sort_link`` leads to the next order: ascending, descending, none; empty for a type without an
+    order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
+    the statistics of all values.
+    """
+
+    column: Column
+    note: FieldNote
+    sort_link: str
+    aria_sort: str
+    menu: tuple[MenuLink, ...]
+
+
+def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading]:
+    """Build the headings of the columns that are shown, which the notes describe."""
+    return [_build_heading(note, query) for note in notes]
+
+
+def _build_heading(note: FieldNote, query: PageQuery) -> Heading:
+    column = note.column
+    key = next(iter(query.sort), None)
+    is_sorted = key is not None and key.field == column.name
+    aria_sort = ""
+    if is_sorted and key is not None:
+        aria_sort = "descending" if key.descending else "ascending"
+    sort_link = ""
+    if is_sortable(column.type):
+        following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
+        keys = map(format_sort_key, following.get(aria_sort, []))
+        sort_link = query.query_string.replace("sort", *keys).link
+    menu = (*_list_menu(column, query.query_string), *_link_statistics(note))
+    return Heading(column, note, sort_link, aria_sort, menu)
+
+
+def _link_statistics(note: FieldNote) -> Iterator[MenuLink]:
+    if note.facts:
+        yield MenuLink(_("Statistics"), f"#{note.id}")
+
+
+def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
+    name = column.name
+    if is_sortable(column.type):
+        ascending, descending = SortKey(name), SortKey(name, descending=True)
+        yield MenuLink(
+            _("Sort ascending"), address.replace("sort", format_sort_key(ascending)).link
+        )
+        yield MenuLink(
+            _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
+        )
+    yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
+    yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
+    first = [value for key, value in address.pairs if key == "first" and value != name]
+    yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
+    yield MenuLink(_("Hide"), address.add("hide", name).link)
