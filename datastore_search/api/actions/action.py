@@ -10,7 +10,9 @@ from django.utils.functional import Promise
 from rest_framework.request import Request
 
 from ...http_caching import Validators
+from ...models import Resource
 from ..parameters import ActionParameters
+from ..permissions import check_may_read
 
 #: The header that answers depend on, beside address and body.
 VARY = ("Authorization",)
@@ -43,3 +45,17 @@ class Action:
     run: Callable[[Request, Mapping[str, object]], Answer]
     help: str | Promise
     is_writing: bool = False
+
+
+def authorize_read(request: Request, resource: Resource, name: str, *parts: object) -> Validators:
+    """
+    Let the user read a resource, by the ``name`` that was sent, and build the answer's validators.
+
+    ``parts`` are what the answer depends on beside the address.
+
+    Raises: ``AccessDenied``; ``NotModified`` when the client has the answer already.
+    """
+    check_may_read(request, resource, name)
+    validators = Validators.from_resource(resource, request, *parts, vary=VARY)
+    validators.raise_if_not_modified(request)
+    return validators

@@ -10,13 +10,11 @@ from rest_framework.request import Request
 
 from ...analysis import AggregateQuery, read_aggregate
 from ...clients import Client
-from ...http_caching import Validators
 from ...search import ConsistentRead, Page, with_consistent_read
 from ..analysis_parameters import AggregateParameters, build_aggregate_query
 from ..fields import describe_fields
-from ..permissions import check_may_read
 from ..renderers import wrap_records
-from .action import VARY, Action, Answer
+from .action import Action, Answer, authorize_read
 
 #: The parameters that an answer repeats if they were sent, as they were understood.
 REPEATED_PARAMETERS = (
@@ -44,9 +42,7 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, name)
-        validators = Validators.from_resource(resource, request, sent, query.query.limit, vary=VARY)
-        validators.raise_if_not_modified(request)
+        validators = authorize_read(request, resource, name, sent, query.query.limit)
         page = read_aggregate(read, query)
         result = {
             "resource_id": str(resource.pk),

@@ -9,12 +9,10 @@ from rest_framework.request import Request
 
 from ...analysis import read_facets
 from ...clients import Client
-from ...http_caching import Validators
 from ...search import ConsistentRead, with_consistent_read
 from ..analysis_parameters import FacetsParameters, build_facets_query
-from ..permissions import check_may_read
 from ..renderers import join_json
-from .action import VARY, Action, Answer
+from .action import Action, Answer, authorize_read
 
 
 def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -23,9 +21,7 @@ def _read_facets(request: Request, sent: Mapping[str, object]) -> Answer:
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, name)
-        validators = Validators.from_resource(resource, request, sent, vary=VARY)
-        validators.raise_if_not_modified(request)
+        validators = authorize_read(request, resource, name, sent)
         found = read_facets(read, query)
         result = {
             "resource_id": str(resource.pk),

@@ -16,13 +16,11 @@ from ... import storage
 from ...clients import Client
 from ...exceptions.access import RecordsIncomplete
 from ...field_types import field_types
-from ...http_caching import Validators
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read
 from ..fields import describe_fields
 from ..parameters import InfoParameters
-from ..permissions import check_may_read
-from .action import VARY, Action, Answer
+from .action import Action, Answer, authorize_read
 
 
 def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -31,9 +29,7 @@ def _describe_resource(request: Request, sent: Mapping[str, object]) -> Answer:
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, name)
-        validators = Validators.from_resource(resource, request, sent, vary=VARY)
-        validators.raise_if_not_modified(request)
+        validators = authorize_read(request, resource, name, sent)
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         schema = resource.schema
         fields = describe_fields(((each.name, each.type) for each in schema), resource.infos)

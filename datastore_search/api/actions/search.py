@@ -16,7 +16,6 @@ from rest_framework.request import Request
 
 from ...clients import Client
 from ...field_types import dump_json_as_sent
-from ...http_caching import Validators
 from ...search import (
     ConsistentRead,
     Page,
@@ -27,9 +26,9 @@ from ...search import (
 )
 from ..fields import describe_fields
 from ..parameters import SearchParameters, build_query
-from ..permissions import check_may_read, get_reader
+from ..permissions import get_reader
 from ..renderers import wrap_records
-from .action import VARY, Action, Answer
+from .action import Action, Answer, authorize_read
 from .table_metadata import TABLE_METADATA, read_table_metadata
 
 #: The parameters that an answer repeats if they were sent.
@@ -78,9 +77,7 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, name)
-        validators = Validators.from_resource(resource, request, sent, query.limit, vary=VARY)
-        validators.raise_if_not_modified(request)
+        validators = authorize_read(request, resource, name, sent, query.limit)
         page = read_page(read, query)
         result = _build_result(call, str(resource.pk), resource.infos, page)
         return Answer(result, validators=validators)
