@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 
 from django.db import connections, router
 from django.http import QueryDict
@@ -135,9 +135,9 @@ def _build_chosen(sent: QueryDict) -> Pair | None:
     return (name, value) if field and split_parameter(name) else (CHOSEN_VALUE, value)
 
 
-def parse_page_query(sent: QueryDict, resource: Resource) -> PageQuery:
-    """Parse the address of a page, whose errors are kept beside what they are about."""
-    return _Parser(sent, resource).parse()
+def parse_page_query(pairs: Iterable[Pair], resource: Resource) -> PageQuery:
+    """Parse clean parameters of a page, whose errors are kept beside what they are about."""
+    return _Parser(pairs, resource).parse()
 
 
 def list_shared_parameters(query: PageQuery) -> list[Pair]:
@@ -159,8 +159,8 @@ def list_shared_parameters(query: PageQuery) -> list[Pair]:
 class _Parser:
     """Parses one address, and collects its errors."""
 
-    def __init__(self, sent: QueryDict, resource: Resource) -> None:
-        self._pairs = [pair for pair in clean_parameters(sent) if pair[0] != "page"]
+    def __init__(self, pairs: Iterable[Pair], resource: Resource) -> None:
+        self._pairs = [pair for pair in pairs if pair[0] != "page"]
         self._values: dict[str, list[str]] = {}
         for name, value in self._pairs:
             self._values.setdefault(name, []).append(value)
@@ -195,7 +195,7 @@ class _Parser:
             self._errors.append(_("Give one value only."))
         return values[0]
 
-    @property
+    @cached_property
     def _typed_fields(self) -> TypedFields:
         cast = partial(storage.cast_texts, connections[router.db_for_read(Load)])
         sparse = frozenset(name for name, field in self._fields.items() if field.is_sparse)

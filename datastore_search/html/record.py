@@ -23,7 +23,7 @@ from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
 from .bidi import show_bidi_controls
 from .columns import Column, build_columns
 from .links import add_query_string, reverse_in_locale
-from .page_query import PageQuery, list_shared_parameters, parse_page_query
+from .page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
 from .record_keys import POSITION, RecordLink, decode_key, encode_key
 from .records import parse_record, render_value
 from .views import PageView
@@ -70,7 +70,7 @@ class RecordView(PageView):
         if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
         validators = self.check_validators(resource)
-        query = parse_page_query(self.request.GET, resource)
+        query = parse_page_query(clean_parameters(self.request.GET), resource)
         self.shared_parameters = list_shared_parameters(query)
         found = self._find_beside(read, query, key) or _find_by_key(read, key)
         page_address = reverse_in_locale(self.request, "resource", resource.pk)

@@ -241,7 +241,7 @@ class ResourceView(PageView):
         address = add_query_string(self.request.path, parameters)
         if address != add_query_string(self.request.path, sent):
             return redirect(address)
-        query = parse_page_query(self.request.GET, resource)
+        query = parse_page_query(parameters, resource)
         self.shared_parameters = list_shared_parameters(query)
         columns = build_columns(resource)
         choice = choose_columns(columns, query)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.files import File
 from django.db import router, transaction
@@ -22,6 +22,9 @@ from .completion import mark_failed
 from .monitor import Progress
 from .runner import run_load
 from .uploads import MAX_SOURCE_LENGTH
+
+if TYPE_CHECKING:
+    from django.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
@@ -92,24 +95,30 @@ def enqueue_load(load: Load) -> None:
     """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(enqueue_task, "run_load", load, _report_not_queued))
+    run_on_commit(partial(enqueue_task, _import_task, load, _report_not_queued))
 
 
-def enqueue_task(name: str, load: Load, report_failure: Callable[[Load], None]) -> None:
+def _import_task() -> Task[..., str]:
+    from . import tasks  # noqa: PLC0415 - see ``enqueue_task``
+
+    return tasks.run_load
+
+
+def enqueue_task(
+    import_task: Callable[[], Task[..., str]], load: Load, report_failure: Callable[[Load], None]
+) -> None:
     """
     Enqueue one of ``tasks`` with the portal's backend, which may run it at once.
 
-    The backend may raise anything: ``report_failure`` is called then, so that the load does not
+    The module of the tasks is imported here, since the import asks the backend whether it can run
+    them.  Both may raise anything: ``report_failure`` is called then, so that the load does not
     wait without end.
     """
     try:
-        # The import validates the tasks with the backend; a check reports its errors.
-        from . import tasks  # noqa: PLC0415
-
-        task = getattr(tasks, name)
-        task.using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE).enqueue(load.pk)
+        task = import_task().using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+        task.enqueue(load.pk)
     except Exception:
-        logger.exception("Task %s of load %s could not be queued.", name, load.pk)
+        logger.exception("The task of load %s could not be queued.", load.pk)
         report_failure(load)
     load.refresh_from_db()
 
