@@ -21,6 +21,7 @@ from ..exceptions.search import InvalidFilterOperand, InvalidFilterValue, Unsupp
 from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_types, parse_values
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
+from ..messages import shorten
 from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or
 
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
@@ -130,7 +131,7 @@ def _shorten_value(value: Json) -> str:
         text = dump_json(value)
     except NotStorable:
         text = repr(value)
-    return text if len(text) <= MAX_SHOWN_LENGTH else text[:MAX_SHOWN_LENGTH] + "…"
+    return shorten(text, MAX_SHOWN_LENGTH)
 
 
 # Equality -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from django.utils.translation import pgettext
 
 from ..field_types import Json, dump_json_as_sent
 from ..filters import And, Comparison, Condition, In, Or
+from ..messages import shorten
 from ..search import ID
 from .api_example import format_filters
 from .bidi import show_bidi_controls
@@ -155,5 +156,4 @@ def _format_value(value: Json) -> str:
 
 
 def _shorten(text: str) -> str:
-    shown = show_bidi_controls(text)
-    return shown if len(shown) <= _MAX_VALUE_LENGTH else shown[:_MAX_VALUE_LENGTH] + "…"
+    return shorten(show_bidi_controls(text), _MAX_VALUE_LENGTH)

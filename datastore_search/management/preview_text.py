@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from ..loading.jobs import LoadOptions
 from ..loading.publishing.preview import Preview, PreviewedField
-from ..messages import describe_bad_row
+from ..messages import describe_bad_row, shorten
 from ..models import Mode
 
 MAX_ROWS = 5
@@ -60,7 +60,7 @@ def _format_size(preview: Preview) -> str:
 
 def _list_cells(field: PreviewedField) -> list[str]:
     kind = _("%(type)s (chosen)") % {"type": field.format} if field.is_chosen else field.format
-    return [field.name, kind, " | ".join(_shorten(value) for value in field.values)]
+    return [field.name, kind, " | ".join(_fit(value, MAX_CELL_LENGTH) for value in field.values)]
 
 
 def _format_section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Itera
     """Write a table, each line no wider than the terminal."""
     lines = [[_remove_control_characters(cell) for cell in row] for row in (header, *rows)]
     last = len(header) - 1
-    lines = [[*(_shorten(cell) for cell in row[:last]), row[last]] for row in lines]
+    lines = [[*(_fit(cell, MAX_CELL_LENGTH) for cell in row[:last]), row[last]] for row in lines]
     widths = [max(map(_measure_width, cells)) for cells in zip(*lines, strict=True)]
     for number, row in enumerate(lines):
         padded = (
@@ -96,14 +96,12 @@ def _remove_control_characters(text: str) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= MAX_CELL_LENGTH else text[: MAX_CELL_LENGTH - 1] + "…"
-
-
 def _fit_to_terminal(line: str) -> str:
-    max_length = shutil.get_terminal_size((120, 24)).columns - len(_GAP)
-    line = line.rstrip()
-    return line if len(line) <= max_length else line[: max_length - 1] + "…"
+    return _fit(line.rstrip(), shutil.get_terminal_size((120, 24)).columns - len(_GAP))
+
+
+def _fit(text: str, length: int) -> str:
+    return text if len(text) <= length else shorten(text, length - 1)
 
 
 def _measure_width(text: str) -> int:

@@ -19,13 +19,14 @@ _MAX_SHOWN_LENGTH = 300
 
 def render_message(template: str | Promise, parameters: Mapping[str, object]) -> str:
     """Render a template in the active language; what cannot be written becomes “�”."""
-    text = str(template) % {name: _shorten(value) for name, value in parameters.items()}
+    shown = {name: shorten(str(value), _MAX_SHOWN_LENGTH) for name, value in parameters.items()}
+    text = str(template) % shown
     return text.encode(errors="replace").decode().replace("\0", "�")
 
 
-def _shorten(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
+def shorten(text: str, max_length: int) -> str:
+    """Cut a text after ``max_length`` letters, and mark the cut."""
+    return text if len(text) <= max_length else f"{text[:max_length]}…"
 
 
 class Message:

@@ -29,6 +29,7 @@ from ..field_types import (
     field_types,
     parse_values,
 )
+from ..messages import shorten
 from ..models import Resource
 
 #: Letters of a value that a message shows.
@@ -181,4 +182,4 @@ def _shorten_value(value: Json) -> str:
         text = dump_json(value)
     except NotOfType:
         return "…"
-    return text if len(text) <= _MAX_SHOWN_LENGTH else text[:_MAX_SHOWN_LENGTH] + "…"
+    return shorten(text, _MAX_SHOWN_LENGTH)
