@@ -165,12 +165,12 @@ def act(client: Any, action: str, parameters: Any, token: str = "", *, locale: s
     )
 
 
-def get_result(response: Any) -> dict[str, Any]:
-    """Return the result of an answer that must be a success."""
+def get_result(response: Any, action: str = "datastore_search") -> dict[str, Any]:
+    """Return the result of an answer of an action that must be a success."""
     answer = response.json()
     assert response.status_code == 200, answer
     assert answer["success"] is True
-    assert answer["help"].endswith("/api/3/action/help_show?name=datastore_search")
+    assert answer["help"].endswith(f"/api/3/action/help_show?name={action}")
     result: dict[str, Any] = answer["result"]
     return result
 

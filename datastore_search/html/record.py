@@ -7,7 +7,7 @@ import re
 import uuid
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,7 +15,6 @@ from django.urls import NoReverseMatch
 from django.utils.safestring import SafeString
 
 from ..clients import Client
-from ..exceptions.access import AccessDenied
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import UnknownRecord
 from ..models import Resource
@@ -67,9 +66,7 @@ class RecordView(PageView):
 
     def _answer(self, read: ConsistentRead, key: str) -> HttpResponse:
         resource = read.resource
-        if not resource.is_readable_by(self.request.user):
-            raise AccessDenied(user=self.request.user, resource=resource.pk)
-        validators = self.check_validators(resource)
+        validators = self.authorize_read(resource)
         query = parse_page_query(clean_parameters(self.request.GET), resource)
         self.shared_parameters = list_shared_parameters(query)
         found = self._find_beside(read, query, key) or _find_by_key(read, key)
@@ -106,6 +103,7 @@ class RecordView(PageView):
             filters=query.all_conditions,
             sort=query.sort,
             fields=(ID, *read.relation.types),
+            include_total=False,
         )
         records = _read_records(read, search)
         if len(records) <= index or encode_key(read.resource, records[index]) != key:
@@ -137,9 +135,10 @@ def _find_by_key(read: ConsistentRead, key: str) -> FoundRecord:
     conditions = decode_key(read.resource, key)
     if conditions is None:
         raise UnknownRecord
-    search = Query(limit=1, filters=conditions, fields=(ID, *read.relation.types))
+    fields = (ID, *read.relation.types)
+    search = Query(limit=1, filters=conditions, fields=fields, include_total=False)
     try:
-        records = _read_records(read, replace(search, include_total=False))
+        records = _read_records(read, search)
     except InvalidParameters:
         records = []
     if not records:

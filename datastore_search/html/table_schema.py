@@ -7,7 +7,6 @@ import uuid
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from ..clients import Client
-from ..exceptions.access import AccessDenied
 from ..http_caching import Validators
 from ..loading.typing.schema import build_table_schema
 from ..search import ConsistentRead, with_consistent_read
@@ -30,8 +29,7 @@ class SchemaView(PageView):
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
-        if not resource.is_readable_by(self.request.user):
-            raise AccessDenied(user=self.request.user, resource=resource.pk)
+        self.check_may_read(resource)
         validators = Validators.from_resource(resource, self.request, vary=_VARY)
         validators.raise_if_not_modified(self.request)
         response = JsonResponse(

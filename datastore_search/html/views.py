@@ -107,15 +107,25 @@ class PageView(View):
         set_cache_headers(response, private=private, vary=_VARY)
         return response
 
-    def check_validators(self, resource: Resource) -> Validators | None:
+    def check_may_read(self, resource: Resource) -> None:
         """
-        Make the validators of the page, and compare them with those of the request.
+        Refuse a user who may not read the records of a resource.
+
+        Raises: ``AccessDenied``.
+        """
+        if not resource.is_readable_by(self.request.user):
+            raise AccessDenied(user=self.request.user, resource=resource.pk)
+
+    def authorize_read(self, resource: Resource) -> Validators | None:
+        """
+        Let the user read a resource, and build the page's validators.
 
         None where the page may show more than its records decide: for an authenticated user, and
         without the setting ``PAGES_VERSION``.
 
-        Raises: ``NotModified``.
+        Raises: ``AccessDenied``; ``NotModified`` when the client has the page already.
         """
+        self.check_may_read(resource)
         if not conf.PAGES_VERSION or self.request.user.is_authenticated:
             return None
         validators = Validators.from_resource(
@@ -233,9 +243,7 @@ class ResourceView(PageView):
 
     def _answer(self, read: ConsistentRead) -> HttpResponse:
         resource = read.resource
-        if not resource.is_readable_by(self.request.user):
-            raise AccessDenied(user=self.request.user, resource=resource.pk)
-        validators = self.check_validators(resource)
+        validators = self.authorize_read(resource)
         parameters = clean_parameters(self.request.GET)
         sent = [(name, value) for name, values in self.request.GET.lists() for value in values]
         address = add_query_string(self.request.path, parameters)

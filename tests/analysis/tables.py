@@ -7,12 +7,12 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..api.typed import CELLS, get_column_name, open_cursor_year_first
+from ..api.typed import CELLS, get_column_name, make_table, open_cursor_year_first
 from ..builders import act, make_writer_token
 
 #: The different values of a field at most, beside null.
@@ -50,14 +50,7 @@ def make_repeated_resource() -> Resource:
     }
     created = act(Client(), "datastore_create", sent, make_writer_token("repeater"))
     assert created.status_code == 200, created.content
-    types = {kind: "jsonb" if kind == "json" else kind for kind in CELLS}
-    columns = ", ".join(f"{get_column_name(kind)} {name}" for kind, name in types.items())
-    marks = ", ".join(f"%s::text::{name}" for name in types.values())
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET timezone = 'UTC'; CREATE TEMP TABLE repeated (id int, {columns})")
-        for number, row in enumerate(rows, 1):
-            texts = [text for _, text in row]
-            cursor.execute(f"INSERT INTO repeated VALUES (%s, {marks})", [number, *texts])
+    make_table("repeated", [[text for _, text in row] for row in rows])
     return Resource.objects.described(resource.pk)
 
 

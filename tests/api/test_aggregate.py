@@ -11,7 +11,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, make_slow, make_token
+from ..builders import act, check_error, get_result, make_slow, make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -21,9 +21,7 @@ ADDRESS = "/en/api/3/action/datastore_aggregate"
 def aggregate(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
     """Call the action, and return its result."""
     response = act(client, "datastore_aggregate", {"resource_id": str(resource.pk), **sent})
-    assert response.status_code == 200, response.content
-    result: dict[str, Any] = response.json()["result"]
-    return result
+    return get_result(response, "datastore_aggregate")
 
 
 def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
@@ -66,7 +64,9 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     expected = aggregate(client, resource, **sent)
     written = {name: json.dumps(value) for name, value in sent.items()}
 
-    found = client.get(ADDRESS, {"id": str(resource.pk), **written}).json()["result"]
+    found = get_result(
+        client.get(ADDRESS, {"id": str(resource.pk), **written}), "datastore_aggregate"
+    )
 
     assert found == expected
 
@@ -177,7 +177,7 @@ def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden:
     for refused in (sent, {**sent, "group_by": "nothing"}):
         check_error(act(client, "datastore_aggregate", refused), 403, "Authorization Error")
     answer = act(client, "datastore_aggregate", sent, make_token())
-    assert answer.json()["result"]["total"] == 3
+    assert get_result(answer, "datastore_aggregate")["total"] == 3
     unknown = act(client, "datastore_aggregate", {**sent, "id": "nothing"})
     check_error(unknown, 404, "Not Found Error")
 

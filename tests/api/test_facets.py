@@ -10,7 +10,7 @@ from django.test import Client
 
 from datastore_search.models import Resource
 
-from ..builders import act, check_error, make_token
+from ..builders import act, check_error, get_result, make_token
 
 pytestmark = pytest.mark.django_db
 
@@ -20,9 +20,7 @@ ADDRESS = "/en/api/3/action/datastore_facets"
 def read_facets(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
     """Call the action, and return its result."""
     response = act(client, "datastore_facets", {"resource_id": str(resource.pk), **sent})
-    assert response.status_code == 200, response.content
-    result: dict[str, Any] = response.json()["result"]
-    return result
+    return get_result(response, "datastore_facets")
 
 
 def read_fault(client: Client, resource: Resource, **sent: Any) -> dict[str, Any]:
@@ -62,7 +60,10 @@ def test_get_answers_like_post(client: Client, resource: Resource) -> None:
     expected = read_facets(client, resource, **sent)
     written = {name: json.dumps(value) for name, value in sent.items()}
 
-    assert client.get(ADDRESS, {"id": str(resource.pk), **written}).json()["result"] == expected
+    assert (
+        get_result(client.get(ADDRESS, {"id": str(resource.pk), **written}), "datastore_facets")
+        == expected
+    )
     repeated = client.get(f"{ADDRESS}?id={resource.pk}&facets=stage&facets=subject").json()
     assert len(repeated["result"]["facets"]) == 2
 
@@ -170,7 +171,7 @@ def test_a_private_resource_is_for_those_who_may_read_it(client: Client, hidden:
         act(client, "datastore_facets", {**sent, "facets": "nothing"}), 403, "Authorization Error"
     )
     answer = act(client, "datastore_facets", sent, make_token())
-    assert answer.json()["result"]["total"] == 6
+    assert get_result(answer, "datastore_facets")["total"] == 6
     check_error(act(client, "datastore_facets", {**sent, "id": "nothing"}), 404, "Not Found Error")
 
 

@@ -125,15 +125,16 @@ def make_resource_of_every_type() -> Resource:
         Authorization=token,
     )
     assert created.status_code == 200, created.content
-    _make_table([[text for _, text in row.values()] for row in rows])
+    make_table("typed", [[text for _, text in row.values()] for row in rows])
     return Resource.objects.described(resource.pk)
 
 
-def _make_table(rows: list[list[str | None]]) -> None:
+def make_table(name: str, rows: list[list[str | None]]) -> None:
+    """Make a temporary table with a column of each type (id, c0, c1, …), of texts."""
     types = {kind: "jsonb" if kind == "json" else kind for kind in CELLS}
-    columns = ", ".join(f"{get_column_name(kind)} {name}" for kind, name in types.items())
-    marks = ", ".join(f"%s::text::{name}" for name in types.values())
+    columns = ", ".join(f"{get_column_name(kind)} {type_name}" for kind, type_name in types.items())
+    marks = ", ".join(f"%s::text::{type_name}" for type_name in types.values())
     with connection.cursor() as cursor:
-        cursor.execute(f"SET timezone = 'UTC'; CREATE TEMP TABLE typed (id int, {columns})")
+        cursor.execute(f"SET timezone = 'UTC'; CREATE TEMP TABLE {name} (id int, {columns})")
         for number, texts in enumerate(rows, 1):
-            cursor.execute(f"INSERT INTO typed VALUES (%s, {marks})", [number, *texts])
+            cursor.execute(f"INSERT INTO {name} VALUES (%s, {marks})", [number, *texts])

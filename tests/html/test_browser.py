@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.http import HttpRequest, HttpResponse
 from selenium.common.exceptions import WebDriverException
-from selenium.webdriver import ActionChains, Chrome, ChromeOptions, ChromeService, Keys
+from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from datastore_search.models import Resource
 
+from ..browsers import start_browser
 from ..builders import make_resource
 
 WIDTHS = [(360, 740), (1440, 900)]
@@ -39,13 +39,9 @@ def add_strict_policy(
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chrome]:
-    options = ChromeOptions()
-    for argument in ("headless", "no-sandbox", "disable-dev-shm-usage"):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = Chrome(options, ChromeService(shutil.which("chromedriver")))
-    yield driver
-    driver.quit()
+    with start_browser() as browser:
+        browser.implicitly_wait(0)  # a page may have no chips, and is not waited for
+        yield browser
 
 
 @pytest.fixture
