@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 #: Embeddings, overrides and isolates: with them a name or a value reads as another one.
-_CONTROLS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+BIDI_CONTROLS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
 
-_MARKS = {code: f"‹U+{code:04X}›" for code in _CONTROLS}
+_MARKS = {code: f"‹U+{code:04X}›" for code in BIDI_CONTROLS}
 
 
 def show_bidi_controls(text: str) -> str:

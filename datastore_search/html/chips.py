@@ -12,7 +12,7 @@ from ..field_types import Json, dump_json_as_sent
 from ..filters import And, Comparison, Condition, In, Or
 from ..messages import shorten
 from ..search import ID
-from .api_example import format_filters
+from .api_parameters import format_filters
 from .bidi import show_bidi_controls
 from .conditions import IS_EMPTY, YES_OR_NO, FieldCondition
 from .page_query import PageQuery

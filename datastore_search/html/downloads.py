@@ -9,7 +9,7 @@ from django.urls import NoReverseMatch
 
 from ..models import Resource
 from ..search import Query
-from .api_example import build_query_parameters
+from .api_parameters import build_query_parameters
 from .links import add_query_string, reverse_in_locale
 
 _FORMATS = ("csv", "tsv", "json", "xml")

@@ -35,7 +35,7 @@ from ..filters import (
 )
 from ..models import Load, Resource
 from ..search import ID
-from .api_example import format_filters
+from .api_parameters import format_filters
 from .conditions import NOT_EMPTY, FieldCondition, parse_field_condition, split_parameter
 from .query_string import Pair, QueryString
 

@@ -33,7 +33,7 @@ from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
-from .api_example import build_curl_command
+from .api_examples import build_api_examples
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
@@ -289,12 +289,12 @@ class ResourceView(PageView):
             context["rows"] = build_rows(
                 page, choice.columns, words=split_words(query.q), build_link=link.build
             )
+            context["api"] = build_api_examples(self.request, resource, search, page)
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
         context["headings"] = build_headings(notes.fields, query)
         context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
-        context["curl"] = build_curl_command(self.request, resource, search)
         response = self.render_page("resource.html", context, private=resource.private)
         # Figures that took too long must not be repeated from a cache.
         if validators and panel.is_complete:

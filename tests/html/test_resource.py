@@ -63,7 +63,8 @@ def test_a_cell_has_three_hundred_letters_and_leads_to_the_rest(client: Client, 
     page = client.get(build_path(resource)).content.decode()
 
     assert len(page) < 20_000
-    assert [page.count(letter * 300) for letter in "abc"] == [1, 1, 1]
+    records = page.partition("</table>")[0]
+    assert [records.count(letter * 300) for letter in "abc"] == [1, 1, 1]
     assert [f"{letter * 300}…</div>" in page for letter in "abc"] == [False, True, True]
     assert page.count(">more</a>") == 3
     StreamSlot().release()  # the page does not hold one

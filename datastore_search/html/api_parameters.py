@@ -1,42 +1,13 @@
-"""An example of how to ask the API for the records that a page shows."""
+"""The question of a page as the API's parameters."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-
-from django.http import HttpRequest
-from django.urls import NoReverseMatch
 
 from ..field_names import format_sort_key
 from ..field_types import Json, dump_json
 from ..filters import And, Comparison, Condition, In, Or
-from ..models import Resource
 from ..search import Query
-from .links import reverse_in_locale
-
-
-def build_curl_command(request: HttpRequest, resource: Resource, query: Query) -> str:
-    """Write a ``curl`` command for the same records; an empty text if the portal has no API."""
-    try:
-        path = reverse_in_locale(request, "action", "datastore_search")
-    except NoReverseMatch:
-        return ""
-    parameters = {
-        "resource_id": str(resource.pk),
-        **build_query_parameters(query),
-        "limit": str(query.limit),
-        "offset": str(query.offset or ""),
-    }
-    lines = [f"curl -G {shlex.quote(request.build_absolute_uri(path))}"]
-    if resource.private:
-        lines.append('-H "Authorization: $TOKEN"')
-    lines += [
-        f"--data-urlencode {shlex.quote(f'{name}={value}')}"
-        for name, value in parameters.items()
-        if value
-    ]
-    return " \\\n  ".join(lines)
 
 
 def build_query_parameters(query: Query) -> dict[str, str]:

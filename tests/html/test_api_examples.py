@@ -1,0 +1,152 @@
+"""The programs that a data page prints: run as printed, they get the records of the page."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.html.api_examples import MAX_SHOWN_RECORD_LENGTH
+from datastore_search.models import Resource
+
+from ..builders import make_resource, make_token, make_user
+from .parsing import parse_table
+
+PROGRAM = re.compile(
+    r"<summary>([^<]*)</summary><pre dir=\"ltr\" tabindex=\"0\"><code>(.*?)</code>", re.DOTALL
+)
+ANSWER = re.compile(r'<pre dir="ltr" tabindex="0"><code>(\{.*?)</code>', re.DOTALL)
+
+#: Quotes of every language, characters of the shells, a control of direction, letters of scripts.
+HOSTILE = 'it\'s "5" 50% `id` $HOME $(id) \\n ’‘ %s {x} 小 \u202e đỗ 😀'
+
+#: A stand-in for the part of pandas that the program uses, as pandas is too large to install.
+PANDAS = """
+import json
+
+def DataFrame(records):
+    return json.dumps(records)
+"""
+
+
+@pytest.fixture
+def table(transactional_db: None) -> Iterator[Resource]:
+    """Thirty records, of which five on the second page have the hostile value."""
+    cell = HOSTILE.replace('"', '""')
+    rows = "".join(f'{n},"{cell}",{n}.50\n' for n in range(30))
+    yield make_resource(f"n,a%b,amount\n{rows}other,other,1.00\n", private=True)
+    Resource.objects.all().delete()
+
+
+def list_programs(page: str) -> dict[str, str]:
+    return {html.unescape(name): html.unescape(code) for name, code in PROGRAM.findall(page)}
+
+
+def run(arguments: list[str], folder: Path, token: str) -> str:
+    done = subprocess.run(
+        arguments,
+        check=False,
+        env={**os.environ, "TOKEN": token, "LC_ALL": "C.UTF-8"},
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_program_gets_the_records_of_the_page(
+    client: Client, table: Resource, live_server: Any, tmp_path: Path
+) -> None:
+    user = make_user(permissions=("view_resource",))
+    token = make_token(user)
+    client.force_login(user)
+    address = f"/en_GB/datastore/{table.pk}/"
+    query = {"q": "it's 50", "field.a%b": HOSTILE, "from.amount": "2.5", "page": "2"}
+    response = client.get(address, query, headers={"Host": live_server.url.split("//")[1]})
+    expected = [int(row[0]) for row in parse_table(response)[1:]]
+    assert expected == [28, 29, 30]
+    programs = list_programs(response.content.decode())
+    assert len(programs) == 7
+    (tmp_path / "pandas.py").write_text(PANDAS)
+    files = {
+        "Python: requests": ("a.py", [sys.executable]),
+        "Python: pandas": ("b.py", [sys.executable]),
+        "Python: ckanapi": ("c.py", [sys.executable, "-W", "ignore"]),
+        "R: httr2": ("d.R", ["Rscript"]),
+        "JavaScript: fetch": ("e.mjs", ["node"]),
+    }
+
+    printed = {"curl": run(["sh", "-c", programs["curl"]], tmp_path, token)}
+    for name, (file, command) in files.items():
+        (tmp_path / file).write_text(programs[name], encoding="utf-8")
+        printed[name] = run([*command, file], tmp_path, token)
+
+    numbers = {name: re.findall(r"_id['\"]: ?(\d+)", text) for name, text in printed.items()}
+    r_rows = re.findall(r"^\d+ +(\d+) ", printed["R: httr2"], re.MULTILINE)
+    assert {**numbers, "R: httr2": r_rows} == {name: [*map(str, expected)] for name in printed}
+    assert "other" not in "".join(printed.values())
+
+
+def test_powershell_has_the_same_question_in_quotes(client: Client, table: Resource) -> None:
+    user = make_user(permissions=("view_resource",))
+    client.force_login(user)
+
+    page = client.get(f"/en/datastore/{table.pk}/", {"field.a%b": HOSTILE}).content.decode()
+
+    first, second, _third = list_programs(page)["PowerShell"].splitlines()
+    assert first.startswith("$parameters = '")
+    quoted = first.removeprefix("$parameters = '").removesuffix("'")
+    assert not re.search("['‘’‚‛]", re.sub("(['‘’‚‛])\\1", "", quoted))
+    asked = json.loads(re.sub("(['‘’‚‛])\\1", r"\1", quoted))
+    assert asked["filters"] == {"a%b": {"ieq": HOSTILE}}
+    assert "-Headers @{ Authorization = $env:TOKEN }" in second
+    assert "\u202e" not in quoted
+
+
+def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
+    resource = make_resource("a,b\n1,<x>\n2,y\n")
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    (answer,) = map(html.unescape, ANSWER.findall(page))
+    assert json.loads(answer.replace(",\n      …", "").replace(",\n    …", "")) == {
+        "success": True,
+        "result": {"total": 2, "records": [{"_id": 1, "a": 1, "b": "<x>"}]},
+    }
+    (link,) = re.findall(r'<a href="([^"]*)" rel="nofollow">The answer</a>', page)
+    result = client.get(html.unescape(link)).json()["result"]
+    assert [record["_id"] for record in result["records"]] == [1, 2]
+
+
+def test_a_long_record_is_cut(client: Client, db: None) -> None:
+    resource = make_resource(f"a\n{'x' * 10_000}\n")
+
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    assert len(ANSWER.findall(page)[0]) < MAX_SHOWN_RECORD_LENGTH + 200
+
+
+def test_no_record_has_an_answer_without_records(client: Client, resource: Resource) -> None:
+    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "zzz"}).content.decode()
+
+    assert '"total": 0' in html.unescape(ANSWER.findall(page)[0])
+
+
+def test_a_private_resource_has_no_link_to_its_answer(client: Client, db: None) -> None:
+    resource = make_resource(private=True)
+    client.force_login(make_user(permissions=("view_resource",)))
+
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+    assert "<p>The answer</p>" in page
+    assert "They read your API token from the environment variable TOKEN." in page
