@@ -12,6 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
+from .html.api_page import ApiView
 from .html.record import RecordView
 from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
@@ -32,6 +33,7 @@ dump_urlpatterns = [
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
+    path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
     path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
 ]

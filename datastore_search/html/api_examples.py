@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch
 
 from ..field_names import format_sort_key
 from ..field_types import Json, dump_json_as_sent
@@ -17,7 +16,7 @@ from ..models import Resource
 from ..search import Page, Query
 from .api_parameters import build_query_parameters, format_filters
 from .bidi import BIDI_CONTROLS, show_bidi_controls
-from .links import add_query_string, reverse_in_locale
+from .links import add_query_string
 
 #: Letters of a record in the answer that is shown.
 MAX_SHOWN_RECORD_LENGTH = 1_500
@@ -43,17 +42,14 @@ class ApiExamples:
 
 
 def build_api_examples(
-    request: HttpRequest, resource: Resource, query: Query, page: Page
-) -> ApiExamples | None:
+    request: HttpRequest, path: str, resource: Resource, query: Query, page: Page
+) -> ApiExamples:
     """
-    Write the programs for the records of a page; None if the portal has no API.
+    Write the programs for the records of a query, with the path of the action.
 
-    A private resource needs a token, which the programs read from the environment.
+    ``page`` has the first of the records and their total.  A private resource needs a token, which
+    the programs read from the environment.
     """
-    try:
-        path = reverse_in_locale(request, "action", _ACTION)
-    except NoReverseMatch:
-        return None
     address = request.build_absolute_uri(path)
     texts = {"resource_id": str(resource.pk), **build_query_parameters(query)}
     texts |= {"limit": str(query.limit), **({"offset": str(query.offset)} if query.offset else {})}

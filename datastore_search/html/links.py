@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
-from django.urls import get_script_prefix, reverse
+from django.urls import NoReverseMatch, get_script_prefix, reverse
 
 Parameters = Iterable[tuple[str, str]]
 
@@ -31,6 +31,14 @@ def add_query_string(path: str, parameters: Parameters) -> str:
     """Append parameters to a path as a query string; without parameters the path is unchanged."""
     query = urlencode(list(parameters))
     return f"{path}?{query}" if query else path
+
+
+def find_search_path(request: HttpRequest) -> str:
+    """Find the path of ``datastore_search``; empty if the portal has no API."""
+    try:
+        return reverse_in_locale(request, "action", "datastore_search")
+    except NoReverseMatch:
+        return ""
 
 
 def _get_first_part(path: str) -> str:

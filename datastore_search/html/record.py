@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import NoReverseMatch
 from django.utils.safestring import SafeString
 
 from ..clients import Client
@@ -21,7 +20,7 @@ from ..models import Resource
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
 from .bidi import show_bidi_controls
 from .columns import Column, build_columns
-from .links import add_query_string, reverse_in_locale
+from .links import add_query_string, find_search_path, reverse_in_locale
 from .page_query import PageQuery, clean_parameters, list_shared_parameters, parse_page_query
 from .record_keys import POSITION, RecordLink, decode_key, encode_key
 from .records import parse_record, render_value
@@ -118,9 +117,8 @@ class RecordView(PageView):
 
     def _build_api_address(self, resource: Resource, record: Record) -> str:
         """Build the address of the record in the API; empty if the portal has no API."""
-        try:
-            path = reverse_in_locale(self.request, "action", "datastore_search")
-        except NoReverseMatch:
+        path = find_search_path(self.request)
+        if not path:
             return ""
         filters = json.dumps({ID: int(str(record[ID]))})
         return add_query_string(path, [("resource_id", str(resource.pk)), ("filters", filters)])

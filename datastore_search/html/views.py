@@ -33,7 +33,6 @@ from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
-from .api_examples import build_api_examples
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
@@ -48,7 +47,7 @@ from .facets import build_facet_panel
 from .filter_form import FilterForm
 from .headings import build_headings
 from .highlighting import split_words
-from .links import Parameters, add_query_string, reverse_in_locale
+from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
 from .page_query import (
     PAGE_SIZES,
     PageQuery,
@@ -267,6 +266,8 @@ class ResourceView(PageView):
             "filter_form": FilterForm(resource, query),
             "chips": build_chips(query, labels),
             "address": self.request.path,
+            "has_api": bool(find_search_path(self.request)),
+            "api_link": add_query_string("api/", parameters),
         }
         if not query.is_valid:
             return self.render_page(
@@ -289,7 +290,6 @@ class ResourceView(PageView):
             context["rows"] = build_rows(
                 page, choice.columns, words=split_words(query.q), build_link=link.build
             )
-            context["api"] = build_api_examples(self.request, resource, search, page)
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
         context["headings"] = build_headings(notes.fields, query)

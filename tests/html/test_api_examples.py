@@ -71,11 +71,12 @@ def test_every_program_gets_the_records_of_the_page(
     user = make_user(permissions=("view_resource",))
     token = make_token(user)
     client.force_login(user)
-    address = f"/en_GB/datastore/{table.pk}/"
+    address = f"/en_GB/datastore/{table.pk}/api/"
     query = {"q": "it's 50", "field.a%b": HOSTILE, "from.amount": "2.5", "page": "2"}
-    response = client.get(address, query, headers={"Host": live_server.url.split("//")[1]})
-    expected = [int(row[0]) for row in parse_table(response)[1:]]
+    data_page = client.get(address.removesuffix("api/"), query)
+    expected = [int(row[0]) for row in parse_table(data_page)[1:]]
     assert expected == [28, 29, 30]
+    response = client.get(address, query, headers={"Host": live_server.url.split("//")[1]})
     programs = list_programs(response.content.decode())
     assert len(programs) == 7
     (tmp_path / "pandas.py").write_text(PANDAS)
@@ -102,7 +103,7 @@ def test_powershell_has_the_same_question_in_quotes(client: Client, table: Resou
     user = make_user(permissions=("view_resource",))
     client.force_login(user)
 
-    page = client.get(f"/en/datastore/{table.pk}/", {"field.a%b": HOSTILE}).content.decode()
+    page = client.get(f"/en/datastore/{table.pk}/api/", {"field.a%b": HOSTILE}).content.decode()
 
     first, second, _third = list_programs(page)["PowerShell"].splitlines()
     assert first.startswith("$parameters = '")
@@ -116,14 +117,14 @@ def test_powershell_has_the_same_question_in_quotes(client: Client, table: Resou
 
 def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
     resource = make_resource("a,b\n1,<x>\n2,y\n")
-    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
 
     (answer,) = map(html.unescape, ANSWER.findall(page))
     assert json.loads(answer.replace(",\n      …", "").replace(",\n    …", "")) == {
         "success": True,
         "result": {"total": 2, "records": [{"_id": 1, "a": 1, "b": "<x>"}]},
     }
-    (link,) = re.findall(r'<a href="([^"]*)" rel="nofollow">The answer</a>', page)
+    (link,) = re.findall(r'<a href="([^"]*)" rel="nofollow">The whole answer</a>', page)
     result = client.get(html.unescape(link)).json()["result"]
     assert [record["_id"] for record in result["records"]] == [1, 2]
 
@@ -131,13 +132,13 @@ def test_the_beginning_of_the_answer_is_shown(client: Client, db: None) -> None:
 def test_a_long_record_is_cut(client: Client, db: None) -> None:
     resource = make_resource(f"a\n{'x' * 10_000}\n")
 
-    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
 
     assert len(ANSWER.findall(page)[0]) < MAX_SHOWN_RECORD_LENGTH + 200
 
 
 def test_no_record_has_an_answer_without_records(client: Client, resource: Resource) -> None:
-    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "zzz"}).content.decode()
+    page = client.get(f"/en/datastore/{resource.pk}/api/", {"q": "zzz"}).content.decode()
 
     assert '"total": 0' in html.unescape(ANSWER.findall(page)[0])
 
@@ -146,7 +147,31 @@ def test_a_private_resource_has_no_link_to_its_answer(client: Client, db: None) 
     resource = make_resource(private=True)
     client.force_login(make_user(permissions=("view_resource",)))
 
-    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    page = client.get(f"/en/datastore/{resource.pk}/api/").content.decode()
 
-    assert "<p>The answer</p>" in page
+    assert "The whole answer" not in page
     assert "They read your API token from the environment variable TOKEN." in page
+
+
+def test_the_data_page_links_to_its_programs(client: Client, resource: Resource) -> None:
+    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "river", "limit": "50"})
+
+    link = '<a href="api/?q=river&amp;limit=50">How to ask the API</a>'
+    assert link in page.content.decode()
+
+
+def test_a_question_that_is_refused_leads_to_the_data_page(
+    client: Client, resource: Resource
+) -> None:
+    response = client.get(f"/en/datastore/{resource.pk}/api/", {"from.amount": "many"})
+
+    assert response.headers["Location"] == f"/en/datastore/{resource.pk}/?from.amount=many"
+
+
+def test_the_programs_of_a_private_resource_are_refused(client: Client, db: None) -> None:
+    resource = make_resource("salary\n1\n", private=True)
+
+    response = client.get(f"/en/datastore/{resource.pk}/api/")
+
+    assert response.status_code == 403
+    assert b"salary" not in response.content

@@ -247,5 +247,5 @@ def test_a_narrow_window_shows_cards(browser: Chrome, base: str, survey: Resourc
         label = browser.execute_script(
             "return getComputedStyle(document.querySelector('tbody td'), '::before').content"
         )
-        assert label == '"no: "'
+        assert label == '"no:"'
         assert measure_overflow(browser) <= 0

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import json
 import re
-import shlex
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -19,7 +16,7 @@ from datastore_search.search import ConsistentRead, read_page
 from datastore_search.search.consistency import StaleVersion
 from datastore_search.stream_slots import StreamSlot
 
-from ..builders import get_ids, make_resource, make_slow, make_token, make_user
+from ..builders import make_resource, make_slow, make_token, make_user
 from .parsing import extract_text, parse_table
 
 
@@ -355,41 +352,6 @@ def test_json_and_list_fields_are_not_offered(client: Client, db: None) -> None:
     page = client.get(build_path(resource)).content.decode()
 
     assert re.findall(r'name="(field\.[^"]*)"', page) == ["field.plain"]
-
-
-# The API ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("private", [False, True])
-def test_the_curl_command_requests_the_same_records(
-    client: Client, db: None, private: bool
-) -> None:
-    rows = "".join(f'{n},it\'s,"5""0%"\n' for n in range(30))
-    resource = make_resource(f"n,a%b,c\n{rows}", private=private)
-    user = make_user(permissions=("view_resource",))
-    client.force_login(user)
-
-    response = client.get(
-        build_path(resource, "en_GB"),
-        {"q": "it's 0", "field.a%b": "it's", "field.c": '5"0%', "page": "2"},
-    )
-
-    ids = [int(row[0]) for row in parse_table(response)[1:]]
-    curl = re.search(r"<code>(curl .*?)</code>", response.content.decode(), re.DOTALL)
-    assert curl
-    command, flag, address, *rest = shlex.split(html.unescape(curl[1]).replace("\\\n", ""))
-    assert (command, flag) == ("curl", "-G")
-    assert address == "http://testserver/en_GB/api/action/datastore_search"
-    headers = {}
-    if private:
-        assert rest[:2] == ["-H", "Authorization: $TOKEN"]
-        headers = {"Authorization": make_token(user)}
-        rest = rest[2:]
-    pairs = dict(text.split("=", 1) for text in rest[1::2])
-    assert set(rest[0::2]) == {"--data-urlencode"}
-    assert len(ids) == 5
-    assert get_ids(Client().get(urlsplit(address).path, pairs, headers=headers)) == ids
-    assert json.loads(pairs["filters"]) == {"a%b": {"ieq": "it's"}, "c": ['5"0%']}
 
 
 # Who may see it -----------------------------------------------------------------------------------
