@@ -91,8 +91,8 @@ class Settings:
     @cached_property
     def FACETS_TIMEOUT(self) -> timedelta:
         """
-        Time limit of all facets of a call together; that of a search holds, too. Facets that take
-        longer are [answered incompletely](facets-and-aggregates.md#complete).
+        Time limit of all facets of a call together, and of its suggestions; that of a search holds,
+        too. What takes longer is [answered incompletely](facets-and-aggregates.md#complete).
         """
         return cast(
             timedelta,

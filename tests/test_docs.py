@@ -273,6 +273,7 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
             "offset": 0,
         }
     ],
+    "datastore_suggest": [{"field": "n", "prefix": "1"}, {"q": "rivr"}],
     "datastore_info": [{}],
     "datastore_create": [
         {
@@ -618,7 +619,8 @@ def demo(module_transaction: ModuleTransaction) -> None:
         (OTHERS, 3),
         (README, 1),
         (TUTORIALS / "demo.md", 2),
-        (HOW_TO / "use-clients.md", 2),
+        (ANALYSIS, 4),
+        (HOW_TO / "use-clients.md", 5),
         (HOW_TO / "write-records.md", 5),
     ],
     ids=lambda value: value.stem if isinstance(value, Path) else "",

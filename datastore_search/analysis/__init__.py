@@ -3,24 +3,43 @@ Questions about many records at once: the most common values of fields, and figu
 
 ``groups`` makes the keys by which records are grouped.  ``facets`` counts the values of fields
 among the matches of a query; ``stored_facets`` knows those of all records from what a load has
-counted.  ``aggregates`` computes the ``metrics`` of groups.
+counted.  ``aggregates`` computes the ``metrics`` of groups.  ``suggestions`` finds values by their
+beginnings; ``spelling`` finds words of a table (``vocabulary``) that are like those of a query.
 """
 
 from .aggregates import MAX_GROUPS, MAX_METRICS, AggregateQuery, read_aggregate
 from .facets import MAX_FACET_VALUES, MAX_FACETS, Facet, FacetsAnswer, FacetsQuery, read_facets
 from .groups import DEFAULT_TIME_ZONE, INTERVALS, MAX_BINS, GroupBy
 from .metrics import METRICS, Metric
+from .spelling import (
+    MAX_COUNTED_RECORDS,
+    NO_SUGGESTIONS,
+    SuggestedQuery,
+    Suggestions,
+    suggest_queries,
+)
 from .stored_facets import StoredCounts, list_stored_counts
+from .suggestions import (
+    MAX_SUGGESTED_VALUES,
+    NO_VALUES,
+    SuggestedValues,
+    ValuesQuery,
+    suggest_values,
+)
 
 __all__ = [
     "DEFAULT_TIME_ZONE",
     "INTERVALS",
     "MAX_BINS",
+    "MAX_COUNTED_RECORDS",
     "MAX_FACETS",
     "MAX_FACET_VALUES",
     "MAX_GROUPS",
     "MAX_METRICS",
+    "MAX_SUGGESTED_VALUES",
     "METRICS",
+    "NO_SUGGESTIONS",
+    "NO_VALUES",
     "AggregateQuery",
     "Facet",
     "FacetsAnswer",
@@ -28,7 +47,13 @@ __all__ = [
     "GroupBy",
     "Metric",
     "StoredCounts",
+    "SuggestedQuery",
+    "SuggestedValues",
+    "Suggestions",
+    "ValuesQuery",
     "list_stored_counts",
     "read_aggregate",
     "read_facets",
+    "suggest_queries",
+    "suggest_values",
 ]

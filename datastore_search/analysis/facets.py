@@ -12,13 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from time import monotonic
 from typing import LiteralString
 
 from psycopg import sql
 
-from ..conf import conf
-from ..exceptions.availability import QueryTooSlow
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.search import AnswerTooLarge
 from ..field_types import dump_json
@@ -37,15 +34,13 @@ from ..spooling import MAX_MEMORY_BYTES
 from .facet_cache import FacetKey, facet_cache
 from .groups import BIN, GroupBy, GroupKey, compile_group_key
 from .stored_facets import StoredCounts, list_stored_counts
+from .time_budget import TimeBudget
 
 #: Facets of one call.
 MAX_FACETS = 20
 
 #: Values of one facet.
 MAX_FACET_VALUES = 1_000
-
-#: The time limits that PostgreSQL takes; zero would be none.
-_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +276,7 @@ class _Counter:
         self._read, self._query, self._bound, self._stored = read, query.query, bound, stored
         self._total = bound.known_total
         self._is_complete = True
-        timeout = min(conf.FACETS_TIMEOUT or timedelta.max, query.timeout)
-        self._deadline = monotonic() + timeout.total_seconds()
+        self._budget = TimeBudget(query.timeout)
 
     def complete(self, tasks: Sequence[_Task], known: Sequence[bytes | None]) -> FacetsAnswer:
         """
@@ -314,15 +308,9 @@ class _Counter:
 
     def _count(self, tasks: Sequence[_Task]) -> list[_Counted] | None:
         """Count facets with the same conditions by one statement; None if that takes too long."""
-        remaining = self._deadline - monotonic()
-        if remaining < _MIN_TIMEOUT_SECONDS:
-            return None
-        limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))
         statement = _select_facets(self._bind(tasks[0].facet.query), tasks)
-        try:
-            with translate_database_errors():
-                rows = self._read.fetch_rows(statement, limit=limit)
-        except QueryTooSlow:
+        rows = self._budget.fetch_rows(self._read, statement)
+        if rows is None:
             return None
         if any(items is None for _position, items, *_others in rows):
             raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])

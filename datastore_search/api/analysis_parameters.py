@@ -1,5 +1,5 @@
 """
-The parameters of ``datastore_facets`` and ``datastore_aggregate``.
+The parameters of ``datastore_facets``, ``datastore_aggregate`` and ``datastore_suggest``.
 
 A facet, a group and a metric are objects with options, which serializers of their own describe.
 """
@@ -23,15 +23,17 @@ from ..analysis import (
     MAX_FACETS,
     MAX_GROUPS,
     MAX_METRICS,
+    MAX_SUGGESTED_VALUES,
     METRICS,
     AggregateQuery,
     Facet,
     FacetsQuery,
     GroupBy,
     Metric,
+    ValuesQuery,
 )
 from ..conf import conf
-from ..exceptions.analysis import InvalidHaving, RepeatedColumnName
+from ..exceptions.analysis import InvalidHaving, NothingToSuggest, RepeatedColumnName
 from ..exceptions.parameters import InvalidParameters
 from ..exceptions.requests import MalformedJson
 from ..field_names import split_names, unquote_name
@@ -42,6 +44,7 @@ from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     BooleanField,
     ChoiceField,
+    FieldNameField,
     FiltersField,
     FullTextField,
     FullTextQueryField,
@@ -58,24 +61,13 @@ from .parameters import (
     make_printable,
 )
 
-#: Values of a facet if no limit is given.
-DEFAULT_FACET_VALUES = 10
+#: Values of a facet if no limit is given, and suggested ones.
+DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
 
 _CONDITIONS = ("filters", "q", "full_text", "plain", "language")
 
 
 # Types of parameters ------------------------------------------------------------------------------
-
-
-class FieldNameField(ParameterField):
-    """The name of a field."""
-
-    default_error_messages = {"invalid": _("Must be text.")}
-
-    def to_internal_value(self, data: object) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return data
 
 
 class NumberField(ParameterField):
@@ -548,3 +540,45 @@ def _parse_having(having: Mapping[str, object] | Sequence[object]) -> tuple[Cond
         return parse_filters(having)
     except InvalidParameters as error:
         raise InvalidParameters([InvalidHaving(error=each) for each in error.errors]) from None
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+class SuggestParameters(ConditionParameters):
+    """The parameters of ``datastore_suggest``."""
+
+    q = FullTextQueryField(
+        help_text="A full-text query, as in a search: only values of its matches are suggested. For"
+        " one that finds nothing, words and queries are suggested. Required, unless there is a"
+        " `field`."
+    )
+    field = FieldNameField(help_text="The name of a field whose values are suggested.")
+    prefix = TextField(
+        help_text="The beginning of the values, as it was typed; if not given, the most common"
+        " values are suggested."
+    )
+    limit = NonNegativeIntegerField(
+        help_text=f"Maximum number of values: {DEFAULT_SUGGESTED_VALUES} if not given; more than"
+        f" {MAX_SUGGESTED_VALUES} is reduced to that. 0 gives none."
+    )
+
+
+def build_values_query(parameters: Mapping[str, Any]) -> ValuesQuery | None:
+    """
+    Make the query for values of ``SuggestParameters`` that were read; None without a field.
+
+    Raises: ``InvalidParameters`` for filters that are none, and where nothing is asked.
+    """
+    query = build_conditions(parameters)
+    if "field" not in parameters:
+        if not (query.q or query.q_fields):
+            raise InvalidParameters([NothingToSuggest()])
+        return None
+    limit = parameters.get("limit", DEFAULT_SUGGESTED_VALUES)
+    return ValuesQuery(
+        query,
+        parameters["field"],
+        parameters.get("prefix", ""),
+        min(limit, MAX_SUGGESTED_VALUES),
+    )

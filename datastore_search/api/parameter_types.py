@@ -115,6 +115,17 @@ class TextField(ParameterField):
         return text
 
 
+class FieldNameField(ParameterField):
+    """The name of a field."""
+
+    default_error_messages = {"invalid": _("Must be text.")}
+
+    def to_internal_value(self, data: object) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data
+
+
 class ResourceIdField(ParameterField):
     """The id or an alias of a resource, as text."""
 

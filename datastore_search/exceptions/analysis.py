@@ -41,3 +41,16 @@ class InvalidHaving(InvalidParameter):
 
     parameter = "having"
     message = "%(error)s"
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+class NothingToSuggest(InvalidParameter):
+    parameter = "field"
+    message = _("Give a field, or a full-text query.")
+
+
+class UnsuggestableField(InvalidParameter):
+    parameter = "field"
+    message = _("Field “%(field)s” has type %(type)s, whose values have no beginnings.")

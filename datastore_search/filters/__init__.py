@@ -13,7 +13,13 @@ from .clauses import (
     compile_value_key,
     join_clauses,
 )
-from .full_text import MAX_WORDS, FullTextQuery, has_too_many_words, parse_full_text_query
+from .full_text import (
+    MAX_WORDS,
+    FullTextQuery,
+    has_too_many_words,
+    is_part_of_word,
+    parse_full_text_query,
+)
 from .grammar import (
     MAX_SHOWN_LENGTH,
     And,
@@ -41,6 +47,7 @@ __all__ = [
     "compile_value_key",
     "exclude_field",
     "has_too_many_words",
+    "is_part_of_word",
     "join_clauses",
     "parse_filters",
     "parse_full_text_query",

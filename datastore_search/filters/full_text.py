@@ -123,7 +123,9 @@ def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
 def _split_words(text: str) -> list[str]:
     """Split a text as PostgreSQL does: marks belong to the letters before them."""
     composed = unicodedata.normalize("NFC", text).casefold()
-    return "".join(
-        letter if letter.isalnum() or unicodedata.category(letter).startswith("M") else " "
-        for letter in composed
-    ).split()
+    return "".join(letter if is_part_of_word(letter) else " " for letter in composed).split()
+
+
+def is_part_of_word(letter: str) -> bool:
+    """Return whether a letter, digit or mark belongs to a word of a full-text query."""
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")

@@ -120,7 +120,13 @@ class ActionSchema(AutoSchema):
 
 #: Actions whose answers have an ``ETag``.
 _CACHED_ACTIONS = frozenset(
-    {"datastore_search", "datastore_facets", "datastore_aggregate", "datastore_info"}
+    {
+        "datastore_search",
+        "datastore_facets",
+        "datastore_aggregate",
+        "datastore_suggest",
+        "datastore_info",
+    }
 )
 
 _UNCHANGED: Schema = {

@@ -74,7 +74,7 @@ def _build_objects(max_items: int) -> _Forms:
 
 #: The schemas of the options of facets and the like, by the types of parameters.
 _OPTIONS: Mapping[type[types.ParameterField], Schema] = {
-    analysis.FieldNameField: {"type": "string", "minLength": 1},
+    types.FieldNameField: {"type": "string", "minLength": 1},
     types.TextField: one_of(TEXT, NULL),
     types.NonNegativeIntegerField: one_of(NON_NEGATIVE_INTEGER, NULL),
 }
@@ -131,6 +131,7 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.IgnoredField: _Forms(ANY_VALUE, ANY_VALUE),
     types.TextField: _Forms(one_of(_NAME, NUMBER, BOOLEAN, NULL), _NAME),
     types.ResourceIdField: _Forms(one_of(TEXT, NULL), TEXT),
+    types.FieldNameField: _Forms(one_of(TEXT, NULL), TEXT),
     types.FullTextField: _Forms(one_of(_FULL_TEXT, NUMBER, BOOLEAN, NULL), _FULL_TEXT),
     types.FullTextQueryField: _Forms(
         one_of(_FULL_TEXT, _FULL_TEXT_BY_FIELD, NUMBER, BOOLEAN, NULL), _FULL_TEXT

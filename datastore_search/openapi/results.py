@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..analysis import MAX_COUNTED_RECORDS
 from ..api import parameter_types as types
 from ..api.actions import aggregate
 from ..api.actions.search import REPEATED_PARAMETERS
@@ -41,6 +42,7 @@ _RESULTS: dict[str, Schema] = {
     "datastore_search": schema_ref("DatastorePage"),
     "datastore_facets": schema_ref("DatastoreFacets"),
     "datastore_aggregate": schema_ref("DatastoreAggregate"),
+    "datastore_suggest": schema_ref("DatastoreSuggestions"),
     "datastore_info": schema_ref("DatastoreInfo"),
     "datastore_create": schema_ref("DatastoreCreated"),
     "datastore_upsert": schema_ref("DatastoreWritten"),
@@ -113,6 +115,7 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreFacets": _build_facets(),
         "DatastoreFacet": _build_facet(),
         "DatastoreAggregate": _build_aggregate(),
+        "DatastoreSuggestions": _build_suggestions(),
         "DatastoreFieldProfile": _build_profile(),
         "DatastoreInfo": _build_info(),
         "DatastoreCreated": _build_created(),
@@ -278,6 +281,35 @@ def _build_aggregate() -> Schema:
                 for name in aggregate.REPEATED_PARAMETERS
             },
         },
+    )
+
+
+# datastore_suggest --------------------------------------------------------------------------------
+
+
+def _build_suggestions() -> Schema:
+    value = object_of({"value": ANY_VALUE, "count": NON_NEGATIVE_INTEGER})
+    similar = object_of(
+        {
+            "word": TEXT,
+            "distance": {**NON_NEGATIVE_INTEGER, "description": "Letters that differ."},
+            "count": {
+                **NON_NEGATIVE_INTEGER,
+                "maximum": MAX_COUNTED_RECORDS,
+                "description": "Records that the word finds, up to the maximum.",
+            },
+        }
+    )
+    word = object_of({"word": TEXT, "suggestions": list_of(similar)})
+    query = object_of({"q": TEXT, "total": {**NON_NEGATIVE_INTEGER, "minimum": 1}})
+    return object_of(
+        {
+            "resource_id": _RESOURCE_ID,
+            "values": list_of(value, description="The most common values first."),
+            "words": list_of(word, description="The words of `q` that no record has."),
+            "queries": list_of(query, description="Queries that find records."),
+            "complete": {**BOOLEAN, "description": "False if there may be other suggestions."},
+        }
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from datastore_search.analysis import facets as facets_module
+from datastore_search.analysis import time_budget
 from datastore_search.models import Resource
 
 from ..api.typed import CELLS, get_column_name
@@ -389,7 +389,7 @@ def test_all_facets_of_a_call_share_the_time(
 ) -> None:
     settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=9)
     seconds = count(0, 5)
-    monkeypatch.setattr(facets_module, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(time_budget, "monotonic", lambda: next(seconds))
     conditions = {"word": "w1", "text": {"ne": ""}, "number": {"gte": 0}}
 
     found = call("datastore_facets", large, facets=["word", "text", "number"], filters=conditions)

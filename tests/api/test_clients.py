@@ -260,11 +260,14 @@ def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> N
             timeout=60,
         )
         printed.append(done.stdout.strip())
-    by_requests, by_ckanapi, by_pandas, by_fetch = printed
+    by_requests, by_ckanapi, by_pandas, by_analysis, by_fetch = printed
 
     codes = [line.split()[0] for line in by_requests.splitlines()]
     assert len(codes) == 5
     assert (by_ckanapi, by_pandas) == ("104", "2000")
+    stages, stage, queries = by_analysis.splitlines()
+    assert stage in stages
+    assert queries == "['wetland survey']"
     assert all(code in by_fetch for code in codes)
 
 
@@ -393,6 +396,8 @@ def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, pref
         assert [facet["distinct"] for facet in counted["facets"]] == [2, 1]
         summed = ckan.action.datastore_aggregate(id=table, metrics=["sum(level)"])
         assert summed["records"] == [{"sum_level": 2}]
+        suggested = ckan.action.datastore_suggest(id=table, field="code", prefix="A")
+        assert suggested["values"] == [{"value": "a", "count": 1}]
         assert (described["meta"]["id"], described["meta"]["count"]) == (table, 2)
 
         gone = ckan.action.datastore_delete(resource_id=table, filters={"code": "a"})

@@ -254,6 +254,8 @@ analysed = st.fixed_dictionaries(
     optional={
         "facets": st.lists(options | st.sampled_from([*TYPED]), max_size=3) | values,
         "exclude_own": values,
+        "field": st.sampled_from([*TYPED]) | values,
+        "prefix": texts | values,
         "group_by": st.lists(options | st.sampled_from([*TYPED]), max_size=3) | values,
         "metrics": st.lists(metrics | texts, max_size=3) | values,
         "having": filters | values,
@@ -264,7 +266,7 @@ analysed = st.fixed_dictionaries(
 
 @fuzzing
 @given(
-    name=st.sampled_from(["datastore_facets", "datastore_aggregate"]),
+    name=st.sampled_from(["datastore_facets", "datastore_aggregate", "datastore_suggest"]),
     asked=parameters,
     sent=analysed,
 )

@@ -113,6 +113,7 @@ READING: dict[str, dict[str, Any]] = {
     "datastore_info": {},
     "datastore_facets": {"facets": ["code"]},
     "datastore_aggregate": {"group_by": ["code"]},
+    "datastore_suggest": {"field": "code"},
 }
 each_reading = pytest.mark.parametrize("action", READING)
 
@@ -257,6 +258,9 @@ def test_a_token_is_stored_only_as_a_hash(db: None) -> None:
         ("datastore_aggregate", {"metrics": ["sum(code)"]}),
         ("datastore_aggregate", {"having": {"nope": 1}}),
         ("datastore_aggregate", {"filters": {"code": "001"}, "records_format": "csv"}),
+        ("datastore_suggest", {"field": "nope"}),
+        ("datastore_suggest", {"field": "code", "prefix": "0"}),
+        ("datastore_suggest", {"q": "rivr"}),
     ],
 )
 def test_a_refused_analysis_reveals_nothing_of_the_fields(

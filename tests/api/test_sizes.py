@@ -58,7 +58,14 @@ def get_message(answer: Answer, kind: str) -> str:
 @pytest.mark.parametrize(("start", "kind"), BODIES)
 @pytest.mark.parametrize(
     "action",
-    ["datastore_search", "datastore_info", "datastore_facets", "datastore_aggregate", "help_show"],
+    [
+        "datastore_search",
+        "datastore_info",
+        "datastore_facets",
+        "datastore_aggregate",
+        "datastore_suggest",
+        "help_show",
+    ],
 )
 def test_a_body_that_is_too_large_is_not_read(start: bytes, kind: str, action: str) -> None:
     answer = send(f"/en/api/3/action/{action}", start, 1_500_000_000, kind)

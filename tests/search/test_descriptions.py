@@ -30,7 +30,13 @@ def descriptions(monkeypatch: pytest.MonkeyPatch) -> BoundedCache[Any, Descripti
 
 
 #: Every action that takes the name of a resource.
-READING = ["datastore_search", "datastore_info", "datastore_facets", "datastore_aggregate"]
+READING = [
+    "datastore_search",
+    "datastore_info",
+    "datastore_facets",
+    "datastore_aggregate",
+    "datastore_suggest",
+]
 WRITING = ["datastore_create", "datastore_upsert", "datastore_delete", "datastore_records_delete"]
 
 
@@ -47,6 +53,8 @@ def test_an_unknown_name_is_not_cached(
     sent = {"resource_id": name, **({"filters": {}} if "delete" in action else {})}
     if action == "datastore_facets":
         sent["facets"] = ["code"]
+    if action == "datastore_suggest":
+        sent["field"] = "code"
 
     with CaptureQueriesContext(connection) as captured:
         error = check_error(act(client, action, sent, token), 404, "Not Found Error")

@@ -29,6 +29,7 @@ LIGHT_ADDRESSES = [
     f"{API}?resource_id={{id}}&sort=_id desc",
     "/en/api/action/datastore_info?id={id}",
     '/en/api/action/datastore_facets?id={id}&facets={{"stage": {{"min_count": 2}}}}',
+    "/en/api/action/datastore_suggest?id={id}&field=stage&limit=1",
     "/en/datastore/{id}/",
 ]
 
@@ -43,6 +44,8 @@ HEAVY_ADDRESSES = [
     f"{API}?resource_id={{id}}&distinct=true&fields=subject",
     "/en/api/action/datastore_facets?id={id}&facets=stage&q=river",
     "/en/api/action/datastore_facets?id={id}&facets=amount",
+    "/en/api/action/datastore_suggest?id={id}&field=stage&prefix=a",
+    "/en/api/action/datastore_suggest?id={id}&q=rivr",
     "/en/api/action/datastore_aggregate?id={id}",
     "/en/api/action/datastore_aggregate?id={id}&group_by=stage&records_format=csv",
     "/en/datastore/dump/{id}",

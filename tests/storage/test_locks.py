@@ -98,6 +98,8 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "/en/api/action/datastore_facets?resource_id={id}&facets=code&q=river",
         "/en/api/action/datastore_aggregate?resource_id={id}&group_by=code",
         "/en/api/action/datastore_aggregate?resource_id={id}&records_format=csv",
+        "/en/api/action/datastore_suggest?resource_id={id}&field=code&prefix=0",
+        "/en/api/action/datastore_suggest?resource_id={id}&q=rivr",
         "/en/datastore/dump/{id}",
         "/en/datastore/{id}/",
     ],

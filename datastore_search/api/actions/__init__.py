@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import aggregate, facets, info, search, status, write
+from . import aggregate, facets, info, search, status, suggest, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -15,6 +15,7 @@ actions: Mapping[str, Action] = {
         search.datastore_search,
         facets.datastore_facets,
         aggregate.datastore_aggregate,
+        suggest.datastore_suggest,
         info.datastore_info,
         write.datastore_create,
         write.datastore_upsert,

@@ -1,0 +1,40 @@
+"""The time that the statements of one call may take together."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+
+from ..conf import conf
+from ..exceptions.availability import QueryTooSlow
+from ..filters import Clause
+from ..search import ConsistentRead, translate_database_errors
+
+#: The time limits that PostgreSQL takes; zero would be none.
+_MIN_TIMEOUT_SECONDS, _MAX_TIMEOUT_SECONDS = 0.001, 86_400
+
+
+class TimeBudget:
+    """``conf.FACETS_TIMEOUT``, or a shorter time; zero of the setting is no limit."""
+
+    def __init__(self, timeout: timedelta = timedelta.max) -> None:
+        """Begin the time now."""
+        timeout = min(conf.FACETS_TIMEOUT or timedelta.max, timeout)
+        self._deadline = monotonic() + timeout.total_seconds()
+
+    def fetch_rows(self, read: ConsistentRead, statement: Clause) -> list[tuple[Any, ...]] | None:
+        """
+        Run a statement within the time that is left; None if that is too short.
+
+        Raises: ``StaleVersion``, as ``ConsistentRead.fetch_rows``.
+        """
+        remaining = self._deadline - monotonic()
+        if remaining < _MIN_TIMEOUT_SECONDS:
+            return None
+        limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))
+        try:
+            with translate_database_errors():
+                return read.fetch_rows(statement, limit=limit)
+        except QueryTooSlow:
+            return None

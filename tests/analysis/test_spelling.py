@@ -1,0 +1,261 @@
+"""Words and queries that are suggested for a query that finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datastore_search.analysis import vocabulary
+from datastore_search.analysis.folding import FOLDED, fold
+from datastore_search.analysis.vocabulary import (
+    build_vocabulary,
+    measure_distance,
+    vocabulary_cache,
+)
+from datastore_search.loading.jobs import clean_up_loads
+from datastore_search.models import Resource
+from datastore_search.writing import Method, open_writer
+
+from ..builders import get_record_table, make_resource
+from .tables import call
+
+pytestmark = pytest.mark.django_db
+
+
+def suggest(resource: Resource, q: Any, **more: Any) -> dict[str, Any]:
+    """Ask for suggestions, which must be all there are."""
+    found: dict[str, Any] = call("datastore_suggest", resource, q=q, **more)
+    assert found["complete"] is True
+    assert found["values"] == []
+    return found
+
+
+def list_words(resource: Resource, q: str) -> dict[str, list[tuple[str, int]]]:
+    """Map the words that no record has to the similar ones, with their distances."""
+    words = suggest(resource, q)["words"]
+    return {
+        each["word"]: [(word["word"], word["distance"]) for word in each["suggestions"]]
+        for each in words
+    }
+
+
+def list_queries(resource: Resource, q: Any, **more: Any) -> list[tuple[str, int]]:
+    return [(each["q"], each["total"]) for each in suggest(resource, q, **more)["queries"]]
+
+
+@pytest.mark.parametrize(
+    ("q", "words", "queries"),
+    [
+        ("rivr", {"rivr": [("river", 1)]}, [("river", 1)]),
+        ("RIVRE", {"rivre": [("river", 1)]}, [("river", 1)]),
+        ("mamals", {"mamals": [("mammals", 1)]}, [("mammals", 1)]),
+        ("mmamlas foxse", {"mmamlas": [("mammals", 2)], "foxse": [("foxes", 1)]},
+         [("mammals foxes", 1)]),
+        ("watershde activ", {"watershde": [("watershed", 1)]}, [("watershed activ", 1)]),
+        ("“Oldd” brigde, level", {"brigde": [("bridge", 1)], "oldd": [("old", 1)]},
+         [("“old” bridge, level", 1)]),
+        ("nuoc sogn", {"sogn": [("sông", 1)]}, [("nuoc sông", 1)]),
+        ("đuong hong", {"đuong": [("lượng", 1)]}, []),
+        ("khôgn", {"khôgn": [("không", 1)]}, [("không", 1)]),
+        ("khog", {"khog": [("không", 1)]}, [("không", 1)]),
+        ("xy", {}, []),
+        ("12345", {}, []),
+        ("river foxes", {}, []),
+        ("rivr foxes", {"rivr": [("river", 1)]}, []),
+        ("qqqqqqqq", {"qqqqqqqq": []}, []),
+        ("qqqqqqqq rivr", {"qqqqqqqq": [], "rivr": [("river", 1)]}, []),
+        ("王小明王", {}, []),
+        ("' | rivr:*", {"rivr": [("river", 1)]}, [("' | river:*", 1)]),
+    ],
+)  # fmt: skip
+def test_words_that_no_record_has_are_replaced_by_those_of_the_table(
+    resource: Resource,
+    q: str,
+    words: dict[str, list[tuple[str, int]]],
+    queries: list[tuple[str, int]],
+) -> None:
+    assert list_words(resource, q) == words
+    assert list_queries(resource, q) == queries
+
+
+def test_nothing_is_suggested_for_a_query_that_finds_records(resource: Resource) -> None:
+    found = suggest(resource, "river")
+
+    assert (found["words"], found["queries"]) == ([], [])
+
+
+@pytest.mark.parametrize("sent", [{"plain": False}, {"q": {"title": "rivr"}}, {"q": ""}])
+def test_only_plain_words_over_all_fields_are_corrected(
+    resource: Resource, sent: dict[str, Any]
+) -> None:
+    given = {"q": "rivr", "field": "stage", "limit": 0, **sent}
+    found = call("datastore_suggest", resource, **given)
+
+    assert (found["words"], found["queries"], found["complete"]) == ([], [], True)
+
+
+def test_a_suggested_query_finds_records_that_meet_the_filters(resource: Resource) -> None:
+    assert list_queries(resource, "wateshed") == [("watershed", 2)]
+    assert list_queries(resource, "wateshed", filters={"stage": "closed"}) == [("watershed", 1)]
+    assert list_queries(resource, "wateshed", filters={"stage": "planned"}) == []
+
+
+def test_words_are_as_they_are_written_in_the_order_of_their_distances_and_numbers(
+    module_transaction: Any,
+) -> None:
+    resource = make_resource(
+        "text\nstations\nstations\nstation\nnations\nđường\nđường\nduong\nsation\n"
+    )
+
+    found = suggest(resource, "statiosn")["words"][0]["suggestions"]
+    assert found == [
+        {"word": "stations", "distance": 1, "count": 3},
+        {"word": "station", "distance": 1, "count": 3},
+        {"word": "sation", "distance": 2, "count": 1},
+    ]
+    assert suggest(resource, "đuong") == {
+        **suggest(resource, "đuong"),
+        "words": [
+            {
+                "word": "đuong",
+                "suggestions": [
+                    {"word": "đường", "distance": 0, "count": 2},
+                    {"word": "duong", "distance": 0, "count": 3},
+                ],
+            }
+        ],
+        "queries": [{"q": "đường", "total": 2}, {"q": "duong", "total": 3}],
+    }
+
+
+# Distances ----------------------------------------------------------------------------------------
+
+words_of_letters = st.text("abcđô", max_size=9)
+
+
+def measure_plainly(word: str, other: str) -> int:
+    """Measure the distance by its definition."""
+    if not word or not other:
+        return len(word) + len(other)
+    costs = [
+        measure_plainly(word[1:], other) + 1,
+        measure_plainly(word, other[1:]) + 1,
+        measure_plainly(word[1:], other[1:]) + (word[0] != other[0]),
+    ]
+    if len(word) > 1 and len(other) > 1 and word[:2] == other[1::-1]:
+        costs.append(measure_plainly(word[2:], other[2:]) + 1)
+    return min(costs)
+
+
+@given(word=st.text("abc", max_size=5), other=st.text("abc", max_size=5))
+def test_a_distance_is_the_least_number_of_edits(word: str, other: str) -> None:
+    exact = measure_plainly(word, other)
+
+    for most in (1, 2):
+        measured = measure_distance(word, other, most)
+        assert measured == exact if exact <= most else measured > most
+
+
+@given(
+    words=st.lists(st.text("abcdefđô", min_size=3, max_size=8), max_size=30, unique=True),
+    word=st.text("abcdefđô", min_size=3, max_size=8),
+)
+def test_no_similar_word_is_missed(words: list[str], word: str) -> None:
+    expected = {each for each in words if measure_distance(fold(word), fold(each), 2) <= 2}
+
+    assert {each for _distance, each in build_vocabulary(words).find_similar(word, 2)} == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["đường Łódź", "Zoë", "résumé", "ÀÉÎ", "ıħŧø", "नि", "ά", "ё", "가나", "plain"]
+)
+def test_python_and_postgresql_fold_alike(text: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {FOLDED.format('%s::text')}", [text])
+        assert cursor.fetchone() == (fold(text),)
+
+
+# The words of a table -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rivers(transactional_db: None) -> Iterator[Resource]:
+    """A committed resource; its record tables are dropped after the test."""
+    vocabulary_cache.clear()
+    yield make_resource("text\nriver\n")
+    Resource.objects.all().delete()
+    clean_up_loads()
+    vocabulary_cache.clear()
+
+
+def test_the_words_of_a_table_are_read_once_until_it_changes(rivers: Resource) -> None:
+    assert list_queries(rivers, "rivr") == [("river", 1)]
+    assert len(vocabulary_cache) == 1
+
+    with CaptureQueriesContext(connection) as captured:
+        assert list_queries(rivers, "rivfr") == [("river", 1)]
+    assert not [query for query in captured if "ts_stat" in query["sql"]]
+
+    with open_writer(rivers) as writer:
+        writer.write([{"text": "riven"}], Method.INSERT)
+    assert list_queries(rivers, "rivan") == [("riven", 1)]
+
+
+def test_words_that_nobody_has_any_more_are_not_suggested(rivers: Resource) -> None:
+    assert list_queries(rivers, "rivr") == [("river", 1)]
+
+    with open_writer(rivers) as writer:
+        writer.write([{"_id": 1, "text": "lake"}], Method.UPDATE)
+
+    assert list_words(rivers, "rivr") == {"rivr": []}
+
+
+def test_words_of_a_transaction_are_not_kept(resource: Resource) -> None:
+    vocabulary_cache.clear()
+
+    assert list_queries(resource, "rivr") == [("river", 1)]
+
+    assert len(vocabulary_cache) == 0
+
+
+def test_a_large_table_is_sampled(module_transaction: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = make_resource("text\n" + "".join(f"river w{n:x}q\n" for n in range(5_000)))
+    monkeypatch.setattr(vocabulary, "MAX_SAMPLE_BYTES", 100_000)
+
+    with CaptureQueriesContext(connection) as captured:
+        assert list_queries(resource, "rivr") == [("river", 5_000)]
+
+    (query,) = [query["sql"] for query in captured if "ts_stat" in query["sql"]]
+    assert "100000" in query
+
+
+def test_words_of_a_table_are_few_in_memory() -> None:
+    words = [f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}xyz" for n in
+             range(17_000)]  # fmt: skip
+
+    assert build_vocabulary(words).size_bytes < 1_000_000
+
+
+def test_suggestions_that_take_too_long_are_none(resource: Resource, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(microseconds=1)
+
+    found = call("datastore_suggest", resource, q="rivr")
+
+    assert (found["words"], found["queries"], found["complete"]) == ([], [], False)
+
+
+def test_many_words_are_corrected_in_few_tries(resource: Resource) -> None:
+    words = ["rivr", "mamals", "foxse", "brigde", "activ", "watershde", "plannde", "closde"]
+    with CaptureQueriesContext(connection) as captured:
+        found = suggest(resource, " ".join(words * 3))
+
+    assert len(found["words"]) == 7
+    table = get_record_table(resource)
+    assert len([query for query in captured if table in query["sql"]]) < 12

@@ -1,0 +1,215 @@
+"""Values of a field by their beginnings: which are found, and how often they occur."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from psycopg import sql
+
+from datastore_search.analysis import facet_cache, suggestions
+from datastore_search.filters import Clause
+from datastore_search.models import Resource
+
+from ..builders import act, get_record_table, make_resource
+from .tables import call
+
+pytestmark = pytest.mark.django_db
+
+PLACES = """\
+name,code,height,opened,note
+Hà Nội,HN-1,12.50,2020-01-02T10:00:00,ha
+Hà Nội,HN-2,12.5,2020-01-02T11:00:00,
+Hà Đông,hn-3,-12.75,2020-11-30T00:00:00,
+ha long,HN1,120,2021-02-28T09:30:00,x_y
+Harz,%,0,,100%
+HARZ,\\,7,2020-01-02T10:00:00,100
+New York,NY,1,2020-01-03T00:00:00,
+Đường Láng,DL,9999999999999999.25,,
+"""
+
+
+@pytest.fixture(scope="module")
+def _places(module_transaction: Any) -> Resource:
+    return make_resource(PLACES, types={"height": "numeric", "opened": "timestamp"})
+
+
+@pytest.fixture
+def places(_places: Resource, db: None) -> Resource:
+    """Eight places, whose names and codes begin alike."""
+    return _places
+
+
+def suggest(resource: Resource, field: str, prefix: str = "", **more: Any) -> dict[Any, int]:
+    """Ask for values, which must be all there are, and map them to their counts."""
+    found = call("datastore_suggest", resource, field=field, prefix=prefix, **more)
+    assert found["complete"] is True
+    return {each["value"]: each["count"] for each in found["values"]}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "expected"),
+    [
+        ("Hà Nội", {"Hà Nội": 2}),
+        ("hà n", {"Hà Nội": 2}),
+        ("ha", {"Hà Nội": 2, "HARZ": 1, "Harz": 1, "ha long": 1, "Hà Đông": 1}),
+        ("HA N", {"Hà Nội": 2}),
+        ("hà", {"Hà Nội": 2, "Hà Đông": 1}),
+        ("harz", {"HARZ": 1, "Harz": 1}),
+        ("h", {"Hà Nội": 2, "HARZ": 1, "Harz": 1, "ha long": 1, "Hà Đông": 1}),
+        ("duong", {"Đường Láng": 1}),
+        ("đường l", {"Đường Láng": 1}),
+        ("New York", {"New York": 1}),
+        ("new yorker", {}),
+        ("york", {}),
+        ("%", {}),
+        ("' OR true --", {}),
+    ],
+)
+def test_values_are_found_by_their_beginning_in_any_case_with_diacritics_or_without(
+    places: Resource, prefix: str, expected: dict[str, int]
+) -> None:
+    found = suggest(places, "name", prefix)
+
+    assert found == expected
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("field", "prefix", "expected"),
+    [
+        ("code", "hn-", ["HN-1", "HN-2", "hn-3"]),
+        ("code", "hn1", ["HN1"]),
+        ("code", "%", ["%"]),
+        ("code", "\\", ["\\\\"]),
+        ("note", "x_", ["x_y"]),
+        ("note", "100", ["100", "100%"]),
+        ("height", "12", ["12.5", "12.50", "120"]),
+        ("height", "12.5", ["12.5", "12.50"]),
+        ("height", "-12", ["-12.75"]),
+        ("height", "9999999999999999.2", ["9999999999999999.25"]),
+        ("opened", "2020", ["2020-01-02T10:00:00.000", "2020-01-02T11:00:00.000",
+                            "2020-01-03T00:00:00.000", "2020-11-30T00:00:00.000"]),
+        ("opened", "2020-01-02T1", ["2020-01-02T10:00:00.000", "2020-01-02T11:00:00.000"]),
+        ("opened", "x", []),
+    ],
+)  # fmt: skip
+def test_values_begin_as_an_answer_writes_them(
+    places: Resource, field: str, prefix: str, expected: list[str]
+) -> None:
+    sent = {"resource_id": str(places.pk), "field": field, "prefix": prefix}
+    answer = act(Client(), "datastore_suggest", sent).content.decode()
+
+    assert re.findall(r'"value": "?(.*?)"?, "count": \d+}', answer) == expected
+
+
+def test_without_a_beginning_the_most_common_values_are_suggested(resource: Resource) -> None:
+    assert suggest(resource, "stage", limit=2) == {"active": 4, "closed": 1}
+    assert suggest(resource, "subject") == {"survey": 2, "watershed": 2, "air": 1}
+
+
+def test_values_are_those_of_the_question(resource: Resource) -> None:
+    question: dict[str, Any] = {"q": "river", "filters": {"code": ["001", "002"]}}
+
+    assert suggest(resource, "subject", "w", filters={"stage": "closed"}) == {"watershed": 1}
+    assert suggest(resource, "subject", "w", **question) == {"watershed": 1}
+    assert suggest(resource, "subject", "s", **question) == {}
+    assert suggest(resource, "stage", **question) == {"active": 1}
+
+
+def test_equally_common_values_come_in_the_order_of_code_points(places: Resource) -> None:
+    assert list(suggest(places, "name", "har")) == ["HARZ", "Harz"]
+    assert list(suggest(places, "name", "", limit=3)) == ["Hà Nội", "HARZ", "Harz"]
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 0), (1, 1), (3, 3), (100_000, 100)])
+def test_the_limit_is_one_of_values(limit: int, expected: int, large: Resource) -> None:
+    found = call("datastore_suggest", large, field="text", prefix="tall", limit=limit)
+
+    assert len(found["values"]) == expected
+
+
+# Large tables -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(django_db_setup: None, django_db_blocker: Any) -> Iterator[Resource]:
+    """A table that takes more than a millisecond to count."""
+    with django_db_blocker.unblock():
+        resource = make_resource(
+            "kind,text\n"
+            + "".join(f"{'Ab'[n % 2]}x,{'Tall' if n % 2 else 'tall'} {n}\n" for n in range(20_000))
+            + "c,TALL 1\nc,tAll 2\n"
+        )
+        yield resource
+        resource.delete()
+
+
+@pytest.fixture
+def small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a table for a large one from its first record on."""
+    monkeypatch.setattr(suggestions, "_MAX_SMALL_TABLE", 0)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_short_beginning_of_a_large_table_is_looked_up_in_the_usual_spellings(
+    large: Resource,
+) -> None:
+    found = call("datastore_suggest", large, field="text", prefix="ta", limit=100)
+
+    values = {each["value"]: each["count"] for each in found["values"]}
+    assert found["complete"] is False
+    assert len(values) == 100
+    assert set(values.values()) == {1}
+    assert "TALL 1" in values
+    assert "tAll 2" not in values
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_a_beginning_with_a_word_of_three_letters_is_counted_exactly(large: Resource) -> None:
+    assert suggest(large, "text", "tall 19999") == {"Tall 19999": 1}
+    assert suggest(large, "text", "tall 200", limit=2) == {"Tall 2001": 1, "Tall 2003": 1}
+
+
+def test_values_that_take_too_long_are_those_that_an_index_finds(
+    large: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch, small_limit: None
+) -> None:
+    monkeypatch.setattr(suggestions, "_count_values", lambda *_given: SLEEP)
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=400)
+
+    found = call("datastore_suggest", large, field="text", prefix="tall 1999", limit=3)
+
+    assert found["complete"] is False
+    assert len(found["values"]) == 3
+    assert all(each["value"].lower().startswith("tall 1999") for each in found["values"])
+
+
+SLEEP = Clause(sql.SQL("SELECT 'x', 1 FROM pg_sleep(5)"))
+
+
+def test_values_without_an_index_that_take_too_long_are_none(
+    large: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(milliseconds=1)
+
+    found = call("datastore_suggest", large, field="text", prefix="tall", filters={"kind": "Ax"})
+
+    assert (found["values"], found["complete"]) == ([], False)
+    settings.DATASTORE_SEARCH_FACETS_TIMEOUT = timedelta(seconds=30)
+    assert len(suggest(large, "text", "tall", filters={"kind": "Ax"})) == 10
+
+
+def test_values_of_few_are_counted_once(large: Resource) -> None:
+    facet_cache.facet_cache.clear()
+    assert suggest(large, "kind", "a") == {"Ax": 10_000}
+
+    with CaptureQueriesContext(connection) as captured:
+        assert suggest(large, "kind", "B") == {"bx": 10_000}
+
+    assert not [query for query in captured if get_record_table(large) in query["sql"]]
