@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_page import ApiView
+from .html.chart import ChartView
 from .html.record import RecordView
 from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
@@ -34,6 +35,7 @@ page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
+    path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
     path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
 ]

@@ -54,3 +54,13 @@ class NothingToSuggest(InvalidParameter):
 class UnsuggestableField(InvalidParameter):
     parameter = "field"
     message = _("Field “%(field)s” has type %(type)s, whose values have no beginnings.")
+
+
+# Charts -------------------------------------------------------------------------------------------
+
+
+class TooManyChartGroups(InvalidParameter):
+    message = _(
+        "There are too many groups for a chart. Choose longer steps or another field, or ask for"
+        " fewer records."
+    )

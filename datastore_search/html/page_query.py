@@ -48,6 +48,9 @@ PAGE_SIZES = (25, 50, 100, 250)
 #: The parameters of a condition that the form makes of three inputs.
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 
+#: Parameters that say how the table shows the records, not which ones.
+OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOSEN_VALUE)
+
 _SINGLE = ("q", "filters", "limit", "columns")
 _KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet"}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")

@@ -33,6 +33,11 @@ class QueryString:
         return self if pair in self.pairs else QueryString((*self.pairs, pair))
 
     @property
+    def query(self) -> str:
+        """The end of an address: empty, or a question mark with the parameters."""
+        return f"?{urlencode(self.pairs)}" if self.pairs else ""
+
+    @property
     def link(self) -> str:
         """A link, relative to a page at a path that ends with a slash."""
-        return f"?{urlencode(self.pairs)}" if self.pairs else "./"
+        return self.query or "./"

@@ -49,6 +49,7 @@ from .headings import build_headings
 from .highlighting import split_words
 from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
 from .page_query import (
+    OF_TABLE,
     PAGE_SIZES,
     PageQuery,
     clean_parameters,
@@ -293,6 +294,7 @@ class ResourceView(PageView):
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
         context["headings"] = build_headings(notes.fields, query)
+        context["chart_address"] = f"chart/{query.query_string.remove(*OF_TABLE).query}"
         context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
         response = self.render_page("resource.html", context, private=resource.private)

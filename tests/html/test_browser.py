@@ -190,6 +190,29 @@ def test_facets_stand_beside_the_records_in_a_wide_window(
         assert browser.execute_script(script) == sides
 
 
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_chart_is_chosen_by_keyboard(
+    browser: Chrome, base: str, survey: Resource, locale: str
+) -> None:
+    for width, height in WIDTHS:
+        set_size(browser, width, height)
+        browser.get(f"{base}/{locale}/datastore/{survey.pk}/?field.subject=air")
+        tab_to(browser, "a[href^='chart/']")
+        press(browser, Keys.ENTER)
+        wait_until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".datastore-chart rect"))
+        assert measure_overflow(browser) <= 0
+        tab_to(browser, "#by")
+        press(browser, "day")
+        tab_to(browser, ".datastore-chart-form button")
+        press(browser, Keys.ENTER)
+
+        wait_until(browser, lambda: "by=day" in browser.current_url)
+        wait_for_chips(browser, 1)
+        assert len(browser.find_elements(By.CSS_SELECTOR, ".datastore-chart rect")) == 28
+        assert measure_overflow(browser) <= 0
+    assert list_errors(browser) == []
+
+
 def test_the_menu_of_a_column_is_used_by_keyboard(
     browser: Chrome, base: str, survey: Resource
 ) -> None:

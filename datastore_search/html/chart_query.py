@@ -1,0 +1,265 @@
+"""
+What a chart shows: a figure of the records of each group, perhaps split by another field.
+
+The parameters of its address are ``show``, ``of``, ``by``, ``per`` and ``split``.  What is not
+given is chosen by the types and the profiles of the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from ..analysis import INTERVALS, GroupBy, Metric
+from ..exceptions.parameters import UnknownField
+from .columns import Column
+from .facet_choice import FacetKind, find_kind
+from .query_string import Pair, QueryString
+from .typed_values import DATES, INTEGERS, NUMBERS
+
+#: The figures by the names of addresses: the metrics of ``analysis``.
+FIGURES = {
+    "count": gettext_lazy("number of records"),
+    "sum": gettext_lazy("sum"),
+    "avg": gettext_lazy("mean"),
+    "min": gettext_lazy("minimum"),
+    "max": gettext_lazy("maximum"),
+    "median": gettext_lazy("median"),
+}
+
+#: Steps of the axis, by the names of addresses.
+EACH, RANGES = "each", "ranges"
+STEPS = {
+    "year": gettext_lazy("per year"),
+    "quarter": gettext_lazy("per quarter"),
+    "month": gettext_lazy("per month"),
+    "week": gettext_lazy("per week"),
+    "day": gettext_lazy("per day"),
+    "hour": gettext_lazy("per hour"),
+    RANGES: gettext_lazy("in ranges"),
+    EACH: gettext_lazy("each value"),
+}
+
+PARAMETERS = ("show", "of", "by", "per", "split")
+
+#: Ranges of numbers where the profile proposes no width.
+_BINS = 20
+
+#: Days up to which an axis has days, months and quarters, if no step is chosen.
+_MAX_DAYS = {"day": 62, "month": 5 * 366, "quarter": 15 * 366}
+
+_MAX_PROPOSALS = 4
+
+#: Types whose values are drawn as groups.
+_GROUPABLE = NUMBERS | DATES | {"text", "bool", "time"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChartQuery:
+    """
+    One chart.
+
+    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``).  ``step``
+    is one of ``STEPS``, which ``width`` completes for ranges of numbers, if it is known.
+    """
+
+    figure: str
+    of: Column | None
+    by: Column
+    step: str
+    width: Decimal | None = None
+    split: Column | None = None
+
+    @property
+    def group(self) -> GroupBy:
+        """The groups along the axis."""
+        name = self.by.name
+        if self.step in INTERVALS:
+            return GroupBy(name, interval=self.step)
+        if self.step == RANGES:
+            return GroupBy(name, width=self.width, bins=None if self.width else _BINS)
+        return GroupBy(name)
+
+    @property
+    def metric(self) -> Metric:
+        """The figure, as the column ``value``."""
+        return Metric("value", self.figure, self.of.name if self.of else "")
+
+    @property
+    def has_categories(self) -> bool:
+        """Return whether groups have no order of their own: the largest come first."""
+        return self.by.type == "text"
+
+    @property
+    def is_additive(self) -> bool:
+        """Return whether the figure of nothing is 0, and those of groups can be added."""
+        return self.figure in {"count", "sum"}
+
+    @property
+    def figure_label(self) -> str:
+        """What is measured, in words."""
+        if self.of is None:
+            return str(FIGURES["count"])
+        return _("%(figure)s of %(field)s") % {
+            "figure": FIGURES[self.figure],
+            "field": self.of.label,
+        }
+
+    @property
+    def title(self) -> str:
+        """The chart in words."""
+        words = {"figure": self.figure_label, "field": self.by.label}
+        if self.step in INTERVALS:
+            words["step"] = str(STEPS[self.step])
+            title = _("%(figure)s by %(field)s, %(step)s") % words
+        else:
+            title = _("%(figure)s by %(field)s") % words
+        if self.split:
+            words = {"title": title, "field": self.split.label}
+            title = _("%(title)s, split by %(field)s") % words
+        return title[:1].upper() + title[1:]
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The parameters of its address."""
+        values = {
+            "show": self.figure,
+            "of": self.of.name if self.of else "",
+            "by": self.by.name,
+            "per": self.step,
+            "split": self.split.name if self.split else "",
+        }
+        return tuple((name, value) for name, value in values.items() if value)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A chart that suits the fields, in words, and the link to it."""
+
+    title: str
+    link: str
+
+
+class ChartParser:
+    """Reads what a chart shows from an address, or proposes it."""
+
+    def __init__(
+        self, columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Take the columns of all fields."""
+        self.groupable = [column for column in columns if column.type in _GROUPABLE]
+        self.measurable = [column for column in columns if column.type in NUMBERS]
+        self._profiles = profiles
+
+    def parse(self, sent: QueryDict) -> ChartQuery | None:
+        """
+        Read a chart; without a field for its groups, propose one.  None if no field suits.
+
+        Raises: ``UnknownField``.
+        """
+        by = self._find(sent.get("by", ""), self.groupable)
+        of = self._find(sent.get("of", ""), self.measurable)
+        split = self._find(sent.get("split", ""), self.groupable)
+        figure = sent.get("show", "")
+        if not by:
+            proposed = next(self._propose(), None)
+            by = proposed.by if proposed else None
+        if not by:
+            return None
+        if figure not in FIGURES or not self.measurable:
+            figure = "count"
+        if figure == "count":
+            of = None
+        elif not of:
+            of = next((each for each in self.measurable if each != by), self.measurable[0])
+        return self._build(figure, of, by, sent.get("per", ""), split if split != by else None)
+
+    def propose(self, question: QueryString, shown: ChartQuery | None) -> list[Proposal]:
+        """Propose other charts than the one shown, as links that keep the question."""
+        charts = (chart for chart in dict.fromkeys(self._propose()) if chart != shown)
+        return [
+            Proposal(chart.title, QueryString((*question.pairs, *chart.pairs)).link)
+            for chart in charts
+        ][:_MAX_PROPOSALS]
+
+    def _find(self, name: str, columns: Sequence[Column]) -> Column | None:
+        if not name:
+            return None
+        for column in columns:
+            if column.name == name:
+                return column
+        raise UnknownField(field=name[:100])
+
+    def _propose(self) -> Iterator[ChartQuery]:
+        """Propose counts by the first fields of each kind, then a sum of the first number."""
+        values = [each for each in self.groupable if self._has_few_values(each)]
+        dates = [each for each in self.groupable if each.type in DATES]
+        numbers = [each for each in self.measurable if each not in values]
+        for by in [*values[:1], *dates[:1], *numbers[:1]]:
+            yield self._build("count", None, by)
+        for by in [*dates[:1], *values[:1]]:
+            for of in numbers[:1]:
+                yield self._build("sum", of, by)
+        for by in self.groupable[:1]:
+            yield self._build("count", None, by)
+
+    def _has_few_values(self, column: Column) -> bool:
+        profile = self._profiles.get(column.name)
+        return profile is not None and find_kind(column, profile) is FacetKind.VALUES
+
+    def _build(
+        self,
+        figure: str,
+        of: Column | None,
+        by: Column,
+        step: str = "",
+        split: Column | None = None,
+    ) -> ChartQuery:
+        """Build a chart; a step that does not suit the field is chosen anew."""
+        if not _suits(by, step):
+            step = self._choose_step(by)
+        width = self._find_width(by) if step == RANGES and by.type in NUMBERS else None
+        return ChartQuery(figure, of, by, step, width, split)
+
+    def _choose_step(self, by: Column) -> str:
+        if by.type in DATES:
+            return self._choose_interval(by)
+        return RANGES if by.type in NUMBERS and not self._has_few_values(by) else EACH
+
+    def _choose_interval(self, by: Column) -> str:
+        """Choose an interval that gives a few dozen periods, or years."""
+        profile = self._profiles.get(by.name, {})
+        try:
+            ends = [date.fromisoformat(str(profile[name])[:10]) for name in ("min", "max")]
+        except (KeyError, ValueError):
+            return "year"
+        days = (ends[1] - ends[0]).days
+        return next((step for step, most in _MAX_DAYS.items() if days <= most), "year")
+
+    def _find_width(self, by: Column) -> Decimal | None:
+        """Find the width of the ranges of a profile, whose bounds people can read."""
+        histogram = self._profiles.get(by.name, {}).get("histogram")
+        if not histogram:
+            return None
+        first, second, *_others = histogram["bounds"]
+        try:
+            width = Decimal(str(second)) - Decimal(str(first))
+        except InvalidOperation:
+            return None
+        # What ``datastore_aggregate`` takes.
+        return width if Decimal("1E-30") <= width <= Decimal("1E+30") else None
+
+
+def _suits(by: Column, step: str) -> bool:
+    if step in INTERVALS:
+        return by.type in DATES and not (step == "hour" and by.type == "date")
+    if step == RANGES:
+        return by.type in NUMBERS
+    return step == EACH and (by.type in {"text", "bool", "time", "date"} | INTEGERS)
