@@ -67,8 +67,8 @@ class Settings:
     @cached_property
     def STATEMENT_TIMEOUT(self) -> timedelta:
         """
-        Time limit of one statement of a search. An answer needs at most three long ones, four with
-        `include_next_page`. Writes have no limit.
+        Time limit of one statement of a search. An answer needs at most three long ones, and one
+        more with each of `include_next_page` and `highlight`. Writes have no limit.
         """
         return cast(
             timedelta,

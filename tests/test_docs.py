@@ -256,6 +256,7 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
             "distinct": False,
             "offset": 1,
             "include_next_page": True,
+            "highlight": True,
         }
     ],
     "datastore_facets": [{"facets": "n"}],

@@ -20,7 +20,7 @@ from rest_framework import serializers
 from ..conf import conf
 from ..field_types import field_types, is_storable
 from ..filters import MAX_WORDS, parse_filters
-from ..search import Query, RecordsFormat
+from ..search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     MAX_ALIASES,
@@ -230,6 +230,11 @@ class SearchParameters(ResourceParameters, QueryParameters):
         help_text="Give `next_page`, a condition that the records after this page meet; false if"
         " not given."
     )
+    highlight = BooleanField(
+        help_text="Give `highlights`, the places where each record matches `q` and `full_text`;"
+        f" false if not given. For a `limit` up to {MAX_LIMIT_IN_MEMORY:,}, and records as objects"
+        " or lists."
+    )
     total_estimation_threshold = IgnoredField(
         help_text="Anything; changes nothing, since totals are exact."
     )
@@ -257,6 +262,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         distinct=parameters.get("distinct", False),
         include_total=parameters.get("include_total", True),
         include_next_page=parameters.get("include_next_page", False),
+        highlight=parameters.get("highlight", False),
         records_format=RecordsFormat(parameters.get("records_format", RecordsFormat.OBJECTS)),
     )
 

@@ -16,6 +16,7 @@ from .clauses import (
 from .full_text import (
     MAX_WORDS,
     FullTextQuery,
+    compile_tsquery,
     has_too_many_words,
     is_part_of_word,
     parse_full_text_query,
@@ -44,6 +45,7 @@ __all__ = [
     "TypedFields",
     "compile_conditions",
     "compile_field_key",
+    "compile_tsquery",
     "compile_value_key",
     "exclude_field",
     "has_too_many_words",

@@ -61,9 +61,9 @@ def parse_full_text_query(
         errors.append(TooManyWords(most=MAX_WORDS))
     if errors:
         raise InvalidParameters(errors)
-    queries = [_compile(_compile_tsquery(q, language, plain=plain))] if q else []
+    queries = [_compile(compile_tsquery(q, language, plain=plain))] if q else []
     queries += [
-        _compile_over_field(name, language, _compile_tsquery(text, language, plain=plain))
+        _compile_over_field(name, language, compile_tsquery(text, language, plain=plain))
         for name, text in q_fields.items()
     ]
     return tuple(queries)
@@ -94,7 +94,8 @@ def _compile_over_field(name: str, language: str, tsquery: Clause) -> FullTextQu
     )
 
 
-def _compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
+def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
+    """Compile the ``tsquery`` of a full-text query; null or empty where it has no word."""
     if plain:
         return Clause(sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [q, language])
     q = unicodedata.normalize("NFC", q)

@@ -195,6 +195,20 @@ _OPTIONAL: dict[str, Schema] = {
         "description": "All matching records; there if `include_total`.",
     },
     "total_was_estimated": {**BOOLEAN, "description": "Always false."},
+    "highlights": list_of(
+        {
+            "type": "object",
+            "additionalProperties": list_of(
+                list_of(
+                    one_of(NON_NEGATIVE_INTEGER, TEXT),
+                    description="Where a match begins and ends, in code points; within a list or"
+                    " JSON value also a JSON pointer to its text, and `name` for one in the name of"
+                    " a member.",
+                )
+            ),
+        },
+        description="Field → matches, for each record; there if `highlight`.",
+    ),
     "next_page": {
         "description": "The condition that the records after this page meet: add it to `filters`.",
         **object_of(

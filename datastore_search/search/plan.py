@@ -19,6 +19,7 @@ from ..exceptions.access import RecordsIncomplete
 from ..filters import Clause
 from ..spooling import Spool
 from .consistency import JSON_LINES, ConsistentRead, compose_csv_options, translate_database_errors
+from .highlighting import highlight_records
 from .query import NextPage, Page, Query, RecordsFormat, Relation
 from .rendering import Columns, FoundRecords, close_records, collect_records
 from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
@@ -429,11 +430,16 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
             plan, found = _find_records(read, bound, total)
             total = found.total if plan.counts_matches else total
             next_page = _find_next_page(read, plan) if query.include_next_page else None
+        highlights = None
+        if query.highlight:
+            names = [name for name, _kind in bound.fields]
+            highlights = highlight_records(read, query, found, names)
         return Page(
             records=found.records,
             total=total if query.include_total else None,
             fields=bound.fields,
             next_page=next_page,
+            highlights=highlights,
         )
 
 

@@ -19,7 +19,7 @@ from .rendering import RecordSizes, close_records
 ID = "_id"
 
 #: Larger pages are copied out, within a snapshot, into a spool.
-_MAX_LIMIT_IN_MEMORY = 1_000
+MAX_LIMIT_IN_MEMORY = 1_000
 
 #: Larger pages may be slow whatever the query is.
 _MAX_LIGHT_LIMIT = 100
@@ -42,7 +42,8 @@ class Query:
     ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
     single fields.  ``language`` is the text search configuration of both; empty for that of the
     resource.  All ``filters`` must hold.  Empty ``fields`` are all fields.  ``limit`` and
-    ``offset`` count records; without a ``limit`` all matches are read.
+    ``offset`` count records; without a ``limit`` all matches are read.  ``highlight`` tells where
+    the records match.
     """
 
     limit: int | None
@@ -58,11 +59,12 @@ class Query:
     include_total: bool = True
     include_next_page: bool = False
     records_format: RecordsFormat = RecordsFormat.OBJECTS
+    highlight: bool = False
 
     @property
     def is_copied(self) -> bool:
         """Return whether PostgreSQL copies the page out: as rows of text, or since it is large."""
-        return self.is_text or (self.limit is not None and self.limit > _MAX_LIMIT_IN_MEMORY)
+        return self.is_text or (self.limit is not None and self.limit > MAX_LIMIT_IN_MEMORY)
 
     @property
     def is_light(self) -> bool:
@@ -132,6 +134,11 @@ class NextPage:
     bound: int
 
 
+#: Field → matches of a record: start and end, in code points of the value as text, and in a list or
+#: JSON value a JSON pointer to the text.  One in the name of a member has the word “name”, too.
+Highlight = dict[str, list[list[int | str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """
@@ -139,13 +146,14 @@ class Page:
 
     ``records`` is JSON in UTF-8, in blocks: an array, or a text of CSV rows.  It is a spool where
     it may have more than a few megabytes.  ``total`` is the number of matches.  ``fields`` are the
-    names and types of the records' members, in order.
+    names and types of the records' members, in order.  ``highlights`` has a member for each record.
     """
 
     records: list[bytes] | Spool
     total: int | None
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
+    highlights: list[Highlight] | None = None
 
     @property
     def text(self) -> bytes:

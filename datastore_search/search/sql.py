@@ -12,6 +12,8 @@ from psycopg import sql
 from .. import storage
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.search import (
+    HighlightInText,
+    HighlightTooLarge,
     SortOutsideFields,
     UnknownLanguage,
     UnknownResultField,
@@ -32,7 +34,7 @@ from ..filters import (
     join_clauses,
     parse_full_text_query,
 )
-from .query import ID, Query, RecordsFormat, Relation
+from .query import ID, MAX_LIMIT_IN_MEMORY, Query, RecordsFormat, Relation
 from .rendering import Column, Columns
 
 #: Composed columns are cached, and clients choose their order.  A field takes 300 bytes, so that a
@@ -97,6 +99,10 @@ class BoundQuery:
         #: Records with ``_id`` are distinct anyway.
         self.is_distinct = query.distinct and ID not in self._names
         self.sort = self._check_sort(errors)
+        if query.highlight and query.is_text:
+            errors.append(HighlightInText())
+        elif query.highlight and query.is_copied:
+            errors.append(HighlightTooLarge(most=MAX_LIMIT_IN_MEMORY))
         if errors:
             raise InvalidParameters(errors)
         self.fields = tuple((name, self._types[name]) for name in self._names)

@@ -390,6 +390,9 @@ def test_ckanapi_creates_changes_and_deletes_a_table(base: str, token: str, pref
             {"_id": 2, "code": "Đ", "level": None},
         ]
 
+        marked = ckan.action.datastore_search(resource_id=table, q="Đ", highlight=True)
+        assert marked["highlights"] == [{"code": [[0, 1]]}]
+
         described = ckan.action.datastore_info(id=table)
         assert [field["id"] for field in described["fields"]] == ["code", "level"]
         counted = ckan.action.datastore_facets(id=table, facets=["code", "level"], filters={})

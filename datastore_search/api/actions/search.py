@@ -51,6 +51,7 @@ _LINKED = (
     "include_total",
     "records_format",
     "include_next_page",
+    "highlight",
 )
 
 
@@ -108,6 +109,7 @@ def _build_result(
         **({} if page.total is None else {"total": page.total, "total_was_estimated": False}),
         **({"next_page": {"_id": {next_page.operator: next_page.bound}}} if next_page else {}),
         "_links": _build_links(call, resource_id),
+        **({} if page.highlights is None else {"highlights": page.highlights}),
         "records": wrap_records(page.records),
     }
 

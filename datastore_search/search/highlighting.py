@@ -1,0 +1,266 @@
+"""
+Highlights: where a full-text query matches, in the texts of found records.
+
+Python splits the texts into words and knows their places.  Which words match is decided by
+PostgreSQL, with the functions that make search vectors and queries, in one statement for all texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, groupby
+from typing import LiteralString, NamedTuple
+
+from psycopg import sql
+
+from ..exceptions.parameters import InvalidParameters
+from ..exceptions.search import AnswerTooLarge
+from ..filters import Clause, compile_tsquery
+from ..spooling import MAX_MEMORY_BYTES, Spool
+from .consistency import ConsistentRead
+from .query import Highlight, Query, RecordsFormat
+from .rendering import FoundRecords
+
+#: The letters of a record that are looked at; as many are in its search vector.
+_MAX_RECORD_LENGTH = 100_000
+
+#: The T of a timestamp is no letter of a word.
+_TIMESTAMP = re.compile(r"(-\d\d)T(\d\d:)")
+
+#: Scripts that are written without blanks: Thai, Lao, Burmese, Khmer; kana, bopomofo, Han.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u312f\u31a0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
+    "\U0001aff0-\U0001b16f\U00020000-\U000323af]"
+)
+
+#: The start and the end of a match, in Unicode code points.
+Span = tuple[int, int]
+
+
+class FieldText(NamedTuple):
+    """A text of a field."""
+
+    field: str
+    text: str
+
+
+# Texts --------------------------------------------------------------------------------------------
+
+
+def find_matches(
+    read: ConsistentRead, query: Query, texts: Sequence[FieldText]
+) -> list[list[Span]]:
+    """
+    Find the words of texts that match the full-text queries, in order.
+
+    In a script without blanks a match is a part of a run of letters.
+
+    Raises: as ``ConsistentRead.fetch_rows``.
+    """
+    fields = {each.field for each in texts}
+    asked = [("", query.q), *((name, q) for name, q in query.q_fields.items() if name in fields)]
+    asked = [(field, q) for field, q in asked if _split_words(q)]
+    words = list({word for each in texts for word in _split_words(each.text)}) if asked else []
+    if not words:
+        return [[] for _text in texts]
+    found: dict[str, set[str]] = {}
+    for field, positions in read.fetch_rows(_select_matches(read, query, asked, words)):
+        found[field] = {words[position - 1] for position in positions}
+    parts = {field: _compile_parts(q) for field, q in asked}
+    return [
+        _merge_spans(
+            span
+            for field in dict.fromkeys(("", each.field))
+            if field in found
+            for span in _find_spans(each.text, found[field], parts[field])
+        )
+        for each in texts
+    ]
+
+
+def _split_words(text: str) -> list[str]:
+    return _compile_word().findall(_blank_separators(text))
+
+
+def _blank_separators(text: str) -> str:
+    """Replace what is a letter for ``_compile_word`` alone; all letters keep their places."""
+    return _TIMESTAMP.sub(r"\1 \2", text.replace("_", " "))
+
+
+@lru_cache(maxsize=1)
+def _compile_word() -> re.Pattern[str]:
+    """Compile a run of letters, digits and marks, and of what is invisible within words."""
+    codes = (
+        code
+        for code in chain(range(0x80, 0x20000), range(0xE0000, 0xE1000))
+        if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me", "Cf"}
+    )
+    ranges = []
+    for _key, group in groupby(enumerate(codes), key=lambda each: each[1] - each[0]):
+        run = [code for _position, code in group]
+        ranges.append(f"{chr(run[0])}-{chr(run[-1])}")
+    return re.compile(rf"[\w{''.join(ranges)}]+")
+
+
+def _compile_parts(q: str) -> re.Pattern[str]:
+    """Compile the words of a query as they may be found within a run, the longest first."""
+    words = sorted(set(_split_words(q)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)", re.IGNORECASE)
+
+
+def _find_spans(text: str, words: Collection[str], parts: re.Pattern[str]) -> Iterator[Span]:
+    for found in _compile_word().finditer(_blank_separators(text)):
+        if found[0] not in words:
+            continue
+        inner = list(parts.finditer(found[0])) if _UNSPACED.search(found[0]) else []
+        if inner:
+            yield from (
+                (found.start() + part.start(), found.start() + part.end()) for part in inner
+            )
+        else:
+            yield found.span()
+
+
+def _merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans, of which some may be of several queries, and join those that overlap."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+# What matches -------------------------------------------------------------------------------------
+
+#: The regular expression finds the operands of a tsquery: quoted lexemes, perhaps of prefixes.
+_MATCHES: LiteralString = (
+    "WITH asked (field, language, query, is_word) AS (VALUES {asked}),"
+    " queries AS MATERIALIZED ("
+    "SELECT field, language, query FROM asked WHERE is_word AND query::text NOT LIKE '%% & %%'"
+    " UNION SELECT field, language, operand[1]::tsquery"
+    " FROM asked, regexp_matches("
+    "querytree(query), '''(?:[^'']|'''')*''(?::[*A-D]+)?', 'g') AS operand"
+    " WHERE NOT is_word OR query::text LIKE '%% & %%'),"
+    " vectors AS MATERIALIZED ("
+    "SELECT position, language,"
+    " datastore_search_lexemes(datastore_search_words(word), language) AS vector"
+    " FROM unnest(%s::text[]) WITH ORDINALITY AS words (word, position),"
+    " (SELECT DISTINCT language FROM queries) AS languages)"
+    " SELECT field, array_agg(DISTINCT position) FROM queries JOIN vectors USING (language)"
+    " WHERE vector @@ query GROUP BY field"
+)
+
+
+def _select_matches(
+    read: ConsistentRead, query: Query, asked: Iterable[tuple[str, str]], words: list[str]
+) -> Clause:
+    """
+    Select the positions of the words, from 1, that match a query over a field, or over all.
+
+    A word of a plain query matches as a whole, for it may be a phrase of pairs of letters.  Of one
+    that is several words for PostgreSQL, and of a query in its language, each positive word
+    matches.
+    """
+    stored = read.relation.language
+    language = query.language or stored
+    rows: list[Clause] = []
+    for field, q in asked:
+        # The search vector of a record has the words of the resource's language.
+        vector_language = language if field else stored
+        parts = list(dict.fromkeys(_split_words(q))) if query.plain else [q]
+        for part in parts:
+            tsquery = compile_tsquery(part, language, plain=query.plain)
+            rows.append(
+                Clause(
+                    sql.SQL("(%s::text, %s::regconfig, {}, %s::bool)").format(tsquery.text),
+                    [field, vector_language, *tsquery.parameters, query.plain],
+                )
+            )
+    return Clause(
+        sql.SQL(_MATCHES).format(asked=sql.SQL(", ").join(row.text for row in rows)),
+        [*(each for row in rows for each in row.parameters), words],
+    )
+
+
+# Records ------------------------------------------------------------------------------------------
+
+
+class _Leaf(NamedTuple):
+    """A text of a value, and what is said of its place in a value that has several."""
+
+    text: str
+    place: tuple[str, ...] = ()
+
+
+def highlight_records(
+    read: ConsistentRead, query: Query, found: FoundRecords, names: Sequence[str]
+) -> list[Highlight]:
+    """
+    Find where the records of a page match; ``names`` are those of their members, in order.
+
+    Raises: ``InvalidParameters`` when the records are too large; as ``find_matches``.
+    """
+    if isinstance(found.records, Spool):
+        found.records.close()
+        raise InvalidParameters([AnswerTooLarge(most=MAX_MEMORY_BYTES)])
+    is_of_lists = query.records_format is RecordsFormat.LISTS
+    places: list[tuple[int, tuple[str, ...]]] = []
+    texts: list[FieldText] = []
+    highlights: list[Highlight] = []
+    for position, block in enumerate(found.records[1:-1:2]):
+        highlights.append({})
+        record = json.loads(block, parse_int=str, parse_float=str)
+        members = zip(names, record, strict=True) if is_of_lists else record.items()
+        for field, leaf in _list_leaves(members, read.relation.types):
+            places.append((position, leaf.place))
+            texts.append(FieldText(field, leaf.text))
+    for (position, place), each, spans in zip(
+        places, texts, find_matches(read, query, texts), strict=True
+    ):
+        if spans:
+            matches = highlights[position].setdefault(each.field, [])
+            matches += [[*span, *place] for span in spans]
+    return highlights
+
+
+def _list_leaves(
+    members: Iterable[tuple[str, object]], types: Mapping[str, str]
+) -> Iterator[tuple[str, _Leaf]]:
+    """List the texts of the fields of a record, of its first letters."""
+    left = _MAX_RECORD_LENGTH
+    for field, value in members:
+        if field not in types:
+            continue
+        for leaf in _walk(value):
+            yield field, leaf._replace(text=leaf.text[:left])
+            left -= len(leaf.text)
+            if left <= 0:
+                return
+
+
+def _walk(value: object, pointer: str = "") -> Iterator[_Leaf]:
+    """
+    List the texts of a value as a search vector has them, the names of members too.
+
+    Their places are JSON pointers.
+    """
+    place = (pointer,) if pointer else ()
+    if isinstance(value, str):  # numbers, too
+        yield _Leaf(value, place)
+    elif isinstance(value, bool):
+        yield _Leaf("true" if value else "false", place)
+    elif isinstance(value, list):
+        for number, element in enumerate(value):
+            yield from _walk(element, f"{pointer}/{number}")
+    elif isinstance(value, Mapping):
+        for name, member in value.items():
+            inner = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
+            yield _Leaf(name, (inner, "name"))
+            yield from _walk(member, inner)
