@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import groupby, islice
 
 from psycopg import sql
@@ -80,11 +81,14 @@ NO_SUGGESTIONS = Suggestions({}, ())
 _TOO_SLOW = Suggestions({}, (), is_complete=False)
 
 
-def suggest_queries(read: ConsistentRead, query: Query) -> Suggestions:
+def suggest_queries(
+    read: ConsistentRead, query: Query, timeout: timedelta = timedelta.max
+) -> Suggestions:
     """
     Suggest queries in place of one that finds nothing; nothing for one that finds records.
 
-    Only ``q`` is read, as plain words over all fields.
+    Only ``q`` is read, as plain words over all fields.  ``timeout`` is the time of all statements,
+    where it is shorter than that of the settings.
 
     Raises: as ``search.read_page``; ``InvalidParameters`` for what does not fit the fields.
     """
@@ -93,15 +97,14 @@ def suggest_queries(read: ConsistentRead, query: Query) -> Suggestions:
         if not (query.q and query.plain):
             return NO_SUGGESTIONS
         with read.session.admit_search():
-            return _Speller(read, query).suggest(bound)
+            return _Speller(read, query, TimeBudget(timeout)).suggest(bound)
 
 
 class _Speller:
     """Corrects one query within one time budget."""
 
-    def __init__(self, read: ConsistentRead, query: Query) -> None:
-        self._read, self._query = read, query
-        self._budget = TimeBudget()
+    def __init__(self, read: ConsistentRead, query: Query, budget: TimeBudget) -> None:
+        self._read, self._query, self._budget = read, query, budget
 
     def suggest(self, bound: BoundQuery) -> Suggestions:
         """Suggest words and queries."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..models import Field, Resource
+from django.utils.html import escape
+
+from ..models import Field, Profiles, Resource
 from .bidi import show_bidi_controls
 from .conditions import (
     NOT_EMPTY,
@@ -17,12 +19,18 @@ from .conditions import (
     FieldCondition,
 )
 from .page_query import CHOSEN_VALUE, PageQuery
+from .profiles import MAX_PROFILED_LENGTH
 from .query_string import Pair
 from .typed_values import NUMBERS, parse_typed_value
 
 #: The fields with inputs of their own, and the size of their names in the address.
 MAX_FIELDS = 12
 MAX_NAMES_BYTES = 1_000
+
+#: Different values of a field whose most common ones are suggested, and the size of all of these.
+_MAX_SUGGESTED_DISTINCT = 50
+_MAX_SUGGESTIONS_BYTES = 1_500
+_SUGGESTION_MARKUP_BYTES = len('<option value="">')
 
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     **{kind: {"inputmode": "decimal", "dir": "ltr"} for kind in NUMBERS},
@@ -35,7 +43,11 @@ _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input: its ``value`` is that of the address, as it was typed."""
+    """
+    One input: its ``value`` is that of the address, as it was typed.
+
+    The browser offers the ``suggestions`` while a user types.
+    """
 
     id: str
     name: str
@@ -44,6 +56,7 @@ class Input:
     attributes: Mapping[str, str]
     choices: tuple[Pair, ...] = ()
     error: str = ""
+    suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +70,10 @@ class InputGroup:
 class FilterForm:
     """The form that asks for what a page query asks for, and for more."""
 
-    def __init__(self, resource: Resource, query: PageQuery) -> None:
-        """Take a described resource."""
+    def __init__(self, resource: Resource, query: PageQuery, profiles: Profiles | None) -> None:
+        """Take a described resource, and the profiles of its fields."""
+        self._profiles = profiles.fields if profiles else {}
+        self._suggestion_bytes = 0
         self._fields = resource.schema
         self._query = query
         self._asked = {each.parameter: each for each in query.conditions}
@@ -119,18 +134,38 @@ class FilterForm:
     def _build_group(
         self, position: int | str, field: Field, operators: tuple[str, ...]
     ) -> InputGroup:
+        inputs = (
+            build_input(
+                f"field-{position}-{operator}",
+                field,
+                operator,
+                self._asked.get(f"{operator}.{field.name}"),
+            )
+            for operator in operators
+        )
+        suggestions = tuple(self._list_suggestions(field))
         return InputGroup(
             get_label(field),
             tuple(
-                build_input(
-                    f"field-{position}-{operator}",
-                    field,
-                    operator,
-                    self._asked.get(f"{operator}.{field.name}"),
-                )
-                for operator in operators
+                replace(each, suggestions=suggestions) if operator == "field" else each
+                for operator, each in zip(operators, inputs, strict=True)
             ),
         )
+
+    def _list_suggestions(self, field: Field) -> Iterator[str]:
+        """List the most common values of a text with few values, as far as the page has room."""
+        profile = self._profiles.get(field.name, {})
+        if field.type != "text" or profile.get("distinct", 0) > _MAX_SUGGESTED_DISTINCT:
+            return
+        for each in profile.get("top", ()):
+            value = str(each["value"])
+            size = len(escape(value).encode()) + _SUGGESTION_MARKUP_BYTES
+            if len(value) >= MAX_PROFILED_LENGTH or not value.strip():
+                continue
+            if self._suggestion_bytes + size > _MAX_SUGGESTIONS_BYTES:
+                return
+            self._suggestion_bytes += size
+            yield value
 
 
 def build_input(id_: str, field: Field, operator: str, asked: FieldCondition | None) -> Input:

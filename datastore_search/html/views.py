@@ -42,6 +42,7 @@ from .columns import (
     choose_columns,
     list_facet_columns,
 )
+from .did_you_mean import DidYouMean, suggest_links
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
@@ -264,7 +265,7 @@ class ResourceView(PageView):
             "column_choice": choice,
             "field_notes": notes,
             "query": query,
-            "filter_form": FilterForm(resource, query),
+            "filter_form": FilterForm(resource, query, profiles),
             "chips": build_chips(query, labels),
             "address": self.request.path,
             "has_api": bool(find_search_path(self.request)),
@@ -293,13 +294,15 @@ class ResourceView(PageView):
             )
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
+        did_you_mean = DidYouMean() if total else suggest_links(read, query)
+        context["did_you_mean"] = did_you_mean.links
         context["headings"] = build_headings(notes.fields, query)
         context["chart_address"] = f"chart/{query.query_string.remove(*OF_TABLE).query}"
         context["sizes"] = list_sizes(query)
         context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
         response = self.render_page("resource.html", context, private=resource.private)
         # Figures that took too long must not be repeated from a cache.
-        if validators and panel.is_complete:
+        if validators and panel.is_complete and did_you_mean.is_complete:
             validators.set_headers(response, self.request)
         return response
 

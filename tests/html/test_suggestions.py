@@ -1,0 +1,171 @@
+"""Suggestions of a data page: other queries where nothing is found, and values of its inputs."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.exceptions.availability import TooManySlowSearches
+from datastore_search.html import did_you_mean
+from datastore_search.html.bidi import show_bidi_controls
+from datastore_search.models import Resource
+
+from ..builders import make_resource, make_user
+from .parsing import extract_text
+
+pytestmark = pytest.mark.django_db
+
+
+def open_page(client: Client, resource: Resource, query: Any = None) -> str:
+    response = client.get(f"/en/datastore/{resource.pk}/", query or {}, follow=True)
+    assert response.status_code == 200, extract_text(response)
+    return response.content.decode()
+
+
+def list_suggested(page: str) -> list[tuple[str, str, str]]:
+    """List the suggested queries: text, link, and the number of records."""
+    found = re.findall(r'<li><a href="([^"]*)"><bdi>([^<]*)</bdi></a> \((.*?)\)', page)
+    return [(html.unescape(text), html.unescape(link), count) for link, text, count in found]
+
+
+# Other queries ------------------------------------------------------------------------------------
+
+
+def test_a_query_that_finds_nothing_has_links_to_others(client: Client, resource: Resource) -> None:
+    page = open_page(client, resource, {"q": "rivr"})
+
+    assert list_suggested(page) == [("river", "?q=river", "1 record")]
+    assert "Did you mean:" in page
+    assert "<mark>River</mark> level" in open_page(client, resource, {"q": "river"})
+
+
+def test_a_link_keeps_conditions_order_and_columns(client: Client, resource: Resource) -> None:
+    query = {"q": "wateshed", "field.stage": "active", "sort": "code desc", "hide": "amount"}
+
+    ((text, link, count),) = list_suggested(open_page(client, resource, query))
+
+    assert (text, count) == ("watershed", "1 record")
+    assert link == "?field.stage=active&sort=code+desc&hide=amount&q=watershed"
+
+
+@pytest.mark.parametrize(
+    "query", [{"q": "qqqqqqqq"}, {"field.stage": "gone"}, {"q": "river foxes"}]
+)
+def test_a_page_without_suggestions_names_none(
+    client: Client, resource: Resource, query: dict[str, str]
+) -> None:
+    page = open_page(client, resource, query)
+
+    assert "No record matches." in page
+    assert "Did you mean" not in page
+
+
+@pytest.mark.parametrize("query", [{}, {"q": "river"}, {"field.stage": "gone"}])
+def test_no_words_are_read_unless_a_query_finds_nothing(
+    client: Client, resource: Resource, query: dict[str, str]
+) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        open_page(client, resource, query)
+
+    assert not [each for each in captured if "ts_stat" in each["sql"]]
+
+
+def test_suggestions_that_fail_are_left_out(
+    client: Client,
+    resource: Resource,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(*_given: object) -> None:
+        raise TooManySlowSearches
+
+    monkeypatch.setattr(did_you_mean, "suggest_queries", refuse)
+
+    page = open_page(client, resource, {"q": "rivr"})
+
+    assert "No record matches." in page
+    assert "Did you mean" not in page
+    assert "No queries were suggested on a page" in caplog.text
+
+
+def test_a_page_whose_suggestions_took_too_long_is_not_kept_by_caches(
+    client: Client, resource: Resource, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATASTORE_SEARCH_PAGES_VERSION = "1"
+    address = f"/en/datastore/{resource.pk}/?q=rivr"
+    assert "ETag" in client.get(address)
+
+    monkeypatch.setattr(did_you_mean, "MAX_SECONDS", 0.000_1)
+
+    response = client.get(address)
+    assert "No record matches." in response.content.decode()
+    assert "ETag" not in response
+
+
+def test_a_suggested_query_is_text_that_shows_its_bidirectional_controls(
+    client: Client, resource: Resource
+) -> None:
+    ((text, _link, _count),) = list_suggested(open_page(client, resource, {"q": "\u202erivr <>"}))
+
+    assert text == show_bidi_controls("\u202eriver <>")
+    assert "\u202e" not in text
+
+
+def test_words_of_a_private_resource_are_for_those_who_may_read_it(client: Client) -> None:
+    hidden = make_resource(private=True)
+    address = f"/en/datastore/{hidden.pk}/?q=rivr"
+
+    assert client.get(address).status_code == 403
+    client.force_login(make_user(permissions=("view_resource",)))
+    assert list_suggested(client.get(address).content.decode()) == [
+        ("river", "?q=river", "1 record")
+    ]
+
+
+# Values of inputs ---------------------------------------------------------------------------------
+
+
+def list_options(page: str) -> dict[str, list[str]]:
+    """Map the names of the inputs that have a list to its values."""
+    lists = {
+        key: [html.unescape(value) for value in re.findall(r'<option value="([^"]*)">', options)]
+        for key, options in re.findall(r'<datalist id="([^"]*)">(.*?)</datalist>', page)
+    }
+    names = dict(re.findall(r'<input id="[^"]*" name="([^"]*)"[^>]* list="([^"]*)"', page))
+    assert set(names.values()) == set(lists)
+    return {html.unescape(name): lists[key] for name, key in names.items()}
+
+
+def test_an_input_offers_the_common_values_of_a_text_with_few(client: Client) -> None:
+    rows = "".join(f'{"ab"[n % 2]},"v & ""{n % 4}""",{n},t{n},\n' for n in range(80))
+    resource = make_resource(f"letter,quoted,number,unique,empty\n{rows}")
+
+    options = list_options(open_page(client, resource))
+
+    assert sorted(options) == ["field.letter", "field.quoted"]
+    assert sorted(options["field.letter"]) == ["a", "b"]
+    assert sorted(options["field.quoted"]) == [f'v & "{n}"' for n in range(4)]
+
+
+def test_the_values_of_all_inputs_have_few_bytes(client: Client) -> None:
+    names = [f"f{n}" for n in range(12)]
+    rows = "".join(",".join(f"{'đ' * 40}{n % 8}" for _ in names) + "\n" for n in range(16))
+    resource = make_resource(",".join(names) + "\n" + rows)
+
+    page = open_page(client, resource)
+
+    lists = re.findall(r"<datalist.*?</datalist>", page)
+    assert lists
+    assert sum(len(each.encode()) for each in lists) < 2_000
+
+
+def test_a_table_without_profiles_offers_no_values(client: Client, resource: Resource) -> None:
+    resource.table_versions.update(profiles={})
+
+    assert list_options(open_page(client, resource)) == {}
