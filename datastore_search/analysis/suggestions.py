@@ -36,6 +36,9 @@ _MAX_SCANNED_VALUES = 200
 #: A table of so few records is read whole, in a few hundredths of a second.
 _MAX_SMALL_TABLE = 50_000
 
+#: The part of the time in which all values are counted, where an index can still find some then.
+_COUNTING_SHARE = 0.5
+
 #: A query finds words by a beginning of at least this length.
 _MIN_BEGINNING_LENGTH = 3
 
@@ -208,12 +211,14 @@ def _find_values(
 ) -> SuggestedValues:
     """Count all values that begin so, or those that an index finds, where that takes too long."""
     budget = TimeBudget()
-    scanned, rows = None, None
-    if _is_scanned(read, beginning, bound):
-        scanned = budget.fetch_rows(read, _scan_values(bound, beginning))
-    if scanned is None or beginning.find_words():
-        rows = budget.fetch_rows(read, _count_values(bound, beginning, asked.limit))
+    is_scanned = _is_scanned(read, beginning, bound)
+    rows = None
+    if not is_scanned or beginning.find_words():
+        counted = _count_values(bound, beginning, asked.limit)
+        rows = budget.fetch_rows(read, counted, share=_COUNTING_SHARE if is_scanned else 1)
     if rows is None:
+        scan = _scan_values(bound, beginning)
+        scanned = budget.fetch_rows(read, scan) if is_scanned else None
         common = sorted({*(scanned or [])}, key=lambda row: (-row[1], row[0]))
         return SuggestedValues(_render_rows(beginning.kind, common[: asked.limit]), False)
     if any(text is None for text, _count in rows):

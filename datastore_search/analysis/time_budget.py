@@ -23,13 +23,15 @@ class TimeBudget:
         timeout = min(conf.FACETS_TIMEOUT or timedelta.max, timeout)
         self._deadline = monotonic() + timeout.total_seconds()
 
-    def fetch_rows(self, read: ConsistentRead, statement: Clause) -> list[tuple[Any, ...]] | None:
+    def fetch_rows(
+        self, read: ConsistentRead, statement: Clause, *, share: float = 1
+    ) -> list[tuple[Any, ...]] | None:
         """
-        Run a statement within the time that is left; None if that is too short.
+        Run a statement within a ``share`` of the time that is left; None if that is too short.
 
         Raises: ``StaleVersion``, as ``ConsistentRead.fetch_rows``.
         """
-        remaining = self._deadline - monotonic()
+        remaining = (self._deadline - monotonic()) * share
         if remaining < _MIN_TIMEOUT_SECONDS:
             return None
         limit = timedelta(seconds=min(remaining, _MAX_TIMEOUT_SECONDS))

@@ -109,6 +109,37 @@ def test_values_begin_as_an_answer_writes_them(
     assert re.findall(r'"value": "?(.*?)"?, "count": \d+}', answer) == expected
 
 
+#: Values of many scripts, each with a beginning that ends within a word.
+SCRIPTS = {
+    "東京都庁前": "東京都",
+    "王小明": "王小",
+    "カタカナ": "カタカ",
+    "กรุงเทพมหานคร": "กรุงเท",
+    "ភ្នំពេញ": "ភ្នំ",
+    "서울특별시": "서울특",
+    "नई दिल्ली": "नई दिल",
+    "القاهرة الجديدة": "القاهرة ال",
+    "ירושלים": "ירוש",
+    "Санкт-Петербург": "санкт-пет",
+    "Αθήνα": "αθή",
+    "Straße 7": "straß",
+    "iPhone手机": "iphone手",
+    "2020年度": "2020年",
+    "x½y": "x½",
+    "e\u0301tage": "e\u0301ta",
+}
+
+
+@pytest.fixture(scope="module")
+def scripts(module_transaction: Any) -> Resource:
+    return make_resource("name\n" + "".join(f"{value}\n" for value in SCRIPTS))
+
+
+@pytest.mark.parametrize("value", SCRIPTS)
+def test_a_value_of_any_script_is_found_by_its_beginning(scripts: Resource, value: str) -> None:
+    assert suggest(scripts, "name", SCRIPTS[value]) == {value: 1}
+
+
 def test_without_a_beginning_the_most_common_values_are_suggested(resource: Resource) -> None:
     assert suggest(resource, "stage", limit=2) == {"active": 4, "closed": 1}
     assert suggest(resource, "subject") == {"survey": 2, "watershed": 2, "air": 1}
