@@ -15,12 +15,10 @@ from ...analysis import (
     suggest_values,
 )
 from ...clients import Client
-from ...http_caching import Validators
 from ...search import ConsistentRead, with_consistent_read
 from ..analysis_parameters import SuggestParameters, build_conditions, build_values_query
-from ..permissions import check_may_read
 from ..renderers import join_json
-from .action import VARY, Action, Answer
+from .action import Action, Answer, authorize_read
 
 
 def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -30,9 +28,7 @@ def _suggest(request: Request, sent: Mapping[str, object]) -> Answer:
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
-        check_may_read(request, resource, name)
-        validators = Validators.from_resource(resource, request, sent, vary=VARY)
-        validators.raise_if_not_modified(request)
+        validators = authorize_read(request, resource, name, sent)
         found = suggest_values(read, values_query) if values_query else NO_VALUES
         # A query with values finds records.
         suggestions = NO_SUGGESTIONS if found.values else suggest_queries(read, query)
