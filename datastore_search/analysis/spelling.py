@@ -94,7 +94,7 @@ def suggest_queries(
     """
     with translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
-        if not (query.q and query.plain):
+        if not query.q or query.q_fields or not query.plain:
             return NO_SUGGESTIONS
         with read.session.admit_search():
             return _Speller(read, query, TimeBudget(timeout)).suggest(bound)

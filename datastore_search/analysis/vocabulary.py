@@ -185,6 +185,7 @@ def _select_words(read: ConsistentRead) -> Clause:
             " REPEATABLE (0)', {table}, least(100, 100.0 * {bytes} / greatest(1,"
             " pg_table_size({table}::regclass)))), 'abcd')"
             " WHERE char_length(word) BETWEEN {shortest} AND {longest}"
+            " AND translate(word, '0123456789', '') = word"
             " ORDER BY ndoc DESC LIMIT {words}) AS common"
         ).format(
             table=sql.Literal(read.relation.source.text.as_string()),

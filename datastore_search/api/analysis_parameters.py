@@ -42,6 +42,7 @@ from ..search import Query, RecordsFormat
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
+    MAX_TEXT_LENGTH,
     BooleanField,
     ChoiceField,
     FieldNameField,
@@ -556,7 +557,7 @@ class SuggestParameters(ConditionParameters):
     field = FieldNameField(help_text="The name of a field whose values are suggested.")
     prefix = TextField(
         help_text="The beginning of the values, as it was typed; if not given, the most common"
-        " values are suggested."
+        f" values are suggested. At most {MAX_TEXT_LENGTH} letters."
     )
     limit = NonNegativeIntegerField(
         help_text=f"Maximum number of values: {DEFAULT_SUGGESTED_VALUES} if not given; more than"

@@ -91,7 +91,15 @@ def test_nothing_is_suggested_for_a_query_that_finds_records(resource: Resource)
     assert (found["words"], found["queries"]) == ([], [])
 
 
-@pytest.mark.parametrize("sent", [{"plain": False}, {"q": {"title": "rivr"}}, {"q": ""}])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"plain": False},
+        {"q": {"title": "rivr"}},
+        {"q": {"title": "x"}, "full_text": "rivr"},
+        {"q": ""},
+    ],
+)
 def test_only_plain_words_over_all_fields_are_corrected(
     resource: Resource, sent: dict[str, Any]
 ) -> None:
@@ -234,6 +242,15 @@ def test_a_large_table_is_sampled(module_transaction: Any, monkeypatch: pytest.M
 
     (query,) = [query["sql"] for query in captured if "ts_stat" in query["sql"]]
     assert "100000" in query
+
+
+def test_numbers_take_no_room_of_words(
+    module_transaction: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "MAX_WORDS", 2)
+    resource = make_resource("text\n" + "a100 a101 1000\n" * 5 + "river lake\n")
+
+    assert list_queries(resource, "lakke rivr") == [("lake river", 1)]
 
 
 def test_words_of_a_table_are_few_in_memory() -> None:
