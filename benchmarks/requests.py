@@ -46,6 +46,7 @@ def build_requests(rows: int) -> list[Request]:
         Request("c_q_rare_nototal", {**RARE_WORD, "include_total": False}),
         Request("d_q_common", _COMMON_WORD),
         Request("d_q_common_nototal", {**_COMMON_WORD, "include_total": False}),
+        Request("d_q_common_offset", {**_COMMON_WORD, "offset": 1_000}),
         Request("e_filter_package", ONE_VALUE),
         Request("f_filter_subjects", _SUBJECTS),
         Request("f_filter_subjects_nototal", {**_SUBJECTS, "include_total": False}),

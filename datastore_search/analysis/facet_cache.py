@@ -8,9 +8,9 @@ same until the resource has another version.
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from ..bounded_cache import BoundedCache
+from ..search import VersionKey
 
 _MAX_FACETS = 5_000
 _MAX_BYTES = 8_000_000
@@ -18,11 +18,9 @@ _MAX_FACET_BYTES = 400_000
 
 
 class FacetKey(NamedTuple):
-    """The alias of a database, a resource in one version, and what is asked of a facet."""
+    """A version of a resource, and what is asked of a facet."""
 
-    alias: str
-    resource: UUID
-    version: int
+    version: VersionKey
     options: tuple[Any, ...]
 
 

@@ -251,16 +251,12 @@ def _cache(read: ConsistentRead, task: _Task, facet: bytes) -> None:
 
 
 def _build_cache_key(read: ConsistentRead, task: _Task) -> FacetKey | None:
-    """
-    Build the key of a facet of all records; None where it must not be kept.
-
-    A transaction may see records of its own that it has written under the version before.
-    """
-    facet = task.facet
-    if read.connection.in_atomic_block or not _is_of_all_records(facet.query):
+    """Build the key of a facet of all records; None where it must not be kept."""
+    facet, version = task.facet, read.version_key
+    if version is None or not _is_of_all_records(facet.query):
         return None
     options = facet.group, facet.limit, facet.min_count, facet.is_by_value, facet.is_reversed
-    return FacetKey(read.connection.alias, read.resource.pk, read.resource.version, options)
+    return FacetKey(version, options)
 
 
 # What is counted ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ not parsed on its way to the client, unless ``highlighting`` finds where records
 from .consistency import (
     ConsistentRead,
     StaleVersion,
+    VersionKey,
     open_snapshot,
     retry_if_stale,
     translate_database_errors,
@@ -50,6 +51,7 @@ __all__ = [
     "Span",
     "StaleVersion",
     "Stream",
+    "VersionKey",
     "build_relation",
     "collect_records",
     "compile_sort_key",

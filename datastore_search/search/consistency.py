@@ -59,6 +59,14 @@ class MissingTable(StaleVersion):
 # A read -------------------------------------------------------------------------------------------
 
 
+class VersionKey(NamedTuple):
+    """What all answers from one version of a resource have in common."""
+
+    alias: str
+    resource: uuid.UUID
+    version: int
+
+
 class ConsistentRead:
     """
     Statements that all see one version of a resource.
@@ -91,6 +99,18 @@ class ConsistentRead:
         if self._resource is None:
             raise TypeError("This relation belongs to no resource.")
         return self._resource
+
+    @property
+    def version_key(self) -> VersionKey | None:
+        """
+        What identifies the version that is read, for caches; None where nothing must be kept.
+
+        A transaction may see records of its own that it has written under the version before.
+        """
+        resource = self._resource
+        if resource is None or self.connection.in_atomic_block:
+            return None
+        return VersionKey(self.connection.alias, resource.pk, resource.version)
 
     def fetch_rows(
         self, statement: Clause, *, limit: timedelta = timedelta(0)

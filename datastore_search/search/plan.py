@@ -23,6 +23,14 @@ from .highlighting import highlight_records
 from .query import NextPage, Page, Query, RecordsFormat, Relation
 from .rendering import Columns, FoundRecords, close_records, collect_records
 from .sql import MAX_NARROW_ENTRIES, MAX_WIDE_ENTRIES, BoundQuery, compose
+from .top_matches import (
+    MAX_TOP_IDS,
+    TopMatchesKey,
+    build_top_matches_key,
+    keep_top_matches,
+    rankings_in_progress,
+    use_top_matches,
+)
 
 #: Up to this many matches are sorted; of more, the order is scanned if an index has it.
 _MAX_SORTED_MATCHES = 20_000
@@ -35,6 +43,9 @@ _RECORDS_PER_MATCH = 20
 
 #: A window has this many records more.
 _WINDOW_MARGIN = 1_000
+
+#: The greatest number in PostgreSQL's ``LIMIT``.
+_MAX_LIMIT = 2**63 - 1
 
 #: Values that an index is skipped through for: each costs as much as reading twenty rows.
 _MAX_SKIPPED_VALUES = 1_000
@@ -220,7 +231,14 @@ class Sort(_Plan):
 
 @dataclass(frozen=True, slots=True)
 class RankSort(_Plan):
-    """Rank all matches, and fetch the records of the best; perhaps count them in one go."""
+    """
+    Rank all matches, and fetch the records of the best; perhaps count them in one go.
+
+    A plan that ``lists_ids`` gives the ids of the first ``MAX_TOP_IDS`` matches too, in the first
+    row, after their number: null if there are fewer matches.
+    """
+
+    lists_ids: bool = False
 
     def select(self) -> Clause:
         """Select the best matches."""
@@ -231,16 +249,38 @@ class RankSort(_Plan):
         )
 
     def select_texts(self, begin: str = "") -> Clause:
-        """Read the text of each record, after the number of matches if the plan counts them."""
+        """Read the text of each record, after the number of matches and the ids, if asked for."""
         query = self.query
-        if not self.counts_matches:
+        if not self.lists_ids:
             return self._compose_select(query.render_texts(begin), self.select())
-        best = query.take_page(
-            compose("SELECT * FROM found ORDER BY {}", query.compile_rank_order())
-        )
+        order = query.compile_rank_order()
         matches = query.select(query.compile_match_columns())
-        page = self._fetch(best)
-        return _count_and_read_page(query, matches, page, sql.SQL("page._id IS NOT NULL"))
+        best = query.take_page(compose("SELECT * FROM top ORDER BY {}", order))
+        numbered = compose("SELECT *, row_number() OVER () AS number FROM ({}) AS page", best)
+        page = self._fetch(numbered)
+        end = max(query.end or 0, MAX_TOP_IDS)
+        # Matches that are not counted are not stored either: several processes may rank them.
+        return Clause(
+            sql.SQL(
+                "WITH found AS {hint}({matches}), top AS MATERIALIZED"
+                " (SELECT * FROM found ORDER BY {order} LIMIT %s)"
+                " SELECT total, CASE WHEN coalesce(number, 1) = 1 THEN (SELECT CASE WHEN"
+                " count(*) >= %s THEN (array_agg(_id ORDER BY {order}))[:%s] END FROM top) END,"
+                " CASE WHEN page._id IS NOT NULL THEN {texts} END"
+                " FROM (SELECT {total} AS total) AS counted LEFT JOIN ({page}) AS page ON true"
+            ).format(
+                hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
+                matches=matches.text,
+                order=order.text,
+                texts=query.render_texts(begin),
+                total=sql.SQL("(SELECT count(*) FROM found)" if self.counts_matches else "NULL"),
+                page=query.columns.unpack(page.text),
+            ),
+            [
+                *matches.parameters, *order.parameters, min(end, _MAX_LIMIT),
+                MAX_TOP_IDS, *order.parameters, MAX_TOP_IDS, *page.parameters,
+            ],
+        )  # fmt: skip
 
     def _fetch(self, best: Clause) -> Clause:
         """Fetch the records of the best matches, of which only the match columns are read."""
@@ -252,6 +292,23 @@ class RankSort(_Plan):
             Clause(sql.SQL(relation.row_locator)),
             best,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class TopMatchesLookup(_Plan):
+    """Look up the records of the page by their ids, which were ranked before."""
+
+    def select(self) -> Clause:
+        """Select the records in the order of the ids."""
+        query = self.query
+        ids = query.top_ids[query.offset : query.end]
+        records = compose(
+            "SELECT _id, data, search FROM unnest({}) WITH ORDINALITY AS top (_id, position)"
+            " JOIN {} USING (_id) ORDER BY position",
+            Clause(sql.SQL("%s::bigint[]"), [list(ids)]),
+            query.relation.source,
+        )
+        return query.add_ranks(records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +400,7 @@ def count_and_read(matches: Clause, page: Clause, texts: sql.SQL, is_there: sql.
 
 
 #: How a page is read: one of these.
-Plan = KeyScan | IndexScan | Sort | RankSort | Grouping | SkipScan
+Plan = KeyScan | IndexScan | Sort | RankSort | TopMatchesLookup | Grouping | SkipScan
 
 
 # The choice ---------------------------------------------------------------------------------------
@@ -361,7 +418,7 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
         skips = query.can_skip_scan and query.counts_matches
         return [SkipScan(query, counts_matches=True), grouping] if skips else [grouping]
     if query.is_ranked:
-        return [RankSort(query, counts_matches=query.counts_matches)]
+        return [TopMatchesLookup(query) if query.top_ids else _build_rank_sort(query)]
     if query.is_unfiltered and query.is_by_id:
         return [KeyScan(query)]
     if not query.has_index_order:
@@ -374,6 +431,11 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
     return [Sort(query)] if window is None else [IndexScan(query, window=window), Sort(query)]
 
 
+def _build_rank_sort(query: BoundQuery) -> RankSort:
+    lists_ids = query.limit is not None and not query.is_copied
+    return RankSort(query, counts_matches=query.counts_matches, lists_ids=lists_ids)
+
+
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     """
     Choose the plan of a stream, which is sent as it is read: there is no second plan.
@@ -381,6 +443,8 @@ def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
     ``count`` counts the matches; without a ``limit`` PostgreSQL chooses well by itself.
     """
     *_others, plan = choose_plans(query, query.known_total)
+    if isinstance(plan, RankSort):
+        return RankSort(query)
     if isinstance(plan, KeyScan) or not query.has_index_order:
         return replace(plan, counts_matches=False)
     if query.is_unfiltered or query.limit is None:
@@ -419,28 +483,42 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     admission = nullcontext() if query.is_light else read.session.admit_search()
     with admission, translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
-        total = bound.known_total
-        if total is None and query.include_total and not bound.counts_matches:
-            total = count_matches(read, bound)
-        if query.limit == 0 or (total is not None and query.offset >= total):
-            _check_table(read, bound)
-            found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
-            next_page = None
-        else:
-            plan, found = _find_records(read, bound, total)
-            total = found.total if plan.counts_matches else total
-            next_page = _find_next_page(read, plan) if query.include_next_page else None
-        highlights = None
-        if query.highlight:
-            names = [name for name, _kind in bound.fields]
-            highlights = highlight_records(read, query, found, names)
-        return Page(
-            records=found.records,
-            total=total if query.include_total else None,
-            fields=bound.fields,
-            next_page=next_page,
-            highlights=highlights,
-        )
+        key = build_top_matches_key(read, bound)
+        if key is None or use_top_matches(key, bound, is_counted=query.include_total):
+            return _read_page(read, query, bound)
+        with rankings_in_progress.begin(key):
+            is_kept = use_top_matches(key, bound, is_counted=query.include_total)
+            return _read_page(read, query, bound, None if is_kept else key)
+
+
+def _read_page(
+    read: ConsistentRead, query: Query, bound: BoundQuery, key: TopMatchesKey | None = None
+) -> Page:
+    """Read a page, and keep its top matches under a ``key``."""
+    total = bound.known_total
+    if total is None and query.include_total and not bound.counts_matches:
+        total = count_matches(read, bound)
+    if query.limit == 0 or (total is not None and query.offset >= total):
+        _check_table(read, bound)
+        found = FoundRecords([b'""'] if query.is_text else [b"[", b"]"], 0, 0)
+        next_page = None
+    else:
+        plan, found = _find_records(read, bound, total)
+        total = found.total if plan.counts_matches else total
+        if key is not None and isinstance(plan, RankSort):
+            keep_top_matches(key, found.head, is_counted=plan.counts_matches)
+        next_page = _find_next_page(read, plan) if query.include_next_page else None
+    highlights = None
+    if query.highlight:
+        names = [name for name, _kind in bound.fields]
+        highlights = highlight_records(read, query, found, names)
+    return Page(
+        records=found.records,
+        total=total if query.include_total else None,
+        fields=bound.fields,
+        next_page=next_page,
+        highlights=highlights,
+    )
 
 
 def count_matches(read: ConsistentRead, query: BoundQuery) -> int:
@@ -478,8 +556,8 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
             plan.select_texts(),
             collect_records,
             batch_rows=sizes.choose_batch_rows(query.limit),
-            # Ranking without counting may scan half the table (``docs/decisions/0021``).
-            is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
+            # Ranking may scan half the table (``docs/decisions/0021``).
+            is_scan=isinstance(plan, RankSort),
         )
         sizes.note_size(found.count, found.size_bytes)
         return found

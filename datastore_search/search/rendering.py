@@ -146,7 +146,7 @@ class FoundRecords:
     The records that a statement found.
 
     ``records`` is their JSON list, or a JSON text of rows.  ``head`` are the columns of the first
-    row before the last one, which are the same in each row.
+    row before the last one.
     """
 
     records: list[bytes] | Spool
@@ -157,7 +157,7 @@ class FoundRecords:
     @property
     def total(self) -> int:
         """The number of matches, where a statement counts them before each record."""
-        (total,) = self.head
+        total, *_others = self.head
         return int(total or 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import LiteralString
 
@@ -129,6 +129,8 @@ class BoundQuery:
         #: All matches are read for the page, so their number comes with it.
         self.counts_matches = is_counted and bool(query.limit) and not self.is_copied
         self.known_total = self._find_known_total(has_full_text=has_full_text)
+        #: The ids of the first matches by rank, those of the page among them, where they are known.
+        self.top_ids: Sequence[int] = ()
 
     # Checks ---------------------------------------------------------------------------------------
 

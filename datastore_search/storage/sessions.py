@@ -26,7 +26,8 @@ _READ_SETTINGS = {"random_page_cost": "1.1", "jit": "off", "client_min_messages"
 
 #: Settings of statements that may scan half a table: random access then costs about three times as
 #: much, because it evicts the buffers of other tables, and a sequential scan reuses a few buffers.
-_SCAN_SETTINGS = {"random_page_cost": "4"}
+#: Of each record only a key and a rank are passed on, so parallel workers pass it on for little.
+_SCAN_SETTINGS = {"random_page_cost": "4", "parallel_tuple_cost": "0.01"}
 
 #: How long a reader waits for a lock: longer than ``tables.LOCK_TIMEOUT``, the time for which new
 #: readers wait behind a writer that waits for the old ones.  Not much longer, because each waiting

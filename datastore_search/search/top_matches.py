@@ -1,0 +1,138 @@
+"""
+The top matches of full-text queries that were ranked last, kept in the process.
+
+Ranking a common word reads all its matches.  Their order is the same until the resource has
+another version, so the ids of the first matches and the number of all are kept: other pages, and
+the same question of others, then read only their own records (``docs/decisions/0027``).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Event, Lock
+from time import monotonic
+from typing import Final, NamedTuple
+
+from psycopg import sql
+
+from ..bounded_cache import BoundedCache
+from .consistency import ConsistentRead, VersionKey
+from .sql import BoundQuery
+
+#: The ids that are kept of a question: ten pages.  With fewer matches, ranking is fast.
+MAX_TOP_IDS: Final = 1_000
+
+#: Kept questions, with 8 kB of ids each.
+_MAX_QUESTIONS = 1_000
+
+#: The conditions of a kept question, in letters: a filter may have thousands of values.
+_MAX_KEY_LENGTH = 2_000
+
+#: Nothing waits for a ranking that may end at once.
+_MIN_SECONDS_BEFORE_WAITING = 0.02
+
+#: As long as a statement may run without a slot (``docs/decisions/0022``).
+_MAX_WAIT_SECONDS = 0.5
+
+
+class TopMatchesKey(NamedTuple):
+    """A version of a resource, and the conditions of a question in SQL."""
+
+    version: VersionKey
+    where: str
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopMatches:
+    """
+    The ids of the first ``MAX_TOP_IDS`` matches by rank, and the number of all matches.
+
+    ``total`` is None where they were not counted.
+    """
+
+    ids: array[int]
+    total: int | None
+
+
+top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(_MAX_QUESTIONS)
+
+
+def build_top_matches_key(read: ConsistentRead, query: BoundQuery) -> TopMatchesKey | None:
+    """Build the key of a query whose page may be kept; None for any other."""
+    version = read.version_key
+    is_within = query.end is not None and query.end <= MAX_TOP_IDS
+    if version is None or not is_within or not query.is_ranked or query.is_copied:
+        return None
+    where = query.where.text.as_string()
+    parameters = tuple(sql.Literal(each).as_string() for each in query.where.parameters)
+    is_short = len(where) + sum(map(len, parameters)) <= _MAX_KEY_LENGTH
+    return TopMatchesKey(version, where, parameters) if is_short else None
+
+
+def use_top_matches(key: TopMatchesKey, query: BoundQuery, *, is_counted: bool) -> bool:
+    """Give a query its top matches if they are kept, counted if asked for; return whether so."""
+    top = top_matches_cache.get(key)
+    if top is None or (is_counted and top.total is None):
+        return False
+    query.top_ids, query.known_total = top.ids, top.total
+    return True
+
+
+def keep_top_matches(key: TopMatchesKey, head: Sequence[bytes | None], *, is_counted: bool) -> None:
+    """
+    Keep what a ranking begins with: the number of matches, and ids as PostgreSQL writes an array.
+
+    Too few matches have no ids and are not kept.
+    """
+    total, ids = head
+    if ids is not None:
+        numbers = array("q", map(int, ids[1:-1].split(b",")))
+        top = TopMatches(numbers, int(total or 0) if is_counted else None)
+        top_matches_cache.add(key, top)
+
+
+# Rankings in progress -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    started_at: float
+    ended: Event
+
+
+class RankingsInProgress:
+    """The questions whose matches are being ranked, so that several clients rank them once."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._rankings: dict[Hashable, _Ranking] = {}
+        self._lock = Lock()
+
+    @contextmanager
+    def begin(self, key: Hashable) -> Iterator[None]:
+        """
+        Begin to rank; wait before if another thread ranks the same, but not for long.
+
+        After waiting, the caller checks whether the matches are kept.
+        """
+        own = _Ranking(monotonic(), Event())
+        with self._lock:
+            other = self._rankings.setdefault(key, own)
+        if other is not own:
+            if own.started_at - other.started_at >= _MIN_SECONDS_BEFORE_WAITING:
+                other.ended.wait(_MAX_WAIT_SECONDS)
+            yield
+            return
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._rankings[key]
+            own.ended.set()
+
+
+rankings_in_progress = RankingsInProgress()
