@@ -94,11 +94,16 @@ def _blank_separators(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _compile_word() -> re.Pattern[str]:
-    """Compile a run of letters, digits and marks, and of what is invisible within words."""
+    """
+    Compile a run of letters, digits and marks, and of what is invisible within words.
+
+    A sign that is letters in another form (№ is No) is in the word beside it.
+    """
     codes = (
         code
         for code in chain(range(0x80, 0x20000), range(0xE0000, 0xE1000))
         if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me", "Cf"}
+        or any(map(str.isalnum, unicodedata.normalize("NFKC", chr(code))))
     )
     ranges = []
     for _key, group in groupby(enumerate(codes), key=lambda each: each[1] - each[0]):
