@@ -354,6 +354,16 @@ def test_a_question_without_records_has_nothing_to_draw(client: Client, survey: 
     assert "There is nothing to draw." in extract_text(response)
 
 
+def test_the_chart_of_a_table_of_many_columns_is_light(client: Client, db: None) -> None:
+    names = [f"field_{n}" for n in range(300)]
+    resource = make_resource(f"{','.join(names)}\n" + f"{','.join(map(str, range(300)))}\n" * 4)
+
+    response = open_chart(client, resource)
+
+    assert len(response.content) < 60_000
+    assert response.content.decode().count("<option") < 3 * 301 + 20
+
+
 def test_a_table_without_a_suitable_field_has_no_chart(client: Client, db: None) -> None:
     resource = make_resource("doc\n{}\n", types={"doc": "json"})
 

@@ -294,6 +294,19 @@ def test_all_records_are_not_counted_again(
     assert parse_facets(open_page(client, survey))["kind"].boxes["field.kind=lake"] == "lake 20"
 
 
+def test_a_large_table_shows_what_the_load_has_stored(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = make_resource("n\n" + "".join(f"{n}\n" * (30 - n) for n in range(13)))
+    monkeypatch.setattr(facets, "_MAX_SMALL_TABLE", 0)
+    monkeypatch.setattr(facets, "read_facets", None)
+
+    found = parse_facets(open_page(client, resource))["n"]
+
+    assert list(found.boxes) == [f"field.n={n}" for n in range(10)]
+    assert found.notes == ["57 with other values"]
+
+
 def test_facets_that_take_too_long_are_of_all_records(
     client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
