@@ -7,6 +7,7 @@ Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,19 @@ MAX_WORDS = 100
 
 #: Fields with a full-text query: for each, the words of every match are computed again.
 MAX_FULL_TEXT_FIELDS = 5
+
+#: The letters of scripts that are written without blanks, as in ``datastore_search_split``: Thai,
+#: Lao, Burmese, Khmer; kana, bopomofo, Han.
+UNSPACED_LETTERS = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"
+    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f\u1780-\u17b3\u17d7\u17dc"
+    "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U0001aff0-\U0001b16f\U00020000-\U000323af"
+)
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
+_UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,35 +112,36 @@ def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
     """Compile the ``tsquery`` of a full-text query; null or empty where it has no word."""
     if plain:
         return Clause(sql.SQL("datastore_search_tsquery(%s, %s::regconfig)"), [q, language])
-    q = unicodedata.normalize("NFC", q)
-    tsquery = sql.SQL("to_tsquery(%s::regconfig, %s)")
-    if "<" not in q:
-        return Clause(tsquery, [language, q])
-    # A phrase, ``old <-> bridge``: only words as written have positions in the search vector.
-    return Clause(
-        sql.SQL("({} || to_tsquery('pg_catalog.simple', %s))").format(tsquery), [language, q, q]
-    )
+    return Clause(sql.SQL("datastore_search_parsed_tsquery(%s, %s::regconfig)"), [q, language])
 
 
 def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
     """
     Return whether full-text queries have too many words together.
 
-    A word of a ``plain`` query counts once, as PostgreSQL looks it up once.
+    A word of a ``plain`` query counts once, as PostgreSQL looks it up once.  Of a script without
+    blanks, two letters are a word.
     """
     texts = list(texts)
     if sum(map(len, texts)) < 2 * MAX_WORDS:  # a word has a letter, and a space after it
         return False
     words = map(_split_words, texts)
-    return sum(len(set(each) if plain else each) for each in words) > MAX_WORDS
+    return sum(sum(map(_count_words, set(each) if plain else each)) for each in words) > MAX_WORDS
 
 
 def _split_words(text: str) -> list[str]:
     """Split a text as PostgreSQL does: marks belong to the letters before them."""
-    composed = unicodedata.normalize("NFC", text).casefold()
+    composed = unicodedata.normalize("NFKC", text).casefold()
     return "".join(letter if is_part_of_word(letter) else " " for letter in composed).split()
 
 
 def is_part_of_word(letter: str) -> bool:
     """Return whether a letter, digit or mark belongs to a word of a full-text query."""
     return letter.isalnum() or unicodedata.category(letter).startswith("M")
+
+
+def _count_words(word: str) -> int:
+    """Count a word, or the words that ``datastore_search_phrase`` makes of one."""
+    runs = _UNSPACED_RUN.findall(word)
+    others = _UNSPACED_RUN.sub(" ", word).split()
+    return len(others) + sum((len(_UNSPACED_LETTER.findall(run)) + 1) // 2 for run in runs)

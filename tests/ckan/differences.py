@@ -219,6 +219,15 @@ _Q = [
         (finds_more(8, 9), r"q/(composed|decomposed)"),
     ),
     *_list_differences(
+        "Spellings that readers hold equal",
+        (finds_more(10, 11), r"q/(sharp s|two s)"),
+        (finds_more(11), r"q/stop word in another language"),
+    ),
+    *_list_differences(
+        "A part of a run without blanks",
+        (finds_more(13), r"q/han half"),
+    ),
+    *_list_differences(
         "Stop words",
         (finds_more(1, 4, 5, 16, 17, 21), r"q/stop words", r"q object/stop word"),
         (finds_more(21), r"q/only stop words"),
