@@ -22,6 +22,7 @@ $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer with its venv and ensurepip modules is needed (Debian: python3-venv); none was found. Name one: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --editable '.[test]'
+	$(PY) -m pip install --quiet --no-deps 'axe-playwright-python>=0.1.8'  # for its axe-core alone
 	touch $@
 
 demo: setup ## Prepare the example portal with sample data and serve it

@@ -1,0 +1,163 @@
+"""
+Every page and state by axe-core: WCAG 2.2 AA, in three languages, two widths, light and dark.
+
+One browser opens them all.  axe-core comes with a Python package, of which only that file is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as django_settings
+from django.test import Client
+from selenium.webdriver import Chrome
+
+from datastore_search.loading.jobs import LoadOptions, drafts
+from datastore_search.models import Load, Resource
+
+from ..admin.test_loading import CSV_WITH_BAD_ROW, make_file
+from ..builders import make_resource, make_user
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+#: The language of the page, the width and height of its window, and its colours.
+VIEWS = [
+    ("en", 1440, 900, "light"),
+    ("vi", 360, 740, "dark"),
+    ("ar", 1440, 900, "dark"),
+    ("ar", 360, 740, "light"),
+]
+
+CHECK = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {runOnly: arguments[0], resultTypes: ["violations"]}).then(
+    (found) => done(found.violations.map((each) => [
+        each.id, each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)),
+    ])),
+    (error) => done([["error", [String(error)]]]),
+);
+"""
+
+#: Open all ``<details>``, but menus one at a time: they lie over what is below them.
+UNFOLD = """
+for (const each of document.querySelectorAll("details")) each.open = !each.matches(arguments[0]);
+document.querySelector(arguments[1])?.setAttribute("open", "");
+"""
+MENUS = ".datastore-tools details, thead details"
+OPENED_MENUS = [".datastore-tools details", "thead th:nth-child(3) details"]
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    file = distribution("axe-playwright-python").locate_file("axe_playwright_python/axe.min.js")
+    return Path(str(file)).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def table(transactional_db: None) -> Iterator[Resource]:
+    """Sixty records of every kind of field, with hostile names and long texts."""
+    rows = "".join(
+        f"{n},{'Watershed' if n % 3 else 'air'},{n * 1000.5},2020-12-{n % 28 + 1:02},{n % 2 == 0},"
+        f"https://example.org/{n},{'long words of a summary ' * (n % 20)},\n"
+        for n in range(60)
+    )
+    header = "no,subject,budget,day,open,site,summary,<b>\u202eempty"
+    yield make_resource(f"{header}\n{rows}", title="Khảo sát", description="Of rivers. " * 60)
+    Resource.objects.all().delete()
+
+
+def list_violations(browser: Chrome) -> list[Any]:
+    found: list[Any] = browser.execute_async_script(CHECK, RULES)
+    return found
+
+
+def set_view(browser: Chrome, width: int, height: int, scheme: str) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def check_pages(browser: Chrome, axe: str, base: str, addresses: list[str]) -> None:
+    """Check pages in every view, all of each unfolded but menus."""
+    browser.set_script_timeout(60)
+    failures = {}
+    for locale, width, height, scheme in VIEWS:
+        set_view(browser, width, height, scheme)
+        for address in addresses:
+            browser.get(f"{base}/{locale}/{address}")
+            browser.execute_script(axe)
+            browser.execute_script(UNFOLD, MENUS, "none")
+            failures[locale, width, address] = list_violations(browser)
+    set_view(browser, 1280, 1000, "light")
+    assert {view: found for view, found in failures.items() if found} == {}
+
+
+def test_every_page_is_accessible(
+    browser: Chrome, live_server: Any, axe: str, table: Resource
+) -> None:
+    page = f"datastore/{table.pk}/"
+    hidden = make_resource("salary\n1\n", private=True)
+
+    check_pages(
+        browser,
+        axe,
+        live_server.url,
+        [
+            "datastore/",
+            "datastore/?q=nothing",
+            page,
+            f"{page}?q=watershed&from.budget=1000&sort=budget+desc&limit=50",
+            f"{page}?q=nothing",
+            f"{page}?from.budget=many",
+            f"{page}r/3/?q=watershed&n=2",
+            f"{page}api/?q=watershed",
+            f"datastore/{hidden.pk}/",
+            "datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
+        ],
+    )
+
+
+def test_the_menus_of_a_page_are_accessible(
+    browser: Chrome, live_server: Any, axe: str, table: Resource
+) -> None:
+    browser.set_script_timeout(60)
+    for locale, width in (("en", 1440), ("ar", 360)):
+        set_view(browser, width, 900, "light")
+        browser.get(f"{live_server.url}/{locale}/datastore/{table.pk}/")
+        browser.execute_script(axe)
+        for menu in OPENED_MENUS:
+            browser.execute_script(UNFOLD, MENUS, menu)
+            assert (menu, list_violations(browser)) == (menu, [])
+
+
+def test_every_page_of_the_admin_is_accessible(
+    browser: Chrome, live_server: Any, axe: str, table: Resource, read_here: None
+) -> None:
+    user = make_user("boss", is_staff=True, is_superuser=True)
+    client = Client()
+    client.force_login(user)
+    browser.get(live_server.url)
+    name = django_settings.SESSION_COOKIE_NAME
+    browser.add_cookie({"name": name, "value": client.cookies[name].value})
+    draft = drafts.create_draft(table, LoadOptions(), file=make_file(CSV_WITH_BAD_ROW))
+    loaded = Load.objects.filter(resource=table).exclude(pk=draft.pk).get()
+    admin = "admin/datastore_search"
+
+    check_pages(
+        browser,
+        axe,
+        live_server.url,
+        [
+            f"{admin}/resource/",
+            f"{admin}/resource/{table.pk}/change/",
+            f"{admin}/resource/{table.pk}/load/",
+            f"{admin}/load/",
+            f"{admin}/load/{loaded.pk}/change/",
+            f"{admin}/load/{draft.pk}/preview/",
+        ],
+    )
