@@ -163,4 +163,13 @@ def check_server(
                 id="datastore_search.W002",
             )
         )
+    if IndexKind.SUBSTRINGS in conf.INDEXES and not storage.has_trigrams(connection):
+        messages.append(
+            Warning(
+                "DATASTORE_SEARCH_INDEXES has “substrings”, and the database has no extension"
+                " pg_trgm: loads leave that index out.",
+                hint="Create the extension: CREATE EXTENSION pg_trgm.",
+                id="datastore_search.W011",
+            )
+        )
     return messages

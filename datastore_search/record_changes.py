@@ -7,16 +7,17 @@ The caller has locked the row of the resource, and works in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Max
 from django.utils import timezone
 
 from . import storage
+from .conf import conf
 from .exceptions.access import UnknownResource
 from .field_types import field_types
-from .models import Field, Resource, TableVersion
+from .models import Field, IndexKind, Resource, TableVersion
 
 #: Bytes of the longest value that an order index can hold.  An entry of a B-tree has at most 2,704
 #: bytes, of which the header, the length and the ``_id`` take up to 32.
@@ -98,6 +99,28 @@ def drop_outgrown_order_indexes(
     outgrown = list(fields.filter(has_order_index=True).values_list("name", flat=True))
     if outgrown:
         drop_order_indexes(connection, resource, outgrown)
+
+
+def index_substrings(connection: BaseDatabaseWrapper, resource: Resource, *, wanted: bool) -> None:
+    """
+    Index the substrings of all fields, or drop that index; the next tables follow.
+
+    Raises: Django's ``OperationalError`` while the table is read for long, when it is dropped.
+    """
+    table_id = get_table_id(resource)
+    if wanted:
+        storage.create_substring_index(connection, table_id, memory_bytes=conf.LOAD_MEMORY_BYTES)
+    else:
+        storage.drop_substring_index(connection, table_id)
+    versions = TableVersion.objects.using(connection.alias).filter(pk=table_id)
+    versions.update(indexes=_choose(versions.get().indexes, wanted=wanted))
+    resource.indexes = _choose(resource.chosen_index_kinds, wanted=wanted)
+    resource.save(using=connection.alias, update_fields=["indexes", "modified_at"])
+
+
+def _choose(kinds: Iterable[str], *, wanted: bool) -> list[str]:
+    others = [kind for kind in kinds if kind != IndexKind.SUBSTRINGS]
+    return [*others, IndexKind.SUBSTRINGS.value] if wanted else others
 
 
 def record_change(

@@ -51,6 +51,12 @@ def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.Monkey
     assert run_check_ids(databases=["default"]) == {"datastore_search.W002"}
 
 
+def test_an_index_without_its_extension_is_w011(db: None, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_INDEXES = ("words", "substrings")
+
+    assert run_check_ids(databases=["default"]) == {"datastore_search.W011"}
+
+
 def test_tasks_that_are_read_from_a_replica_are_w010(settings: Any) -> None:
     settings.DATABASE_ROUTERS = ["tests.deployment.routers.ReplicaRouter"]
     assert run_check_ids() == set()

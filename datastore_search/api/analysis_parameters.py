@@ -65,7 +65,7 @@ from .parameters import (
 #: Values of a facet if no limit is given, and suggested ones.
 DEFAULT_FACET_VALUES = DEFAULT_SUGGESTED_VALUES = 10
 
-_CONDITIONS = ("filters", "q", "full_text", "plain", "language")
+_CONDITIONS = ("filters", "q", "full_text", "plain", "substrings", "language")
 
 
 # Types of parameters ------------------------------------------------------------------------------
@@ -289,6 +289,10 @@ class ConditionParameters(ResourceParameters):
     plain = BooleanField(
         help_text="False reads `q` and `full_text` in PostgreSQL's query language; true if not"
         " given."
+    )
+    substrings = BooleanField(
+        help_text="Find the words of `q` and `full_text` within words, too, as in a search; false"
+        " if not given."
     )
     language = TextField(
         help_text="The name of a PostgreSQL text search configuration for the words of `q` and"

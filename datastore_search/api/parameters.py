@@ -19,7 +19,7 @@ from rest_framework import serializers
 
 from ..conf import conf
 from ..field_types import field_types, is_storable
-from ..filters import MAX_WORDS, parse_filters
+from ..filters import MAX_SUBSTRINGS, MAX_WORDS, MIN_SUBSTRING_LENGTH, parse_filters
 from ..search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
@@ -188,6 +188,11 @@ class QueryParameters(ActionParameters):
         help_text="False reads `q` and `full_text` in PostgreSQL's query language, which has"
         " operators; true if not given."
     )
+    substrings = BooleanField(
+        help_text=f"Find the words of `q` and `full_text` within words, too, from"
+        f" {MIN_SUBSTRING_LENGTH} letters on. The resource needs the index `substrings`. At most"
+        f" {MAX_SUBSTRINGS} words; not with `plain` false. False if not given."
+    )
     language = TextField(
         help_text="The name of a PostgreSQL text search configuration (`english`, `simple`) for the"
         " words of `q` and `full_text`; the resource's own if not given."
@@ -255,6 +260,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
         q=full_text or ("" if by_field else q),
         q_fields=by_field,
         plain=parameters.get("plain", True),
+        substrings=parameters.get("substrings", False),
         language=parameters.get("language", "").strip().lower(),  # as PostgreSQL reads names
         filters=parse_filters(parameters.get("filters", {})),
         fields=parameters.get("fields", ()),
@@ -329,6 +335,10 @@ class CreateParameters(ActionParameters):
         MAX_INDEXES,
         help_text="Names of fields whose order is indexed, in the same form; equality is indexed"
         " for every field. If not given, the indexes stay.",
+    )
+    index_substrings = BooleanField(
+        help_text="Whether parts of texts are indexed, for `contains`, `icontains`, `startswith`,"
+        " `istartswith` and `substrings`. If not given, it stays as it is."
     )
     aliases = NamesField(
         MAX_ALIASES,

@@ -115,6 +115,27 @@ class TooManyFullTextFields(InvalidParameter):
     message = _("The full-text query names more than %(most)s fields.")
 
 
+class SubstringsNotIndexed(InvalidParameter):
+    parameter = "substrings"
+    message = _(
+        "The resource has no index of substrings. Whoever manages it can choose that index, and"
+        " load the records again."
+    )
+
+
+class SubstringsNotPlain(InvalidParameter):
+    parameter = "substrings"
+    message = _("Substrings are searched for words, and not together with “plain” false.")
+
+
+class SubstringsNotSupported(InvalidParameter):
+    parameter = "index_substrings"
+    message = _(
+        "This database cannot index substrings: its operator must create PostgreSQL’s extension"
+        " pg_trgm first."
+    )
+
+
 class UnknownLanguage(InvalidParameter):
     parameter = "language"
     message = _("PostgreSQL has no text search configuration “%(language)s”.")

@@ -2,19 +2,22 @@
 What ``filters`` and ``q`` mean.
 
 ``grammar`` parses the parameter ``filters`` into conditions.  ``clauses`` compiles conditions to
-SQL, and ``full_text`` full-text queries.  Names of fields and values are parameters of the SQL.
+SQL, ``full_text`` full-text queries, and ``substrings`` the look-up of parts of texts for both.
+Names of fields and values are parameters of the SQL.
 """
 
+from .clause import Clause, join_clauses
 from .clauses import (
-    Clause,
     TypedFields,
     compile_conditions,
     compile_field_key,
     compile_value_key,
-    join_clauses,
 )
 from .full_text import (
+    MAX_SUBSTRINGS,
     MAX_WORDS,
+    MIN_SUBSTRING_LENGTH,
+    FullTextOptions,
     FullTextQuery,
     compile_tsquery,
     has_too_many_words,
@@ -34,11 +37,14 @@ from .grammar import (
 
 __all__ = [
     "MAX_SHOWN_LENGTH",
+    "MAX_SUBSTRINGS",
     "MAX_WORDS",
+    "MIN_SUBSTRING_LENGTH",
     "And",
     "Clause",
     "Comparison",
     "Condition",
+    "FullTextOptions",
     "FullTextQuery",
     "In",
     "Or",

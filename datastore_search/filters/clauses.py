@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, Literal
 
 from psycopg import sql
 
@@ -22,7 +21,9 @@ from ..field_types import Cast, FieldType, Json, Operators, dump_json, field_typ
 from ..field_types import NotOfType as NotStorable
 from ..field_types import ValueNotOfType as NotOfType
 from ..messages import shorten
+from .clause import FALSE, TRUE, Clause, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, And, Comparison, Condition, In, Or
+from .substrings import build_pattern, compile_candidates
 
 #: Up to this many values, each is looked up in the index; above, the field is compared with all.
 _MAX_INDEXED_VALUES = 10
@@ -38,35 +39,14 @@ class TypedFields:
 
     ``types`` maps their names to the names of their types, and ``cast`` reads texts as a type, in
     PostgreSQL.  Some records have no ``sparse`` fields; that is null.
+    ``estimate_share`` estimates the share of the records that match a pattern of the index of
+    substrings; without that index it is None.
     """
 
     types: Mapping[str, str]
     cast: Cast
     sparse: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A piece of SQL and its parameters, in order."""
-
-    text: sql.Composable
-    parameters: list[Any] = field(default_factory=list)
-
-
-_FALSE = Clause(sql.SQL("false"))
-_TRUE = Clause(sql.SQL("true"))
-
-
-def join_clauses(clauses: Sequence[Clause], operator: Literal["AND", "OR"]) -> Clause:
-    """Join clauses by AND, which is true of none, or by OR, which is false of none."""
-    if len(clauses) == 1:
-        return clauses[0]
-    if not clauses:
-        return _TRUE if operator == "AND" else _FALSE
-    return Clause(
-        sql.SQL("({})").format(sql.SQL(f" {operator} ").join(clause.text for clause in clauses)),
-        [parameter for clause in clauses for parameter in clause.parameters],
-    )
+    estimate_share: Callable[[str], float] | None = None
 
 
 def compile_conditions(conditions: Iterable[Condition], fields: TypedFields) -> Clause:
@@ -90,7 +70,7 @@ def _compile(condition: Condition, fields: TypedFields, errors: list[InvalidPara
         return _compile_field_condition(condition, fields)
     except InvalidParameter as error:
         errors.append(error)
-        return _FALSE
+        return FALSE
 
 
 def _compile_field_condition(condition: In | Comparison, fields: TypedFields) -> Clause:
@@ -194,6 +174,10 @@ _TEXTS = {
     "startswith": "starts_with(data ->> %s, %s)",
     "istartswith": "starts_with(lower(data ->> %s), lower(%s))",
 }
+_TEXTS_IGNORING_CASE = frozenset({"icontains", "istartswith"})
+
+#: A record that the index finds costs about ten times one that is read in the order of the table.
+_MAX_CANDIDATES_SHARE = 0.1
 
 
 def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFields) -> Clause:
@@ -216,8 +200,24 @@ def _compile_comparison(condition: Comparison, kind: FieldType, fields: TypedFie
     if operator in _TEXTS and Operators.TEXT in kind.operators:
         if not isinstance(value, str):
             raise InvalidFilterOperand(field=name, operator=operator)
-        return Clause(sql.SQL(_TEXTS[operator]), [name, value])
+        return _compile_part(name, operator, value, fields)
     raise UnsupportedOperator(field=name, type=kind.name, operator=operator)
+
+
+def _compile_part(name: str, operator: str, part: str, fields: TypedFields) -> Clause:
+    """
+    Search for a part of a text.
+
+    The index finds candidates, in any field.  Where these are many, reading all records is faster.
+    """
+    exact = Clause(sql.SQL(_TEXTS[operator]), [name, part])
+    pattern = build_pattern(part) if fields.estimate_share else None
+    if not pattern or not fields.estimate_share:
+        return exact
+    if fields.estimate_share(pattern) > _MAX_CANDIDATES_SHARE:
+        return exact
+    candidates = compile_candidates(pattern, ignores_case=operator in _TEXTS_IGNORING_CASE)
+    return join_clauses([exact, candidates], "AND")
 
 
 def _negate(clause: Clause) -> Clause:
@@ -227,7 +227,7 @@ def _negate(clause: Clause) -> Clause:
 def _compile_order(name: str, kind: FieldType, operator: str, value: Json, cast: Cast) -> Clause:
     (text,) = _read_values(name, kind, kind.parse_bound, [value], cast)
     if text == "null":
-        return _FALSE
+        return FALSE
     return Clause(
         sql.SQL("{field} {operator} {bound}").format(
             field=compile_field_key(kind),
@@ -270,25 +270,25 @@ def _compile_id_condition(condition: In | Comparison, cast: Cast) -> Clause:
         return _compile_id_in(read(_ID_TYPE.parse_operand, condition.values, cast))
     operator, value = condition.operator, condition.value
     if operator == "isnull":
-        return _FALSE if value else _TRUE
+        return FALSE if value else TRUE
     if operator == "ne":
         return _negate(_compile_id_in(read(_ID_TYPE.parse_operand, [value], cast)))
     if operator not in _ORDERS:
         raise UnsupportedOperator(field="_id", type="int", operator=operator)
     (text,) = read(_ID_TYPE.parse_bound, [value], cast)
-    return _FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
+    return FALSE if text in (None, "null") else _compile_id_order(operator, Decimal(text))
 
 
 def _compile_id_in(texts: Sequence[str | None]) -> Clause:
     numbers = [int(text) for text in texts if text not in (None, "null")]
-    return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else _FALSE
+    return Clause(sql.SQL("_id = ANY(%s::bigint[])"), [numbers]) if numbers else FALSE
 
 
 def _compile_id_order(operator: str, bound: Decimal) -> Clause:
     """Compare with the nearest whole number, so that the key's index answers."""
     if abs(bound) > _MAX_ID:
         holds_for_all = (bound > 0) is (operator in ("lt", "lte"))
-        return _TRUE if holds_for_all else _FALSE
+        return TRUE if holds_for_all else FALSE
     whole = math.ceil(bound) if operator in ("lt", "gte") else math.floor(bound)
     return Clause(
         sql.SQL("_id {} %s::bigint").format(sql.SQL(_ORDERS[operator])),

@@ -10,14 +10,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from psycopg import sql
 
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
-from ..exceptions.search import TooManyFullTextFields, TooManyWords, UnknownFullTextField
-from .clauses import Clause
-from .grammar import MAX_SHOWN_LENGTH
+from ..exceptions.search import (
+    SubstringsNotPlain,
+    TooManyFullTextFields,
+    TooManyWords,
+    UnknownFullTextField,
+)
+from .clause import Clause, join_clauses
+from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
+from .substrings import build_pattern, compile_candidates, is_exact
 
 #: Words of all full-text queries together: each is looked up, and ranks every match.
 MAX_WORDS = 100
@@ -38,6 +44,26 @@ UNSPACED_LETTERS = (
 _UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
 _UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
+#: Words that are searched within words, together: each is a condition on the texts of the records.
+MAX_SUBSTRINGS = MAX_TEXT_CONDITIONS
+
+#: A shorter word is found as a whole word alone.
+MIN_SUBSTRING_LENGTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FullTextOptions:
+    """
+    How full-text queries are read.
+
+    ``language`` is a text search configuration.  Texts are words if ``plain``, or else in
+    PostgreSQL's query language.  With ``substrings``, a word is found within words, too.
+    """
+
+    language: str
+    plain: bool = True
+    substrings: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class FullTextQuery:
@@ -54,15 +80,15 @@ class FullTextQuery:
 
 
 def parse_full_text_query(
-    q: str, q_fields: Mapping[str, str], *, language: str, plain: bool, names: Container[str]
+    q: str, q_fields: Mapping[str, str], options: FullTextOptions, *, names: Container[str]
 ) -> tuple[FullTextQuery, ...]:
     """
     Compile a full-text query over all fields, and those over single fields; all must match.
 
-    Texts are words if ``plain``, or else in PostgreSQL's query language.  An empty ``q`` is none.
+    An empty ``q`` is none.
 
-    Raises: ``InvalidParameters`` for fields that are not among ``names``, and for too many fields
-    or words.
+    Raises: ``InvalidParameters`` for fields that are not among ``names``, for too many fields or
+    words, and for ``substrings`` that are not ``plain``.
     """
     if len(q_fields) > MAX_FULL_TEXT_FIELDS:
         raise InvalidParameters([TooManyFullTextFields(most=MAX_FULL_TEXT_FIELDS)])
@@ -71,16 +97,56 @@ def parse_full_text_query(
         for name in q_fields
         if name != "_id" and name not in names
     ]
-    if has_too_many_words([q, *q_fields.values()], plain=plain):
-        errors.append(TooManyWords(most=MAX_WORDS))
+    max_words = MAX_SUBSTRINGS if options.substrings else MAX_WORDS
+    if has_too_many_words([q, *q_fields.values()], plain=options.plain, max_words=max_words):
+        errors.append(TooManyWords(most=max_words))
+    if options.substrings and not options.plain:
+        errors.append(SubstringsNotPlain())
     if errors:
         raise InvalidParameters(errors)
-    queries = [_compile(compile_tsquery(q, language, plain=plain))] if q else []
-    queries += [
-        _compile_over_field(name, language, compile_tsquery(text, language, plain=plain))
-        for name, text in q_fields.items()
-    ]
+    compile_text = _compile_substrings if options.substrings else _compile_text
+    queries = [compile_text(None, q, options)] if q else []
+    queries += [compile_text(name, text, options) for name, text in q_fields.items()]
     return tuple(queries)
+
+
+def _compile_text(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
+    """Compile a text that is searched in one field, or in all."""
+    language = options.language
+    tsquery = compile_tsquery(text, language, plain=options.plain)
+    return _compile(tsquery) if name is None else _compile_over_field(name, language, tsquery)
+
+
+def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -> FullTextQuery:
+    """
+    Find each word of a text within words, too.
+
+    The rank is that of whole words, so a record where a word is only part of another comes last.
+    """
+    query = _compile_text(name, text, options)
+    written = _split_words(unicodedata.normalize("NFC", text))
+    words = [_compile_substring(name, word, options) for word in dict.fromkeys(written)]
+    if not words:
+        return query
+    return replace(query, match=join_clauses([query.match, join_clauses(words, "AND")], "OR"))
+
+
+def _compile_substring(name: str | None, word: str, options: FullTextOptions) -> Clause:
+    """Match a word as a whole word or within one; the index finds candidates for the latter."""
+    whole = _compile_text(name, word, options).match
+    if len(word) < MIN_SUBSTRING_LENGTH:
+        return whole
+    data = sql.SQL("data" if name is None else "jsonb_build_object('', data -> %s)")
+    within = Clause(
+        sql.SQL("datastore_search_values({}) ILIKE %s").format(data),
+        [*([] if name is None else [name]), f"%{word}%"],
+    )
+    pattern = build_pattern(word)
+    if pattern:
+        candidates = compile_candidates(pattern, ignores_case=True)
+        is_enough = name is None and is_exact(pattern, word)
+        within = candidates if is_enough else join_clauses([candidates, within], "AND")
+    return join_clauses([whole, within], "OR")
 
 
 def _compile(tsquery: Clause) -> FullTextQuery:
@@ -115,24 +181,23 @@ def compile_tsquery(q: str, language: str, *, plain: bool) -> Clause:
     return Clause(sql.SQL("datastore_search_parsed_tsquery(%s, %s::regconfig)"), [q, language])
 
 
-def has_too_many_words(texts: Iterable[str], *, plain: bool) -> bool:
+def has_too_many_words(texts: Iterable[str], *, plain: bool, max_words: int = MAX_WORDS) -> bool:
     """
-    Return whether full-text queries have too many words together.
+    Return whether full-text queries have more than ``max_words`` words together.
 
     A word of a ``plain`` query counts once, as PostgreSQL looks it up once.  Of a script without
     blanks, two letters are a word.
     """
     texts = list(texts)
-    if sum(map(len, texts)) < 2 * MAX_WORDS:  # a word has a letter, and a space after it
+    if sum(map(len, texts)) < 2 * max_words:  # a word has a letter, and a space after it
         return False
-    words = map(_split_words, texts)
-    return sum(sum(map(_count_words, set(each) if plain else each)) for each in words) > MAX_WORDS
+    words = [_split_words(unicodedata.normalize("NFKC", text).casefold()) for text in texts]
+    return sum(sum(map(_count_words, set(each) if plain else each)) for each in words) > max_words
 
 
 def _split_words(text: str) -> list[str]:
     """Split a text as PostgreSQL does: marks belong to the letters before them."""
-    composed = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(letter if is_part_of_word(letter) else " " for letter in composed).split()
+    return "".join(letter if is_part_of_word(letter) else " " for letter in text).split()
 
 
 def is_part_of_word(letter: str) -> bool:

@@ -34,7 +34,7 @@ MAX_DEPTH = 9
 #: Values in all lists of one ``filters``.
 MAX_VALUES = 10_000
 
-#: No index answers these: the text of every record is searched.
+#: Only the index of substrings answers these; without it the text of every record is searched.
 TEXT_OPERATORS = ("contains", "icontains", "startswith", "istartswith")
 MAX_TEXT_CONDITIONS = 10
 

@@ -298,6 +298,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "Field “%(field)s” keeps its type %(type)s, though %(chosen)s was chosen."
     ),
     "notice.key_dropped": _("The key is gone, since the file lacks fields of it: %(fields)s."),
+    "notice.substrings_not_indexed": _(
+        "Substrings are not indexed: the database has no extension pg_trgm."
+    ),
     "notice.rows_left_out": _("Rows that could not be loaded and were left out: %(count)s."),
     "notice.report_cut": _("The report lists the first %(listed)s faults of %(count)s."),
     "notice.records_merged": _(

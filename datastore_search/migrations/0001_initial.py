@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         help_text="What is found fast. Every index takes time with each load, and room. Without a choice the portal’s settings decide. A change takes effect with the next load.",
                         null=True,
+                        validators=[datastore_search.models.resources.validate_indexes],
                         verbose_name="indexes",
                     ),
                 ),

@@ -26,6 +26,7 @@ from .resources import (
     Resource,
     ResourceQuerySet,
     get_default_language,
+    validate_indexes,
     validate_language,
 )
 from .table_versions import Origin, Profiles, TableVersion, read_profiles
@@ -57,5 +58,6 @@ __all__ = [
     "parse_resource_id",
     "read_profiles",
     "validate_alias",
+    "validate_indexes",
     "validate_language",
 ]

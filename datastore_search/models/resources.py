@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from .. import storage
 from ..conf import conf
 from ..exceptions.access import UnknownResource
-from ..exceptions.search import UnknownSearchLanguage
+from ..exceptions.search import SubstringsNotSupported, UnknownSearchLanguage
 from ..field_types import field_types
 from ..object_permissions import Permitted, find_permitted
 from ..routing import PrimaryManager
@@ -49,11 +49,23 @@ def validate_language(language: str) -> None:
         raise ValidationError(str(UnknownSearchLanguage(language=language)))
 
 
+def validate_indexes(kinds: Iterable[str]) -> None:
+    """
+    Refuse an index that this server cannot have.
+
+    Raises: ``ValidationError``.
+    """
+    connection = connections[router.db_for_write(Resource)]
+    if IndexKind.SUBSTRINGS in kinds and not storage.has_trigrams(connection):
+        raise ValidationError(str(SubstringsNotSupported()))
+
+
 class IndexKind(models.TextChoices):
     """What the table of a resource may be indexed by, beside its key."""
 
     FILTERS = "filters", _("the values of all fields")
     WORDS = "words", _("the words of all fields")
+    SUBSTRINGS = "substrings", _("parts of texts of three letters or more, in all fields")
     NUMBERS = "numbers", _("the order of numbers")
     DATES = "dates", _("the order of dates and times")
     TEXTS = "texts", _("the order of short texts")
@@ -198,6 +210,7 @@ class Resource(GuardedModel):
         _("indexes"),
         null=True,
         blank=True,
+        validators=[validate_indexes],
         help_text=_(
             "What is found fast. Every index takes time with each load, and room. Without a choice "
             "the portal’s settings decide. A change takes effect with the next load."
@@ -265,9 +278,19 @@ class Resource(GuardedModel):
         return has_perm is not None and bool(has_perm(permission) or has_perm(permission, self))
 
     @property
-    def index_kinds(self) -> list[str]:
-        """What the next table is to be indexed by."""
+    def chosen_index_kinds(self) -> list[str]:
+        """What the next table should be indexed by."""
         return list(conf.INDEXES if self.indexes is None else self.indexes)
+
+    @property
+    def index_kinds(self) -> list[str]:
+        """What the next table is indexed by: what was chosen, as far as the database can."""
+        kinds = self.chosen_index_kinds
+        if IndexKind.SUBSTRINGS in kinds:
+            connection = connections[router.db_for_write(Resource, instance=self)]
+            if not storage.has_trigrams(connection):
+                kinds.remove(IndexKind.SUBSTRINGS)
+        return kinds
 
     def choose_indexes(self, names: Mapping[str, str]) -> storage.Indexes:
         """
@@ -280,6 +303,7 @@ class Resource(GuardedModel):
         return storage.Indexes(
             filters=IndexKind.FILTERS in kinds,
             words=IndexKind.WORDS in kinds,
+            substrings=IndexKind.SUBSTRINGS in kinds,
             orders={
                 name: field_types[names[name]].sort_expression
                 for name in orders[:_MAX_ORDER_INDEXES]

@@ -413,6 +413,7 @@ def _build_created() -> Schema:
         optional={
             "primary_key": names,
             "indexes": names,
+            "index_substrings": BOOLEAN,
             "aliases": names,
             "private": BOOLEAN,
             "delete_fields": BOOLEAN,

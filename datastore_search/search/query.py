@@ -11,7 +11,7 @@ from .. import storage
 from ..exceptions.access import UnknownResource
 from ..field_names import SortKey
 from ..filters import Clause, Condition, In
-from ..models import Resource
+from ..models import IndexKind, Resource
 from ..spooling import Spool
 from .rendering import RecordSizes, close_records
 
@@ -40,10 +40,11 @@ class Query:
     The parameters of a search, in Python's types.
 
     ``q`` is a full-text query over all fields, or empty; ``q_fields`` are full-text queries over
-    single fields.  ``language`` is the text search configuration of both; empty for that of the
-    resource.  All ``filters`` must hold.  Empty ``fields`` are all fields.  ``limit`` and
-    ``offset`` count records; without a ``limit`` all matches are read.  ``highlight`` tells where
-    the records match.
+    single fields.  With ``substrings``, their words are found within words, too.  ``language`` is
+    the text search configuration of both; empty for that of the resource.  All ``filters`` must
+    hold.  Empty ``fields`` are all fields.  ``limit`` and ``offset`` count records; without a
+    ``limit`` all matches are read.  ``highlight`` tells where the records
+    match.
     """
 
     limit: int | None
@@ -51,6 +52,7 @@ class Query:
     q: str = ""
     q_fields: Mapping[str, str] = field(default_factory=dict)
     plain: bool = True
+    substrings: bool = False
     language: str = ""
     filters: tuple[Condition, ...] = ()
     fields: tuple[str, ...] = ()
@@ -89,10 +91,11 @@ class Relation:
     What is searched: something with the columns ``_id``, ``data`` and ``search``.
 
     ``types`` maps the names of the fields to those of their types, in order.  Some records have no
-    ``sparse`` fields; an index has the order of ``ordered`` ones.  ``rows`` is the number of
-    records, where it is known; ``value_counts`` is that of the records with some values, by field
-    and JSON text.  ``row_locator`` is the column by which a statement fetches a record that it has
-    found before.  ``sizes`` are those of the records that were read.
+    ``sparse`` fields; an index has the order of ``ordered`` ones.  ``substring_index`` is the name
+    of the index of substrings, if there is one.  ``record_count`` is the number of records, where
+    it is known; ``value_counts`` is that of the records with some values, by field and JSON text.
+    ``row_locator`` is the column by which a statement fetches a record that it has found before.
+    ``sizes`` are those of the records that were read.
     """
 
     source: Clause
@@ -102,6 +105,7 @@ class Relation:
     row_locator: LiteralString = "ctid"
     sparse: frozenset[str] = frozenset()
     ordered: frozenset[str] = frozenset()
+    substring_index: str | None = None
     value_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     sizes: RecordSizes = field(default_factory=RecordSizes)
 
@@ -122,6 +126,9 @@ def build_relation(resource: Resource) -> Relation:
         record_count=version.record_count,
         sparse=frozenset(field.name for field in resource.schema if field.is_sparse),
         ordered=frozenset(field.name for field in resource.schema if field.has_order_index),
+        substring_index=storage.name_substring_index(version.pk)
+        if IndexKind.SUBSTRINGS in version.indexes
+        else None,
         value_counts=version.value_counts,
     )
 

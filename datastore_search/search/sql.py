@@ -15,6 +15,7 @@ from ..exceptions.search import (
     HighlightInText,
     HighlightTooLarge,
     SortOutsideFields,
+    SubstringsNotIndexed,
     UnknownLanguage,
     UnknownResultField,
     UnknownSortField,
@@ -25,6 +26,7 @@ from ..field_types import Ordered, field_types
 from ..filters import (
     MAX_SHOWN_LENGTH,
     Clause,
+    FullTextOptions,
     FullTextQuery,
     In,
     TypedFields,
@@ -140,12 +142,13 @@ class BoundQuery:
         query, relation = self._query, self.relation
         if query.language and query.language not in storage.list_search_languages(connection):
             errors.append(UnknownLanguage(language=query.language[:MAX_SHOWN_LENGTH]))
+        if query.substrings and not relation.substring_index:
+            errors.append(SubstringsNotIndexed())
         try:
             return parse_full_text_query(
                 query.q,
                 query.q_fields,
-                language=query.language or relation.language,
-                plain=query.plain,
+                FullTextOptions(query.language or relation.language, query.plain, query.substrings),
                 names=relation.types,
             )
         except InvalidParameters as error:
@@ -156,7 +159,15 @@ class BoundQuery:
         self, connection: BaseDatabaseWrapper, errors: list[InvalidParameter]
     ) -> Clause:
         cast = partial(storage.cast_texts, connection)
-        fields = TypedFields(self.relation.types, cast, self.relation.sparse)
+        index = self.relation.substring_index
+        fields = TypedFields(
+            self.relation.types,
+            cast,
+            self.relation.sparse,
+            estimate_share=partial(storage.estimate_substring_share, connection, index)
+            if index
+            else None,
+        )
         try:
             return compile_conditions(self._query.filters, fields)
         except InvalidParameters as error:

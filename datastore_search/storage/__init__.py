@@ -37,6 +37,14 @@ from .server import (
     read_sql_file,
 )
 from .sessions import Session, open_session, open_snapshot
+from .substrings import (
+    SUBSTRINGS_TEXT,
+    create_substring_index,
+    drop_substring_index,
+    estimate_substring_share,
+    has_trigrams,
+    name_substring_index,
+)
 from .tables import (
     NewTable,
     TableSizes,
@@ -59,6 +67,7 @@ from .writes import RowToLock, begin_write_transaction, refuse_if_blocked
 
 __all__ = [
     "MAX_FIELDS",
+    "SUBSTRINGS_TEXT",
     "BatchReader",
     "Indexes",
     "JobLock",
@@ -82,14 +91,18 @@ __all__ = [
     "create_indexes",
     "create_order_indexes",
     "create_records",
+    "create_substring_index",
     "create_table",
     "delete_taken_rows",
     "drop_order_indexes",
     "drop_record_table",
     "drop_staging_table",
+    "drop_substring_index",
+    "estimate_substring_share",
     "explain_refusal",
     "has_table",
     "has_time_zone",
+    "has_trigrams",
     "hold_job_lock",
     "is_running",
     "is_supported",
@@ -100,6 +113,7 @@ __all__ = [
     "mark_unserved",
     "measure_record_table",
     "measure_record_tables",
+    "name_substring_index",
     "open_session",
     "open_snapshot",
     "quote_record_table",

@@ -1,8 +1,8 @@
 """
 The indexes of a table, and its statistics.
 
-A record is found by its key, by the value of any field (``filters``), by its words, and, where a
-field has an index of its own, in the order of that field.
+A record is found by its key, by the value of any field (``filters``), by its words, by a part of a
+text (``substrings``), and, where a field has an index of its own, in the order of that field.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from psycopg import errors, sql
 
 from .locks import begin_load_transaction, build_statement_comment, open_thread_connection
 from .sessions import lift_time_limits, override_setting, to_milliseconds
+from .substrings import build_substring_index
 from .tables import LOCK_TIMEOUT, NewTable, name_record_table, quote_record_table
 
 #: PostgreSQL's statistics target for the values.  With 500 a filter takes twice as long to plan,
@@ -37,6 +38,7 @@ class Indexes:
 
     filters: bool = True
     words: bool = True
+    substrings: bool = False
     orders: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -56,7 +58,7 @@ def create_indexes(
     """
     load_id = table.load_id
     key = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (_id)").format(quote_record_table(table.id))
-    others = _build_index_statements(table.id, indexes)
+    others = _build_index_statements(connection, table.id, indexes)
     if load_id is None or max_connections == 1 or connection.in_atomic_block:
         _run_statements(connection, load_id, memory_bytes, key, *others)
     else:
@@ -70,10 +72,14 @@ def create_indexes(
         _freeze(connection, table.id, load_id)
 
 
-def _build_index_statements(table_id: int, indexes: Indexes) -> list[sql.Composable]:
+def _build_index_statements(
+    connection: BaseDatabaseWrapper, table_id: int, indexes: Indexes
+) -> list[sql.Composable]:
     """List the statements, the longest first."""
     table = quote_record_table(table_id)
     statements: list[sql.Composable] = []
+    if indexes.substrings:
+        statements.append(build_substring_index(connection, table_id))
     if indexes.words:
         statements.append(sql.SQL("CREATE INDEX ON {} USING gin (search)").format(table))
     if indexes.filters:

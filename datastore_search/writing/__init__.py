@@ -24,6 +24,7 @@ from .. import record_changes, storage
 from ..conf import conf
 from ..exceptions.access import RecordsMissing, UnknownResource
 from ..exceptions.availability import ResourceBusy
+from ..exceptions.search import SubstringsNotSupported
 from ..exceptions.writing import (
     DuplicateKeys,
     IndexTooLong,
@@ -175,6 +176,16 @@ class Writer:
             if isinstance(error.__cause__, errors.ProgramLimitExceeded):
                 raise IndexTooLong from error
             raise
+
+    def index_substrings(self, wanted: bool) -> None:
+        """
+        Index the substrings of all fields, or drop that index.
+
+        Raises: ``SubstringsNotSupported``; ``ResourceBusy``.
+        """
+        if wanted and not storage.has_trigrams(self._connection):
+            raise SubstringsNotSupported
+        record_changes.index_substrings(self._connection, self.resource, wanted=wanted)
 
     def set_aliases(self, names: Sequence[str]) -> None:
         """

@@ -132,6 +132,11 @@ def test_an_unknown_index_is_refused(staff: Client) -> None:
     assert not Resource.objects.exists()
 
 
+def test_an_index_without_its_extension_is_refused(staff: Client) -> None:
+    assert b"pg_trgm" in staff.post(ADD, build_form(indexes=["words", "substrings"])).content
+    assert not Resource.objects.exists()
+
+
 def test_aliases_are_stored_or_refused(staff: Client) -> None:
     aliases = {"aliases-TOTAL_FORMS": 2, "aliases-0-name": "một", "aliases-1-name": "two"}
 

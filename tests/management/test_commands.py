@@ -66,6 +66,17 @@ def test_load_resource_takes_the_indexes_of_this_and_all_later_loads(db: None, p
         run_command("load_resource", path, "--name", "n", "--index", "colours")
 
 
+@pytest.mark.parametrize("name", ["new", "n"])
+def test_load_resource_refuses_an_index_without_its_extension(
+    db: None, path: Path, name: str
+) -> None:
+    Resource.objects.create(name="n")
+
+    with pytest.raises(CommandError, match="pg_trgm"):
+        run_command("load_resource", path, "--name", name, "--index", "substrings")
+    assert not Resource.objects.exclude(name="n", indexes=None).exists()
+
+
 def test_load_resource_replaces_an_existing_one(client: Client, db: None, path: Path) -> None:
     run_command("load_resource", path, "--name", "n", "--private")
     resource = Resource.objects.get()

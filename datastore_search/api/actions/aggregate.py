@@ -25,6 +25,7 @@ REPEATED_PARAMETERS = (
     "q",
     "full_text",
     "plain",
+    "substrings",
     "language",
     "sort",
     "offset",

@@ -38,6 +38,7 @@ REPEATED_PARAMETERS = (
     "filters",
     "sort",
     "plain",
+    "substrings",
     "language",
     "distinct",
     "full_text",

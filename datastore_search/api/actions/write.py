@@ -81,6 +81,8 @@ def _write_table(
     records = parameters.get("records") or []
     writer.create(fields, records, delete_others=parameters.get("delete_fields", False))
     writer.index_orders(parameters.get("indexes", ()))
+    if "index_substrings" in parameters:
+        writer.index_substrings(parameters["index_substrings"])
     if "primary_key" in parameters:
         writer.set_key(parameters["primary_key"])
     if "aliases" in parameters:

@@ -37,6 +37,8 @@ def build_plan(
     replaces = is_replacing(resource, options)
     if replaces:
         key, notices = _resolve_replacing_key(resource, table, options)
+        if resource.index_kinds != resource.chosen_index_kinds:
+            notices.append(Notice("notice.substrings_not_indexed"))
         check_key(key, table.names)
         decisions = decide_formats(table, options, explain=explain)
     else:

@@ -29,7 +29,7 @@ from datastore_search.loading.sources.files import copy_source
 from datastore_search.loading.sources.folders import create_working_folder
 from datastore_search.management.load_arguments import add_load_arguments, build_load_options
 from datastore_search.management.preview_text import format_preview
-from datastore_search.models import IndexKind, Load, LoadState, Resource
+from datastore_search.models import IndexKind, Load, LoadState, Resource, validate_indexes
 
 _INTERRUPTED_EXIT_CODE = 130  # that of shells for a program that Ctrl-C has ended
 
@@ -260,12 +260,15 @@ def _get_or_create_resource(source: _Source, options: dict[str, Any]) -> tuple[R
             resource.pk = options["id"]
         if options["language"]:
             resource.language = options["language"]
-        try:
-            resource.full_clean()
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
     if options["index"]:
         resource.indexes = options["index"]
+    try:
+        if is_new:
+            resource.full_clean()
+        elif options["index"]:
+            validate_indexes(options["index"])
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from error
     if is_new:
         resource.save(force_insert=True)
     elif options["index"]:

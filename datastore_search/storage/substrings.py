@@ -1,0 +1,101 @@
+"""
+The index of substrings: it finds the records that have a part of a text in any field.
+
+It needs PostgreSQL's extension ``pg_trgm``, which only the operator of the server creates.  Nothing
+else of the app needs an extension (``docs/decisions/0029``).
+"""
+
+from __future__ import annotations
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import sql
+
+from .sessions import override_setting, to_milliseconds
+from .tables import LOCK_TIMEOUT, name_record_table, quote_record_table
+
+#: All values of a record as one JSON text.  It has only built-in functions: a restore computes it
+#: with an empty search path, and it takes a third of the time of ``datastore_search_values``.
+SUBSTRINGS_TEXT = sql.SQL("(jsonb_path_query_array(data, '$.*')::text)")
+
+
+def has_trigrams(connection: BaseDatabaseWrapper) -> bool:
+    """Return whether the database has the extension ``pg_trgm``."""
+    return _find_operator_class(connection) is not None
+
+
+def create_substring_index(
+    connection: BaseDatabaseWrapper, table_id: int, *, memory_bytes: int
+) -> None:
+    """Index the substrings of a table, if they are not yet indexed."""
+    with (
+        connection.cursor() as cursor,
+        override_setting(cursor, "maintenance_work_mem", f"{memory_bytes // 1024}kB"),
+    ):
+        cursor.execute(build_substring_index(connection, table_id))
+
+
+def build_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> sql.Composable:
+    """
+    Build the statement that indexes the substrings of a table.
+
+    Raises: ``LookupError`` without the extension.
+    """
+    operator_class = _find_operator_class(connection)
+    if operator_class is None:
+        raise LookupError("pg_trgm")
+    return sql.SQL("CREATE INDEX IF NOT EXISTS {} ON {} USING gin ({} {})").format(
+        _quote_index(table_id), quote_record_table(table_id), SUBSTRINGS_TEXT, operator_class
+    )
+
+
+def drop_substring_index(connection: BaseDatabaseWrapper, table_id: int) -> None:
+    """
+    Drop the index of substrings, if there is one.
+
+    Raises: Django's ``OperationalError`` while the table is read for longer than ``LOCK_TIMEOUT``.
+    """
+    with (
+        connection.cursor() as cursor,
+        override_setting(cursor, "lock_timeout", to_milliseconds(LOCK_TIMEOUT)),
+    ):
+        cursor.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(_quote_index(table_id)))
+
+
+def name_substring_index(table_id: int) -> str:
+    """Name the index of a table's substrings, whether it is there or not."""
+    return f"{name_record_table(table_id)}_substrings"
+
+
+def estimate_substring_share(
+    connection: BaseDatabaseWrapper, index_name: str, pattern: str
+) -> float:
+    """
+    Estimate the share of the records that match a pattern in any field, from 0 to 1.
+
+    PostgreSQL's statistics hold a hundred records.  They have none of more than 1 kB, and nothing
+    of a small table; then the share is taken for 0.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT coalesce(avg((record ILIKE %s)::int), 0)::float8 FROM pg_stats,"
+            " unnest(histogram_bounds::text::text[]) AS record"
+            " WHERE schemaname = ANY (current_schemas(false)) AND tablename = %s",
+            [pattern, index_name],
+        )
+        (share,) = cursor.fetchone()
+    return float(share)
+
+
+def _quote_index(table_id: int) -> sql.Identifier:
+    return sql.Identifier(name_substring_index(table_id))
+
+
+def _find_operator_class(connection: BaseDatabaseWrapper) -> sql.Identifier | None:
+    """Find the operator class with its schema, which need not be on the search path."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace"
+            " WHERE extname = 'pg_trgm'"
+        )
+        row = cursor.fetchone()
+    return None if row is None else sql.Identifier(row[0], "gin_trgm_ops")

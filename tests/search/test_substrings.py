@@ -1,0 +1,342 @@
+"""Parts of texts: with the index of substrings, and without it or its extension."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from datastore_search.filters import parse_filters
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Mode, Resource
+from datastore_search.search import Query
+
+from ..backups.servers import Server, find_machine_programs, run_server
+from ..builders import (
+    SURVEY,
+    act,
+    ask,
+    check_error,
+    fetch_page,
+    get_ids,
+    get_record_table,
+    get_result,
+    load_csv,
+    make_resource,
+    make_writer_token,
+)
+from ..deployment.portals import empty_portal, migrate_portal, use_databases
+
+KINDS = ["filters", "words", "substrings"]
+
+#: Every pair of these is somewhere: wildcards, escapes, quotes, and letters whose case is special.
+ALPHABET = "abcABC19%_\\\"'/ \n\tńΣσςİıIiẞß\u0307đĐÀà京都นี่"
+
+#: The words of a query language for each database: with its own lower case of some letters.
+DATABASES = {
+    "libc": "",
+    "icu": "LOCALE_PROVIDER icu ICU_LOCALE 'tr'",
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with run_server(find_machine_programs()) as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def url(request: pytest.FixtureRequest, server: Server, django_db_blocker: Any) -> Iterator[str]:
+    """A portal whose database has the extension, in a schema that is not on the search path."""
+    database = f"portal_{request.param}"
+    create = f"CREATE DATABASE {database} TEMPLATE template0 {DATABASES[request.param]}"
+    server.run_sql(server.build_url("postgres"), create)
+    address = server.build_url(database)
+    server.run_sql(address, "CREATE SCHEMA extensions")
+    server.run_sql(address, "CREATE EXTENSION pg_trgm SCHEMA extensions")
+    with django_db_blocker.unblock(), use_databases({"default": address}):
+        migrate_portal()
+        yield address
+
+
+@pytest.fixture
+def portal(url: str) -> Iterator[None]:
+    """A portal without resources and users."""
+    yield
+    empty_portal()
+    with connection.cursor() as cursor:
+        cursor.execute("TRUNCATE auth_user CASCADE")
+
+
+def make_indexed(csv: str = SURVEY, **values: Any) -> Resource:
+    return make_resource(csv, indexes=KINDS, **values)
+
+
+def list_substring_indexes(resource: Resource) -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexname FROM pg_indexes WHERE tablename = %s AND indexdef LIKE %s",
+            [get_record_table(resource), "%extensions.gin_trgm_ops%"],
+        )
+        return [name for (name,) in cursor.fetchall()]
+
+
+def write(response: Any) -> dict[str, Any]:
+    assert response.status_code == 200, response.json()
+    result: dict[str, Any] = response.json()["result"]
+    return result
+
+
+def find_refused(response: Any) -> list[str]:
+    return [name for name in check_error(response, 409, "Validation Error") if name != "__type"]
+
+
+def find_ids(resource: Resource, **parameters: Any) -> list[int]:
+    return get_ids(ask(Client(), {"resource_id": str(resource.pk), **parameters}))
+
+
+# The same answers ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tables(url: str) -> tuple[list[str], Resource, Resource]:
+    """Texts, and two resources of them: with the index and without."""
+    letters = random.Random(29)
+    texts = ["".join(letters.choices(ALPHABET, k=letters.randrange(40))) for _ in range(400)]
+    resources = []
+    for number, kinds in enumerate([KINDS, ["filters", "words"]]):
+        resource = Resource.objects.create(name=f"texts-{number}", indexes=kinds)
+        token = make_writer_token(f"writer-{number}")
+        records = [{"text": text, "number": index * 137} for index, text in enumerate(texts)]
+        fields = [{"id": "text", "type": "text"}, {"id": "number", "type": "int4"}]
+        sent = {"resource_id": str(resource.pk), "fields": fields, "records": records}
+        write(act(Client(), "datastore_create", sent, token))
+        resource.refresh_from_db()
+        resources.append(resource)
+    return texts, resources[0], resources[1]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_the_index_changes_no_answer(
+    tables: tuple[list[str], Resource, Resource], data: st.DataObject
+) -> None:
+    texts, indexed, plain = tables
+    text = data.draw(st.sampled_from(texts))
+    start = data.draw(st.integers(0, len(text)))
+    piece = text[start : start + data.draw(st.integers(1, 80))]
+    part = data.draw(st.sampled_from([piece, piece.lower(), piece.upper(), piece.swapcase()]))
+    operator = data.draw(st.sampled_from(["contains", "icontains", "startswith", "istartswith"]))
+    conditions = parse_filters({"text": {operator: part}})
+    query = Query(limit=1_000, filters=conditions, fields=("_id",))
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET enable_seqscan = off")  # the table is small
+    answers = [fetch_page(resource, query).text for resource in (indexed, plain)]
+
+    assert answers[0] == answers[1]
+
+
+def test_parts_of_numbers_are_found(tables: tuple[list[str], Resource, Resource]) -> None:
+    texts, indexed, plain = tables
+
+    found = find_ids(indexed, filters={"number": {"contains": "370"}}, limit=1_000)
+
+    assert found == [n + 1 for n in range(len(texts)) if "370" in str(n * 137)]
+    assert found == find_ids(plain, filters={"number": {"contains": "370"}}, limit=1_000)
+
+
+@pytest.mark.parametrize("operator", ["contains", "icontains", "startswith", "istartswith"])
+def test_a_rare_part_is_found_by_the_index(portal: None, operator: str) -> None:
+    rows = "\n".join(f"{'the same words in each row ' * 8}{n * 7919}" for n in range(3_000))
+    resource = make_indexed(f"text\n{rows}\nquayside\n")
+    (name,) = list_substring_indexes(resource)
+
+    def count_scans() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_force_next_flush()")
+            cursor.execute(
+                "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = %s", [name]
+            )
+            return int(cursor.fetchone()[0])
+
+    before = count_scans()
+
+    assert find_ids(resource, filters={"text": {operator: "quays"}}) == [3_001]
+    assert count_scans() > before
+
+
+# q ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("idge", [1]),
+        ("ridg ammal", []),
+        ("level idge", [1]),
+        ("ODGE", []),
+        ("xes", [2]),
+        ("ượng", [4]),
+        ("ng", []),
+        ("at", [1, 6]),
+        ("&", []),
+        ({"title": "idge"}, [1]),
+        ({"subject": "idge"}, []),
+        ({"subject": "ershed", "title": "idge"}, [1]),
+    ],
+)
+def test_q_finds_parts_of_words(portal: None, q: object, expected: list[int]) -> None:
+    resource = make_indexed()
+
+    assert find_ids(resource, q=q, substrings=True) == expected
+
+
+def test_what_q_finds_without_substrings_it_finds_with_them(portal: None) -> None:
+    resource = make_indexed()
+
+    for q in ("running", "ha noi", "fox", "mammal other", "nuoc", "ac", "10.50", "²"):
+        assert set(find_ids(resource, q=q)) <= set(find_ids(resource, q=q, substrings=True))
+
+
+def test_a_whole_word_ranks_above_a_part(portal: None) -> None:
+    resource = make_indexed("title\nNewport\nThe port of Newport\nReport\nPort\n")
+
+    found = get_result(
+        ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
+    )
+
+    assert [each["_id"] for each in found["records"]] == [2, 4, 1, 3]
+    ranks = [each["rank"] for each in found["records"]]
+    assert ranks[1] > ranks[2] == ranks[3] == 0
+    assert found["substrings"] is True
+
+
+def test_field_separators_and_escapes_are_no_letters(portal: None) -> None:
+    token = make_writer_token()
+    records = [{"a": "first\nabc", "b": None}, {"a": "xnabcx", "b": "annul"}]
+    sent = {
+        "resource": {"name": "lines"}, "records": records, "index_substrings": True,
+        "fields": [{"id": "a", "type": "text"}, {"id": "b", "type": "text"}],
+    }  # fmt: skip
+    created = write(act(Client(), "datastore_create", sent, token))
+    resource = Resource.objects.get(pk=created["resource_id"])
+
+    assert find_ids(resource, q="nabc", substrings=True) == [2]
+    assert find_ids(resource, q="null", substrings=True) == []
+    assert find_ids(resource, q="nnul", substrings=True) == [2]
+
+
+@pytest.mark.parametrize("values", [{}, {"private": True}])
+def test_a_private_resource_is_refused_before_its_indexes_are_known(
+    portal: None, values: dict[str, Any]
+) -> None:
+    resource = make_resource(**values)
+
+    response = ask(Client(), {"resource_id": str(resource.pk), "q": "idge", "substrings": True})
+
+    assert response.status_code == (403 if values else 409)
+
+
+def test_substrings_have_at_most_ten_words_and_no_operators(portal: None) -> None:
+    resource = make_indexed()
+    many = " ".join(f"word{number}" for number in range(11))
+
+    for parameters, name in (({"q": many}, "q"), ({"q": "a & b", "plain": False}, "substrings")):
+        response = ask(
+            Client(), {"resource_id": str(resource.pk), "substrings": True, **parameters}
+        )
+        assert find_refused(response) == [name]
+
+
+# The index stays ----------------------------------------------------------------------------------
+
+
+def test_loads_and_writes_keep_the_index(portal: None, tmp_path: Any) -> None:
+    resource = make_indexed()
+    token = make_writer_token()
+
+    load_csv(resource, SURVEY + "007,air,,Quayside,1,\n")
+    assert len(list_substring_indexes(resource)) == 1
+    assert find_ids(resource, q="aysid", substrings=True) == [7]
+
+    path = tmp_path / "more.csv"
+    path.write_text(SURVEY.split("\n", maxsplit=1)[0] + "\n008,air,active,Dockyard,1,2024-01-02\n")
+    load_file(resource, path, options=LoadOptions(mode=Mode.APPEND))
+    record = {"code": "009", "title": "Boatyard"}
+    sent = {"resource_id": str(resource.pk), "records": [record], "method": "insert", "force": True}
+    write(act(Client(), "datastore_upsert", sent, token))
+
+    resource.refresh_from_db()
+    assert len(list_substring_indexes(resource)) == 1
+    assert find_ids(resource, q="yard", substrings=True) == [8, 9]
+
+
+def test_datastore_create_makes_and_drops_the_index(portal: None) -> None:
+    token = make_writer_token()
+    sent = {"resource": {"name": "new"}, "records": [{"a": "Newport"}], "index_substrings": True}
+    created = write(act(Client(), "datastore_create", sent, token))
+    resource = Resource.objects.get(pk=created["resource_id"])
+    same = {"resource_id": str(resource.pk), "force": True}
+
+    assert created["index_substrings"] is True
+    assert len(list_substring_indexes(resource)) == 1
+    assert find_ids(resource, q="port", substrings=True) == [1]
+
+    write(act(Client(), "datastore_create", {**same, "records": []}, token))
+    assert len(list_substring_indexes(resource)) == 1
+
+    write(act(Client(), "datastore_create", {**same, "index_substrings": False}, token))
+    assert list_substring_indexes(resource) == []
+    refused = ask(Client(), {"resource_id": str(resource.pk), "q": "port", "substrings": True})
+    assert find_refused(refused) == ["substrings"]
+
+    load_csv(resource, SURVEY)
+    assert list_substring_indexes(resource) == []
+
+
+def test_a_restored_dump_has_the_index(portal: None, server: Server, url: str) -> None:
+    resource = make_indexed()
+    restored = f"restored_{connection.settings_dict['NAME']}"
+    server.create_database(restored)
+
+    server.run_commands(
+        'pg_dump "$URL" | psql -Xq --set=ON_ERROR_STOP=1 "$RESTORED_URL"',
+        URL=url,
+        RESTORED_URL=server.build_url(restored),
+    )
+
+    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+    assert server.run_sql(server.build_url(restored), indexes) == server.run_sql(url, indexes)
+    assert len(list_substring_indexes(resource)) == 1
+
+
+# Without the extension ----------------------------------------------------------------------------
+
+
+def test_without_the_extension_a_load_leaves_the_index_out(db: None) -> None:
+    resource = make_indexed()
+    version = resource.table_version
+    assert version is not None
+    assert version.load is not None
+
+    assert version.indexes == ["filters", "words"]
+    assert [each["code"] for each in version.load.notices] == ["notice.substrings_not_indexed"]
+    assert find_ids(resource, filters={"title": {"icontains": "IDGE"}}) == [1]
+    response = ask(Client(), {"resource_id": str(resource.pk), "q": "idge", "substrings": True})
+    assert find_refused(response) == ["substrings"]
+
+
+def test_without_the_extension_datastore_create_refuses_the_index(db: None) -> None:
+    sent = {"resource": {"name": "new"}, "records": [{"a": "b"}], "index_substrings": True}
+
+    response = act(Client(), "datastore_create", sent, make_writer_token())
+
+    assert find_refused(response) == ["index_substrings"]
+    assert not Resource.objects.exists()
