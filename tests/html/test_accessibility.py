@@ -116,6 +116,7 @@ def test_every_page_is_accessible(
             f"{page}?from.budget=many",
             f"{page}r/3/?q=watershed&n=2",
             f"{page}api/?q=watershed",
+            f"{page}chart/?show=sum&of=budget&by=subject&split=open",
             f"datastore/{hidden.pk}/",
             "datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
         ],
