@@ -58,7 +58,7 @@ def list_errors(filters: Any) -> list[type[InvalidParameter]]:
         pytest.param({"a": {"in": [[1]]}}, (In("a", ([1],)),), id="in lists"),
         pytest.param({"a": {"gt": 1, "lt": 5}}, (GREATER, LESS), id="two operators"),
         pytest.param({"a": [{"gt": 1}]}, (GREATER,), id="an operator in a list"),
-        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS)),), id="operators or"),
+        pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS), "a"),), id="operators or"),
         pytest.param(
             {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
             (Or((And((GREATER, LESS)), A2)),),
