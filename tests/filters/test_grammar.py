@@ -61,12 +61,12 @@ def list_errors(filters: Any) -> list[type[InvalidParameter]]:
         pytest.param({"a": [{"gt": 1}, {"lt": 5}]}, (Or((GREATER, LESS), "a"),), id="operators or"),
         pytest.param(
             {"a": [{"gt": 1, "lt": 5}, {"eq": 2}]},
-            (Or((And((GREATER, LESS)), A2)),),
+            (Or((And((GREATER, LESS)), A2), "a"),),
             id="operators and, then or",
         ),
         pytest.param(
             {"a": [7, {"gt": 1}, 8]},
-            (Or((GREATER, In("a", (7, 8)))),),
+            (Or((GREATER, In("a", (7, 8))), "a"),),
             id="values and operators",
         ),
         pytest.param([{"a": 1}], (Or((A1,)),), id="a list of one object"),
