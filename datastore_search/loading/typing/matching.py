@@ -192,7 +192,9 @@ def count_matches(
 ) -> dict[FieldFormat, int]:
     """Count the values of a column that can be read in each format."""
     cell = quote_identifier(column)
-    counts = (SQL("count_if({})").format(each.build_condition(cell)) for each in formats)
+    conditions = (each.build_condition(cell) for each in formats)
+    # DuckDB's count_if() is null where there are no values.
+    counts = (SQL("count(*) FILTER (WHERE {})").format(condition) for condition in conditions)
     query = SQL("SELECT {} FROM {} WHERE {} <> ''").format(
         SQL(", ").join(counts), STAGED_ROWS, cell
     )

@@ -168,6 +168,15 @@ def test_dates_are_read_as_the_file_before_wrote_them(db: None) -> None:
     assert read_rows(resource) == [[1, "2023-12-31"], [2, "2024-03-02"]]
 
 
+def test_a_column_without_values_keeps_its_type(db: None) -> None:
+    resource = load_new_resource("day,n\n31/12/2023,1\n")
+
+    load_text(resource, "day,n\n,2\n", mode="append")
+
+    assert read_types(resource) == {"day": "date", "n": "int4"}
+    assert read_rows(resource)[1:] == [[2, None, 2]]
+
+
 def test_dates_that_say_so_themselves_are_read_in_their_own_order(db: None) -> None:
     resource = load_new_resource("day\n2023-12-31\n")
 
