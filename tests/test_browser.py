@@ -215,6 +215,7 @@ def test_no_page_of_loading_is_wider_than_a_narrow_window(
 
     upload_file(browser, base, resource, path)
     assert measure_overflow(browser) <= 0
+    browser.find_element(By.CSS_SELECTOR, "[name=bad_rows][value=refuse]").click()
     click(browser, "load")
     browser.find_element(By.ID, "outcome")
     assert measure_overflow(browser) <= 0

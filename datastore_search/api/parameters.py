@@ -409,13 +409,19 @@ class RecordsDeleteParameters(DeleteParameters):
 
 
 def _is_storable(value: object) -> bool:
-    """Return whether no text of a value has NUL or a lone surrogate."""
+    """Return whether no text of a value has NUL or a lone surrogate, at any depth."""
     if isinstance(value, str):
         return is_storable(value)
-    if isinstance(value, Mapping):
-        return all(_is_storable(key) and _is_storable(member) for key, member in value.items())
-    if isinstance(value, list):
-        return all(map(_is_storable, value))
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            if not is_storable(each):
+                return False
+        elif isinstance(each, Mapping):
+            left += [*each, *each.values()]
+        elif isinstance(each, list):
+            left += each
     return True
 
 
