@@ -65,9 +65,6 @@ def build_requests(rows: int) -> list[Request]:
         Request("q_facets_filtered", {"facets": _FACETS, **_SELECTIVE}, action="datastore_facets"),
         Request("q_aggregate", {"group_by": "Section", "limit": 100}, action="datastore_aggregate"),
         Request("q_suggest", {"field": "Package", "prefix": "ngin"}, action="datastore_suggest"),
-        Request(
-            "q_suggest_common", {"field": "Package", "prefix": "lib"}, action="datastore_suggest"
-        ),
         Request("q_did_you_mean", {"q": "netwrok libary"}, action="datastore_suggest"),
         Request("r_filter_common", {"filters": {"Priority": "optional"}, "limit": 100}),
         Request("s_csv", {"records_format": "csv", "limit": 1000}),
