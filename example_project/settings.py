@@ -61,17 +61,13 @@ _POLICY = {
     "frame-ancestors": ["'none'"],
     "object-src": ["'none'"],
 }
-if django.VERSION >= (6, 0):
-    CSP_MIDDLEWARE = "django.middleware.csp.ContentSecurityPolicyMiddleware"
-    SECURE_CSP = _POLICY
-else:  # the package django-csp
-    CSP_MIDDLEWARE = "csp.middleware.CSPMiddleware"
-    CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}
+SECURE_CSP = _POLICY
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}  # of django-csp, where Django is older than 6.0
 
 MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
-    CSP_MIDDLEWARE,
+    "example_project.policy.PagePolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "datastore_search.middleware.LocaleMiddleware",  # in the place of Django's

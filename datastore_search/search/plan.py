@@ -556,8 +556,8 @@ def _run_plan(read: ConsistentRead, plan: Plan) -> FoundRecords:
             plan.select_texts(),
             collect_records,
             batch_rows=sizes.choose_batch_rows(query.limit),
-            # Ranking may scan half the table (``docs/decisions/0021``).
-            is_scan=isinstance(plan, RankSort),
+            # Ranking without counting may scan half the table (``docs/decisions/0021``).
+            is_scan=isinstance(plan, RankSort) and not plan.counts_matches,
         )
         sizes.note_size(found.count, found.size_bytes)
         return found

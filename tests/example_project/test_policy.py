@@ -1,0 +1,25 @@
+"""The Content-Security-Policy of the example portal."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import Resource
+
+
+@pytest.mark.parametrize(
+    "path", ["/en/datastore/", "/en/datastore/{id}/", "/en/admin/login/", "/en/api/docs/"]
+)
+def test_a_page_has_a_strict_policy(client: Client, resource: Resource, path: str) -> None:
+    policy = client.get(path.format(id=resource.pk)).headers["Content-Security-Policy"]
+
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+def test_an_answer_of_the_api_has_none(client: Client, resource: Resource) -> None:
+    response = client.get(f"/en/api/action/datastore_search?resource_id={resource.pk}")
+
+    assert response.status_code == 200
+    assert "Content-Security-Policy" not in response.headers
