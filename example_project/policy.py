@@ -13,7 +13,7 @@ _NAME = (
 _PolicyMiddleware: Any = import_string(_NAME)
 
 
-class PagePolicyMiddleware(_PolicyMiddleware):  # type: ignore[misc] # depends on Django's version
+class PagePolicyMiddleware(_PolicyMiddleware):  # type: ignore[misc] # one of two classes
     """Adds the policy to every answer but JSON, for which it would cost 2 % of a small search."""
 
     def process_response(self, request: Any, response: Any) -> Any:

@@ -266,7 +266,7 @@ def _find_next(moment: datetime, step: str) -> datetime:
         months = moment.year * 12 + moment.month - 1 + _MONTHS[step]
         return moment.replace(year=months // 12, month=months % 12 + 1)
     except (ValueError, OverflowError):
-        return datetime.max  # noqa: DTZ901 # the periods have no zone
+        return moment.max
 
 
 def _label_period(chart: ChartQuery, moment: datetime) -> str:

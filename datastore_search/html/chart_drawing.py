@@ -107,7 +107,7 @@ def draw_chart(data: ChartData, title: str, *, has_categories: bool) -> Drawing 
 
 def _draw_legend(drawing: Drawing, series: Sequence[str]) -> int:
     """Draw the names of the series, and return where the chart begins."""
-    if len(series) < 2:  # noqa: PLR2004 # one has no name
+    if len(series) <= 1:  # one has no name
         return _MARGIN
     width = (_WIDTH - 2 * _MARGIN) // _LEGEND_COLUMNS
     for position, name in enumerate(series):

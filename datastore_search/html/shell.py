@@ -83,7 +83,7 @@ def _list_languages(
         codes = [code for code in codes if code in {present, *_list_own_languages()}]
     path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
     addresses = {code: translate_url(path, code) for code in codes}
-    if len(set(addresses.values())) < 2:  # noqa: PLR2004 # one language, or none in the path
+    if len(set(addresses.values())) <= 1:  # one language, or none in the path
         return ()
     return tuple(
         Language(

@@ -122,7 +122,7 @@ def _enqueue_preview(load: Load) -> None:
 
 
 def _import_task() -> Task[..., str]:
-    from . import tasks  # noqa: PLC0415 - see ``queue.enqueue_task``
+    from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
 
     return tasks.preview_draft
 

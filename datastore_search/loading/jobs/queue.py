@@ -99,7 +99,7 @@ def enqueue_load(load: Load) -> None:
 
 
 def _import_task() -> Task[..., str]:
-    from . import tasks  # noqa: PLC0415 - see ``enqueue_task``
+    from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
 
     return tasks.run_load
 
