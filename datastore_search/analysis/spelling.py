@@ -14,7 +14,7 @@ from itertools import groupby, islice
 
 from psycopg import sql
 
-from ..filters import Clause, is_part_of_word
+from ..filters import Clause
 from ..search import (
     BoundQuery,
     ConsistentRead,
@@ -24,6 +24,7 @@ from ..search import (
     join_with_commas,
     translate_database_errors,
 )
+from ..words import is_part_of_word
 from .time_budget import TimeBudget
 from .vocabulary import Vocabulary, is_word, read_vocabulary
 

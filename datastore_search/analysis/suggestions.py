@@ -19,11 +19,11 @@ from ..exceptions.analysis import UnsuggestableField
 from ..exceptions.parameters import InvalidParameter, InvalidParameters, UnknownField
 from ..exceptions.search import AnswerTooLarge
 from ..field_types import FieldType, Operators, Ordered, dump_json, field_types
-from ..filters import MAX_SHOWN_LENGTH, Clause, is_part_of_word, join_clauses
+from ..filters import MAX_SHOWN_LENGTH, Clause, join_clauses
 from ..search import BoundQuery, ConsistentRead, Query, compose, translate_database_errors
 from ..spooling import MAX_MEMORY_BYTES
+from ..words import WITHOUT_DIACRITICS, is_part_of_word, remove_diacritics
 from .facets import MAX_FACET_VALUES, Facet, FacetsQuery, read_facets
-from .folding import FOLDED, fold
 from .groups import GroupBy
 from .time_budget import TimeBudget
 
@@ -125,12 +125,14 @@ class _Beginning:
     @property
     def _is_folded(self) -> bool:
         """Return whether the beginning was typed without diacritics, which then do not count."""
-        return fold(self.prefix) == self.prefix
+        return remove_diacritics(self.prefix) == self.prefix
 
     def begins(self, text: str) -> bool:
         """Return whether a text begins so."""
         start, lowered = self.prefix.lower(), text.lower()
-        return lowered.startswith(start) or (self._is_folded and fold(lowered).startswith(start))
+        return lowered.startswith(start) or (
+            self._is_folded and remove_diacritics(lowered).startswith(start)
+        )
 
     def compile_match(self) -> Clause:
         """Compile which records have a value that begins so."""
@@ -157,7 +159,7 @@ class _Beginning:
             return match
         # A text of ASCII is not folded, which takes time.
         is_ascii = compose("octet_length({}) = char_length({})", text, text)
-        folded = compose(f"starts_with({FOLDED}, {{}})", lowered, start)
+        folded = compose(f"starts_with({WITHOUT_DIACRITICS}, {{}})", lowered, start)
         return compose("({} OR (NOT {} AND {}))", match, is_ascii, folded)
 
     def find_words(self) -> str:

@@ -8,7 +8,6 @@ they are written have positions there; stems and words without diacritics are le
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from psycopg import sql
 from ..bounded_cache import BoundedCache
 from ..filters import Clause
 from ..search import ConsistentRead
-from .folding import fold
+from ..words import has_unspaced_letters, remove_diacritics
 from .time_budget import TimeBudget
 
 #: Words of a table at most, and their lengths.  Shorter ones are like too many others.
@@ -35,13 +34,6 @@ MAX_SAMPLE_BYTES = 16 * 2**20
 _MAX_VOCABULARIES = 200
 _MAX_VOCABULARY_BYTES = 4_000_000
 _MAX_BYTES = 16_000_000
-
-#: Letters of scripts without spaces between words, where search vectors have other words.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
-    "\U00020000-\U0003ffff]"
-)
 
 
 class _Words(NamedTuple):
@@ -72,7 +64,7 @@ class Vocabulary:
 
         The nearest come first, and among these the most common ones.  Diacritics do not count.
         """
-        folded = fold(word)
+        folded = remove_diacritics(word)
         mask, size = _build_mask(folded), len(folded)
         near: list[tuple[int, int, str]] = []
         for length in range(size - max_distance, size + max_distance + 1):
@@ -80,7 +72,7 @@ class Vocabulary:
             for other_mask, rank, other in zip(masks, ranks, text.split(), strict=True):
                 # An edit changes two bits at most.
                 if (other_mask ^ mask).bit_count() <= 2 * max_distance:
-                    distance = measure_distance(folded, fold(other), max_distance)
+                    distance = measure_distance(folded, remove_diacritics(other), max_distance)
                     if distance <= max_distance:
                         near.append((distance, rank, other))
         return [(distance, other) for distance, _rank, other in sorted(near)]
@@ -121,7 +113,7 @@ def is_word(text: str) -> bool:
         MIN_WORD_LENGTH <= len(text) <= MAX_WORD_LENGTH
         and text[0].isalpha()
         and not any(letter.isdigit() for letter in text)
-        and not _UNSPACED.search(text)
+        and not has_unspaced_letters(text)
     )
 
 
@@ -129,11 +121,11 @@ def build_vocabulary(words: Iterable[str]) -> Vocabulary:
     """Build a vocabulary of words, the most common ones first."""
     by_length: dict[int, list[tuple[int, str]]] = {}
     for rank, word in enumerate(filter(is_word, words)):
-        by_length.setdefault(len(fold(word)), []).append((rank, word))
+        by_length.setdefault(len(remove_diacritics(word)), []).append((rank, word))
     return Vocabulary(
         {
             length: _Words(
-                array("Q", [_build_mask(fold(word)) for _rank, word in each]),
+                array("Q", [_build_mask(remove_diacritics(word)) for _rank, word in each]),
                 array("I", [rank for rank, _word in each]),
                 " ".join(word for _rank, word in each),
             )

@@ -21,7 +21,6 @@ from .full_text import (
     FullTextQuery,
     compile_tsquery,
     has_too_many_words,
-    is_part_of_word,
     parse_full_text_query,
 )
 from .grammar import (
@@ -55,7 +54,6 @@ __all__ = [
     "compile_value_key",
     "exclude_field",
     "has_too_many_words",
-    "is_part_of_word",
     "join_clauses",
     "parse_filters",
     "parse_full_text_query",

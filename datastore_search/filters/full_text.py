@@ -7,7 +7,6 @@ Source: CKAN ``datastore_search``, section 7 of its semantics, read more widely:
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from ..exceptions.search import (
     TooManyWords,
     UnknownFullTextField,
 )
+from ..words import count_words, split_words
 from .clause import Clause, join_clauses
 from .grammar import MAX_SHOWN_LENGTH, MAX_TEXT_CONDITIONS
 from .substrings import build_pattern, compile_candidates, is_exact
@@ -30,19 +30,6 @@ MAX_WORDS = 100
 
 #: Fields with a full-text query: for each, the words of every match are computed again.
 MAX_FULL_TEXT_FIELDS = 5
-
-#: The letters of scripts that are written without blanks, as in ``datastore_search_split``: Thai,
-#: Lao, Burmese, Khmer; kana, bopomofo, Han.
-UNSPACED_LETTERS = (
-    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
-    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"
-    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f\u1780-\u17b3\u17d7\u17dc"
-    "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f"
-    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U0001aff0-\U0001b16f\U00020000-\U000323af"
-)
-_UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
-_UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
 
 #: Words that are searched within words, together: each is a condition on the texts of the records.
 MAX_SUBSTRINGS = MAX_TEXT_CONDITIONS
@@ -124,7 +111,7 @@ def _compile_substrings(name: str | None, text: str, options: FullTextOptions) -
     The rank is that of whole words, so a record where a word is only part of another comes last.
     """
     query = _compile_text(name, text, options)
-    written = _split_words(unicodedata.normalize("NFC", text))
+    written = split_words(unicodedata.normalize("NFC", text))
     words = [_compile_substring(name, word, options) for word in dict.fromkeys(written)]
     if not words:
         return query
@@ -191,22 +178,5 @@ def has_too_many_words(texts: Iterable[str], *, plain: bool, max_words: int = MA
     texts = list(texts)
     if sum(map(len, texts)) < 2 * max_words:  # a word has a letter, and a space after it
         return False
-    words = [_split_words(unicodedata.normalize("NFKC", text).casefold()) for text in texts]
-    return sum(sum(map(_count_words, set(each) if plain else each)) for each in words) > max_words
-
-
-def _split_words(text: str) -> list[str]:
-    """Split a text as PostgreSQL does: marks belong to the letters before them."""
-    return "".join(letter if is_part_of_word(letter) else " " for letter in text).split()
-
-
-def is_part_of_word(letter: str) -> bool:
-    """Return whether a letter, digit or mark belongs to a word of a full-text query."""
-    return letter.isalnum() or unicodedata.category(letter).startswith("M")
-
-
-def _count_words(word: str) -> int:
-    """Count a word, or the words that ``datastore_search_phrase`` makes of one."""
-    runs = _UNSPACED_RUN.findall(word)
-    others = _UNSPACED_RUN.sub(" ", word).split()
-    return len(others) + sum((len(_UNSPACED_LETTER.findall(run)) + 1) // 2 for run in runs)
+    words = [split_words(unicodedata.normalize("NFKC", text).casefold()) for text in texts]
+    return sum(sum(map(count_words, set(each) if plain else each)) for each in words) > max_words

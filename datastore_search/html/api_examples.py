@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -146,19 +146,17 @@ def _write_python(value: Json) -> str:
 
 
 def _write_requests(call: _Call) -> str:
-    return _write_post(call, "", "print(records)")
+    return _write_post(call, ["requests"], "print(records)")
 
 
 def _write_pandas(call: _Call) -> str:
-    return _write_post(call, "import pandas\n", "print(pandas.DataFrame(records))")
+    return _write_post(call, ["pandas", "requests"], "print(pandas.DataFrame(records))")
 
 
-def _write_post(call: _Call, imports: str, end: str) -> str:
-    first, token = "", ""
-    if call.needs_token:
-        first, token = "import os\n\n", ', headers={"Authorization": os.environ["TOKEN"]}'
+def _write_post(call: _Call, packages: Iterable[str], end: str) -> str:
+    token = ', headers={"Authorization": os.environ["TOKEN"]}' if call.needs_token else ""
     return (
-        f"{first}{imports}import requests\n\n"
+        f"{_write_imports(call, packages)}"
         f"address = {call.address!r}\n"
         f"parameters = {call.write_members(_write_python)}\n"
         f"answer = requests.post(address, json=parameters{token}, timeout=60)\n"
@@ -168,16 +166,20 @@ def _write_post(call: _Call, imports: str, end: str) -> str:
 
 
 def _write_ckanapi(call: _Call) -> str:
-    first, token = "", ""
-    if call.needs_token:
-        first, token = "import os\n\n", ', apikey=os.environ["TOKEN"]'
+    token = ', apikey=os.environ["TOKEN"]' if call.needs_token else ""
     return (
-        f"{first}import ckanapi\n\n"
+        f"{_write_imports(call, ['ckanapi'])}"
         f"portal = ckanapi.RemoteCKAN({call.base!r}{token})\n"
         f"parameters = {call.write_members(_write_python)}\n"
         f"result = portal.action.{_ACTION}(**parameters)\n"
         'print(result["records"])'
     )
+
+
+def _write_imports(call: _Call, packages: Iterable[str]) -> str:
+    """Import packages, and the module that reads a token from the environment."""
+    first = "import os\n\n" if call.needs_token else ""
+    return first + "".join(f"import {package}\n" for package in packages) + "\n"
 
 
 def _write_r(call: _Call) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 
-_WORD = re.compile(r"[^\W_]+")
+from ..words import remove_diacritics
 
-#: Letters without a decomposition, as ``datastore_search_lexemes`` folds them.
-_FOLDED = str.maketrans("đĐłŁøØħĦŧŦı", "dDlLoOhHtTi")
+_WORD = re.compile(r"[^\W_]+")
 
 #: From this length on, a word also matches as the beginning of another.
 _MIN_PREFIX_LENGTH = 3
@@ -40,14 +39,9 @@ def highlight(text: str, words: Iterable[str]) -> SafeString:
 def _matches(text: str, words: Iterable[str]) -> bool:
     """Match as the search does: a word without accents finds one that has them."""
     written = text.casefold()
-    forms = {written} if written.isascii() else {written, _remove_accents(written)}
+    forms = {written} if written.isascii() else {written, remove_diacritics(written)}
     return any(
         form.startswith(word) if len(word) >= _MIN_PREFIX_LENGTH else form == word
         for word in words
         for form in forms
     )
-
-
-def _remove_accents(text: str) -> str:
-    letters = unicodedata.normalize("NFD", text.translate(_FOLDED))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))

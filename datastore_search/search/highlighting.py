@@ -21,6 +21,7 @@ from ..exceptions.parameters import InvalidParameters
 from ..exceptions.search import AnswerTooLarge
 from ..filters import Clause, compile_tsquery
 from ..spooling import MAX_MEMORY_BYTES, Spool
+from ..words import has_unspaced_letters
 from .consistency import ConsistentRead
 from .query import Highlight, Query, RecordsFormat
 from .rendering import FoundRecords
@@ -30,13 +31,6 @@ _MAX_RECORD_LENGTH = 100_000
 
 #: The T of a timestamp is no letter of a word.
 _TIMESTAMP = re.compile(r"(-\d\d)T(\d\d:)")
-
-#: Scripts that are written without blanks: Thai, Lao, Burmese, Khmer; kana, bopomofo, Han.
-_UNSPACED = re.compile(
-    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3021-\u312f\u31a0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
-    "\U0001aff0-\U0001b16f\U00020000-\U000323af]"
-)
 
 #: The start and the end of a match, in Unicode code points.
 Span = tuple[int, int]
@@ -122,7 +116,7 @@ def _find_spans(text: str, words: Collection[str], parts: re.Pattern[str]) -> It
     for found in _compile_word().finditer(_blank_separators(text)):
         if found[0] not in words:
             continue
-        inner = list(parts.finditer(found[0])) if _UNSPACED.search(found[0]) else []
+        inner = list(parts.finditer(found[0])) if has_unspaced_letters(found[0]) else []
         if inner:
             yield from (
                 (found.start() + part.start(), found.start() + part.end()) for part in inner

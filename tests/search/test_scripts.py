@@ -19,8 +19,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datastore_search.filters.full_text import UNSPACED_LETTERS
 from datastore_search.models import Resource
+from datastore_search.words import UNSPACED_LETTERS
 
 from ..builders import (
     act,

@@ -8,7 +8,6 @@ seconds, otherwise by a worker, so that no request waits for it.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.core.files import File
 from django.db import router, transaction
@@ -20,9 +19,6 @@ from ..typing.options import LoadOptions
 from . import queue
 from .draft_previews import preview_draft, save_preview
 from .uploads import MAX_SOURCE_LENGTH, delete_upload
-
-if TYPE_CHECKING:
-    from django.tasks.base import Task
 
 #: Files up to this size are read within seconds; a compressed one may be a hundred times larger.
 _MAX_BYTES_AT_ONCE = 8 * 2**20
@@ -118,13 +114,7 @@ def _is_read_soon(file: File) -> bool:
 def _enqueue_preview(load: Load) -> None:
     load.queued_at = timezone.now()
     Load.objects.filter(pk=load.pk).update(queued_at=load.queued_at)
-    queue.enqueue_task(_import_task, load, _report_not_queued)
-
-
-def _import_task() -> Task[..., str]:
-    from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
-
-    return tasks.preview_draft
+    queue.enqueue_task(lambda tasks: tasks.preview_draft, load, _report_not_queued)
 
 
 def _report_not_queued(load: Load) -> None:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from django.core.files import File
@@ -95,17 +96,13 @@ def enqueue_load(load: Load) -> None:
     """Queue a load, which may be a draft, when the transaction is committed."""
     load.state, load.queued_at = LoadState.QUEUED, timezone.now()
     load.save(update_fields=["state", "queued_at"])
-    run_on_commit(partial(enqueue_task, _import_task, load, _report_not_queued))
-
-
-def _import_task() -> Task[..., str]:
-    from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
-
-    return tasks.run_load
+    run_on_commit(partial(enqueue_task, lambda tasks: tasks.run_load, load, _report_not_queued))
 
 
 def enqueue_task(
-    import_task: Callable[[], Task[..., str]], load: Load, report_failure: Callable[[Load], None]
+    choose_task: Callable[[ModuleType], Task[..., str]],
+    load: Load,
+    report_failure: Callable[[Load], None],
 ) -> None:
     """
     Enqueue one of ``tasks`` with the portal's backend, which may run it at once.
@@ -115,7 +112,9 @@ def enqueue_task(
     wait without end.
     """
     try:
-        task = import_task().using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
+        from . import tasks  # noqa: PLC0415 - fails if the backend cannot run tasks
+
+        task = choose_task(tasks).using(backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE)
         task.enqueue(load.pk)
     except Exception:
         logger.exception("The task of load %s could not be queued.", load.pk)

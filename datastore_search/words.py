@@ -1,0 +1,70 @@
+"""
+Words as search vectors have them, and their letters without diacritics.
+
+Python needs them where it counts, completes or marks words; ``sql/functions.sql`` decides.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import LiteralString
+
+#: The letters of scripts that are written without blanks, as in ``datastore_search_split``: Thai,
+#: Lao, Burmese, Khmer; kana, bopomofo, Han.
+UNSPACED_LETTERS = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"
+    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f\u1780-\u17b3\u17d7\u17dc"
+    "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U0001aff0-\U0001b16f\U00020000-\U000323af"
+)
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED_LETTERS}]")
+_UNSPACED_RUN = re.compile(rf"[{UNSPACED_LETTERS}](?:[{UNSPACED_LETTERS}]|[^\w\s])*")
+
+#: Letters whose strokes and dots are no marks of their own, and what they become.
+_STROKED, _PLAIN = "đĐłŁøØħĦŧŦı", "dDlLoOhHtTi"
+_STROKES = str.maketrans(_STROKED, _PLAIN)
+
+#: Diacritics: those of Latin, Greek and Cyrillic letters.  Marks of other scripts may be vowels.
+_DIACRITICS: LiteralString = r"[\u0300-\u036f]"
+_DIACRITICS_PATTERN = re.compile(_DIACRITICS)
+
+#: The SQL of ``remove_diacritics``, over a text.
+WITHOUT_DIACRITICS: LiteralString = (
+    "normalize(translate(regexp_replace(normalize({}, NFD),"
+    f" '{_DIACRITICS}', '', 'g'), '{_STROKED}', '{_PLAIN}'), NFC)"
+)
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text as PostgreSQL does: marks belong to the letters before them."""
+    return "".join(letter if is_part_of_word(letter) else " " for letter in text).split()
+
+
+def is_part_of_word(letter: str) -> bool:
+    """Return whether a letter, digit or mark belongs to a word of a full-text query."""
+    return letter.isalnum() or unicodedata.category(letter).startswith("M")
+
+
+def count_words(word: str) -> int:
+    """Count a word, or the words that ``datastore_search_phrase`` makes of one."""
+    runs = _UNSPACED_RUN.findall(word)
+    others = _UNSPACED_RUN.sub(" ", word).split()
+    return len(others) + sum((len(_UNSPACED_LETTER.findall(run)) + 1) // 2 for run in runs)
+
+
+def has_unspaced_letters(text: str) -> bool:
+    """Return whether a text has letters of a script without blanks, in any compatible form."""
+    if text.isascii():
+        return False
+    return _UNSPACED_LETTER.search(unicodedata.normalize("NFKC", text)) is not None
+
+
+def remove_diacritics(text: str) -> str:
+    """Remove the diacritics of a text."""
+    if text.isascii():
+        return text
+    plain = _DIACRITICS_PATTERN.sub("", unicodedata.normalize("NFD", text)).translate(_STROKES)
+    return unicodedata.normalize("NFC", plain)
