@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
+
+#: A source of a Content-Security-Policy.
+_SOURCE = re.compile(r"[^\s;,]+")
 
 
 @register(Tags.translation)
@@ -96,6 +100,23 @@ def check_private_hosts(
             "DATASTORE_SEARCH_FETCH_PRIVATE_HOSTS is not a list of hosts.",
             hint='Name each as "files.example.internal" or "10.0.0.5:8080".',
             id="datastore_search.E005",
+        )
+    ]
+
+
+@register(Tags.security)
+def check_frame_ancestors(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Require a list of sources, none of which ends the directive."""
+    sources = conf.FRAME_ANCESTORS
+    if not isinstance(sources, str) and all(map(_SOURCE.fullmatch, sources)):
+        return []
+    return [
+        Error(
+            "DATASTORE_SEARCH_FRAME_ANCESTORS is not a list of sources.",
+            hint='Name each as "\'self\'" or "https://www.example.org".',
+            id="datastore_search.E006",
         )
     ]
 

@@ -284,6 +284,18 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_PAGES_VERSION", ""))
 
     @cached_property
+    def FRAME_ANCESTORS(self) -> Sequence[str]:
+        """
+        The sites that may show an [embedded table or chart](../how-to/embed-tables.md#in-a-frame)
+        in a frame, as sources of a Content-Security-Policy: `"https://www.example.org"`. `"'self'"`
+        is the portal itself. An empty list allows none. Other pages are framed as the portal's own
+        headers say.
+        """
+        return cast(
+            Sequence[str], getattr(settings, "DATASTORE_SEARCH_FRAME_ANCESTORS", ("'self'",))
+        )
+
+    @cached_property
     def MAX_UPLOAD_BYTES(self) -> int:
         """
         Maximum size of a file that is uploaded in the admin. A larger one is refused before it is

@@ -45,6 +45,13 @@ def test_an_old_server_is_e002(db: None, monkeypatch: pytest.MonkeyPatch) -> Non
     assert run_check_ids(databases=["default"]) == {"datastore_search.E002"}
 
 
+@pytest.mark.parametrize("sources", ["'self'", ["https://a.example; script-src *"], ["a b"]])
+def test_a_frame_ancestor_that_is_no_source_is_e006(settings: Any, sources: Any) -> None:
+    settings.DATASTORE_SEARCH_FRAME_ANCESTORS = sources
+
+    assert run_check_ids() == {"datastore_search.E006"}
+
+
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "can_fold_case", lambda _connection: False)
 

@@ -13,7 +13,6 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -158,7 +157,7 @@ class ChartParser:
         self.measurable = [column for column in columns if column.type in NUMBERS]
         self._profiles = profiles
 
-    def parse(self, sent: QueryDict) -> ChartQuery | None:
+    def parse(self, sent: Mapping[str, str]) -> ChartQuery | None:
         """
         Read a chart; without a field for its groups, propose one.  None if no field suits.
 

@@ -69,11 +69,11 @@ class Column:
 
     @property
     def attributes(self) -> SafeString:
-        """The attributes of its cells, which are many: a class of one letter, and a label."""
-        css_class = {"number": " class=n", "moment": " class=m"}.get(self.kind, "")
+        """The attribute of its cells, which are many: the label, by the letter of the kind."""
+        letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
         label = self.label[:_MAX_CELL_LABEL_LENGTH]
-        template = "{} data-l={}" if _UNQUOTED.fullmatch(label) else '{} data-l="{}"'
-        return format_html(template, SafeString(css_class), label)
+        template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
+        return format_html(template, letter, label)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
@@ -29,23 +29,34 @@ class Heading:
 
     ``sort_link`` leads to the next order: ascending, descending, none; empty for a type without an
     order.  ``aria_sort`` is the order that the records have by this column, if any.  ``note`` has
-    the statistics of all values.
+    the statistics of all values, where they are shown.
     """
 
     column: Column
-    note: FieldNote
     sort_link: str
     aria_sort: str
-    menu: tuple[MenuLink, ...]
+    note: FieldNote | None = None
+    menu: tuple[MenuLink, ...] = ()
 
 
 def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading]:
     """Build the headings of the columns that are shown, which the notes describe."""
-    return [_build_heading(note, query) for note in notes]
+    return [
+        replace(
+            _build_heading(note.column, query),
+            note=note,
+            menu=(*_list_menu(note.column, query.query_string), *_link_statistics(note)),
+        )
+        for note in notes
+    ]
 
 
-def _build_heading(note: FieldNote, query: PageQuery) -> Heading:
-    column = note.column
+def build_plain_headings(columns: Sequence[Column], query: PageQuery) -> list[Heading]:
+    """Build headings without menus and statistics."""
+    return [_build_heading(column, query) for column in columns]
+
+
+def _build_heading(column: Column, query: PageQuery) -> Heading:
     key = next(iter(query.sort), None)
     is_sorted = key is not None and key.field == column.name
     aria_sort = ""
@@ -56,8 +67,7 @@ def _build_heading(note: FieldNote, query: PageQuery) -> Heading:
         following = {"": [SortKey(column.name)], "ascending": [SortKey(column.name, True)]}
         keys = map(format_sort_key, following.get(aria_sort, []))
         sort_link = query.query_string.replace("sort", *keys).link
-    menu = (*_list_menu(column, query.query_string), *_link_statistics(note))
-    return Heading(column, note, sort_link, aria_sort, menu)
+    return Heading(column, sort_link, aria_sort)
 
 
 def _link_statistics(note: FieldNote) -> Iterator[MenuLink]:

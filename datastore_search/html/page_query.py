@@ -48,11 +48,14 @@ PAGE_SIZES = (25, 50, 100, 250)
 #: The parameters of a condition that the form makes of three inputs.
 CHOSEN_FIELD, CHOSEN_OPERATOR, CHOSEN_VALUE = "field", "op", "value"
 
+#: The parameter of a page that stands in a frame of another one; its value is 1.
+EMBED = "embed"
+
 #: Parameters that say how the table shows the records, not which ones.
-OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOSEN_VALUE)
+OF_TABLE = ("sort", "fields", "hide", "first", "columns", "limit", "facet", CHOSEN_VALUE, EMBED)
 
 _SINGLE = ("q", "filters", "limit", "columns")
-_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet"}
+_KNOWN = {*_SINGLE, "sort", "fields", "hide", "first", "facet", EMBED}
 _POSITION = re.compile(r"[1-9][0-9]{0,4}")
 
 
@@ -85,6 +88,12 @@ class PageQuery:
     def is_valid(self) -> bool:
         """Return whether the records can be searched."""
         return not (self.q_errors or self.errors or any(each.error for each in self.conditions))
+
+    @property
+    def all_errors(self) -> list[str]:
+        """All errors, for a page that does not show them beside what they are about."""
+        of_conditions = [each.error for each in self.conditions if each.error]
+        return [*self.errors, *self.q_errors, *of_conditions]
 
     @property
     def all_conditions(self) -> tuple[Condition, ...]:
@@ -122,6 +131,8 @@ def _is_default(name: str, value: str) -> bool:
     """Return whether a parameter changes nothing, or cannot."""
     if name == "limit":
         return value not in map(str, PAGE_SIZES[1:])
+    if name == EMBED:
+        return value != "1"
     return name == "columns" and (value == "1" or not _POSITION.fullmatch(value))
 
 

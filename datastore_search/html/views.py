@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, cast
@@ -20,6 +18,7 @@ from django.shortcuts import redirect, render
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
 from django.utils.decorators import method_decorator
+from django.utils.html import format_html
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
@@ -32,24 +31,20 @@ from ..middleware import find_path_language
 from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
-from ..search import ID, ConsistentRead, Query, read_page, with_consistent_read
+from ..search import ConsistentRead, with_consistent_read
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
-from .columns import (
-    Column,
-    build_columns,
-    choose_columns,
-    list_facet_columns,
-)
+from .columns import ColumnChoice, build_columns, choose_columns, list_facet_columns
 from .did_you_mean import DidYouMean, suggest_links
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
-from .headings import build_headings
-from .highlighting import split_words
+from .framing import allow_framing, has_frame_ancestors, is_framed_by_portal_only
+from .headings import build_headings, build_plain_headings
 from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
 from .page_query import (
+    EMBED,
     OF_TABLE,
     PAGE_SIZES,
     PageQuery,
@@ -59,9 +54,9 @@ from .page_query import (
 )
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
-from .record_keys import RecordLink, list_key_fields
-from .records import build_rows, format_count
+from .records import Row, format_count
 from .shell import build_shell
+from .table import read_record_table
 
 RESOURCES_PER_PAGE = 20
 
@@ -75,6 +70,10 @@ class PageView(View):
 
     http_method_names = ("get", "head", "options")
 
+    #: Whether the page has a form for a frame of another page, and whether it is asked for.
+    can_be_embedded = False
+    is_embedded = False
+
     #: What the page was asked for, as parameters that every language reads alike.
     shared_parameters: Parameters = ()
 
@@ -84,6 +83,7 @@ class PageView(View):
         with translation.override(language):
             try:
                 check_query_string(request)
+                self.is_embedded = self.can_be_embedded and request.GET.get(EMBED) == "1"
                 response = super().dispatch(request, *args, **kwargs)
             except NotModified as not_modified:
                 response = not_modified.response
@@ -93,6 +93,8 @@ class PageView(View):
                     raise
                 response = self._render_error(message)
         response["Content-Language"] = language
+        if self.is_embedded:
+            allow_framing(request, response)
         return response
 
     def render_page(
@@ -135,8 +137,22 @@ class PageView(View):
         validators.raise_if_not_modified(self.request)
         return validators
 
+    def describe_embedding(self, parameters: Parameters, title: str) -> dict[str, Any]:
+        """Write the HTML that shows the page in a frame; nothing if no page may frame it."""
+        if not has_frame_ancestors():
+            return {}
+        address = add_query_string(self.request.path, [*parameters, (EMBED, "1")])
+        code = format_html(
+            '<iframe src="{}" title="{}" width="100%" height="600" loading="lazy"></iframe>',
+            self.request.build_absolute_uri(address),
+            title,
+        )
+        return {"embed_code": code, "is_framed_by_portal_only": is_framed_by_portal_only()}
+
     def _render_error(self, error: ErrorMessage) -> HttpResponse:
-        response = self._render("error.html", {"error": error}, error.status)
+        template = "embedded_error.html" if self.is_embedded else "error.html"
+        context = {"error": error, "whole_address": self.request.path}
+        response = self._render(template, context, error.status)
         add_never_cache_headers(response)
         if error.retry_after_seconds:
             response["Retry-After"] = str(error.retry_after_seconds)
@@ -144,10 +160,12 @@ class PageView(View):
 
     def _render(self, template: str, context: dict[str, Any], status: HTTPStatus) -> HttpResponse:
         language = translation.get_language() or settings.LANGUAGE_CODE
-        own = {
-            "catalogue_address": reverse_in_locale(self.request, "catalogue"),
-            "shell": build_shell(self.request, language, self.shared_parameters),
-        }
+        own: dict[str, Any] = {"is_embedded": self.is_embedded}
+        if not self.is_embedded:
+            own |= {
+                "catalogue_address": reverse_in_locale(self.request, "catalogue"),
+                "shell": build_shell(self.request, language, self.shared_parameters),
+            }
         return render(self.request, f"datastore_search/{template}", own | context, status=status)
 
 
@@ -234,6 +252,8 @@ def list_catalogue(readable: Permitted) -> QuerySet[Resource]:
 class ResourceView(PageView):
     """The records of a resource."""
 
+    can_be_embedded = True
+
     def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """
         Show a page of them, or redirect to the address without empty parameters.
@@ -255,18 +275,22 @@ class ResourceView(PageView):
         columns = build_columns(resource)
         choice = choose_columns(columns, query)
         labels = {column.name: column.label for column in columns}
-        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
-        notes = describe_fields(choice.columns, profiles)
         context: dict[str, Any] = {
             "resource": resource,
             "title": show_bidi_controls(str(resource)),
-            "description": show_bidi_controls(resource.description),
             "table_version": resource.table_version,
             "column_choice": choice,
-            "field_notes": notes,
             "query": query,
-            "filter_form": FilterForm(resource, query, profiles),
             "chips": build_chips(query, labels),
+        }
+        if self.is_embedded:
+            return self._answer_embedded(read, query, choice, validators, context)
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        notes = describe_fields(choice.columns, profiles)
+        context |= {
+            "description": show_bidi_controls(resource.description),
+            "field_notes": notes,
+            "filter_form": FilterForm(resource, query, profiles),
             "address": self.request.path,
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),
@@ -275,42 +299,58 @@ class ResourceView(PageView):
             return self.render_page(
                 "resource.html", context, private=resource.private, status=HTTPStatus.BAD_REQUEST
             )
-        number = parse_page_number(self.request)
-        search = Query(
-            limit=query.size,
-            offset=(number - 1) * query.size,
-            q=query.q,
-            filters=query.all_conditions,
-            sort=query.sort,
-            fields=list_read_fields(resource, choice.columns),
-        )
-        with closing(read_page(read, search)) as page:
-            total = page.total or 0
-            if search.offset and search.offset >= total:
-                raise UnknownPage(page=number)
-            link = RecordLink(resource, query.query_string, search.offset)
-            context["rows"] = build_rows(
-                page, choice.columns, words=split_words(query.q), build_link=link.build
-            )
+        pagination, context["rows"] = self._read_rows(read, query, choice)
+        context["pagination"] = pagination
         panel = build_facet_panel(read, list_facet_columns(columns, choice, query), query, profiles)
         context["facet_panel"] = panel
-        did_you_mean = DidYouMean() if total else suggest_links(read, query)
+        did_you_mean = DidYouMean() if pagination.total else suggest_links(read, query)
         context["did_you_mean"] = did_you_mean.links
         context["headings"] = build_headings(notes.fields, query)
         context["chart_address"] = f"chart/{query.query_string.remove(*OF_TABLE).query}"
         context["sizes"] = list_sizes(query)
-        context["pagination"] = Pagination(self.request, parameters, number, query.size, total)
+        context |= self.describe_embedding(query.query_string.pairs, context["title"])
         response = self.render_page("resource.html", context, private=resource.private)
         # Figures that took too long must not be repeated from a cache.
         if validators and panel.is_complete and did_you_mean.is_complete:
             validators.set_headers(response, self.request)
         return response
 
+    def _read_rows(
+        self, read: ConsistentRead, query: PageQuery, choice: ColumnChoice
+    ) -> tuple[Pagination, list[Row]]:
+        """
+        Read the rows of a page.
 
-def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:
-    """List the fields that a page of some columns reads: with the keys of its records."""
-    names = [ID, *list_key_fields(resource), *(column.name for column in columns)]
-    return tuple(dict.fromkeys(names))
+        Raises: ``UnknownPage``.
+        """
+        number = parse_page_number(self.request)
+        offset = (number - 1) * query.size
+        table = read_record_table(read, query, choice.columns, offset=offset)
+        if offset and offset >= table.total:
+            raise UnknownPage(page=number)
+        parameters = query.query_string.pairs
+        return Pagination(self.request, parameters, number, query.size, table.total), table.rows
+
+    def _answer_embedded(
+        self,
+        read: ConsistentRead,
+        query: PageQuery,
+        choice: ColumnChoice,
+        validators: Validators | None,
+        context: dict[str, Any],
+    ) -> HttpResponse:
+        """Show the table alone, for a frame of another page."""
+        status = HTTPStatus.OK if query.is_valid else HTTPStatus.BAD_REQUEST
+        if query.is_valid:
+            context["pagination"], context["rows"] = self._read_rows(read, query, choice)
+            context["headings"] = build_plain_headings(choice.columns, query)
+        context["whole_address"] = query.query_string.remove(EMBED).link
+        response = self.render_page(
+            "embedded_table.html", context, private=read.resource.private, status=status
+        )
+        if validators and query.is_valid:
+            validators.set_headers(response, self.request)
+        return response
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,8 @@ def test_every_page_is_accessible(
             f"{page}r/3/?q=watershed&n=2",
             f"{page}api/?q=watershed",
             f"{page}chart/?show=sum&of=budget&by=subject&split=open",
+            f"{page}?q=watershed&embed=1",
+            f"{page}chart/?by=subject&embed=1",
             f"datastore/{hidden.pk}/",
             "datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
         ],

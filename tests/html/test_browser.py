@@ -272,3 +272,36 @@ def test_a_narrow_window_shows_cards(browser: Chrome, base: str, survey: Resourc
         )
         assert label == '"no:"'
         assert measure_overflow(browser) <= 0
+
+
+# Frames -------------------------------------------------------------------------------------------
+
+
+ADD_FRAME = """
+const [address, done] = arguments, frame = document.createElement("iframe");
+frame.onload = done;
+frame.src = address;
+document.body.replaceChildren(frame);
+"""
+
+
+@pytest.mark.parametrize("path", ["", "chart/"])
+def test_only_named_sites_frame_an_embedded_page(
+    browser: Chrome, base: str, survey: Resource, settings: Any, path: str
+) -> None:
+    other = base.replace("localhost", "127.0.0.1")  # another origin, of the same server
+    page = f"{base}/en/datastore/{survey.pk}/{path}"
+
+    def is_framed(site: str, address: str) -> bool:
+        browser.get(f"{site}/static/datastore_search/datastore.css")  # it has no policy
+        browser.execute_async_script(ADD_FRAME, address)
+        browser.switch_to.frame(0)
+        return bool(browser.find_elements(By.CSS_SELECTOR, "body.datastore table"))
+
+    assert is_framed(base, f"{page}?embed=1")
+    assert not is_framed(other, f"{page}?embed=1")
+    settings.DATASTORE_SEARCH_FRAME_ANCESTORS = [other]
+    assert is_framed(other, f"{page}?embed=1")
+    assert not is_framed(base, f"{page}?embed=1")
+    assert not is_framed(other, page)
+    list_errors(browser)  # of the frames that were refused

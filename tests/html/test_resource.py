@@ -466,7 +466,7 @@ def test_a_resource_that_is_being_replaced_is_read_again(
             raise StaleVersion
         return read_page(read, query)
 
-    monkeypatch.setattr("datastore_search.html.views.read_page", raise_stale_once)
+    monkeypatch.setattr("datastore_search.html.table.read_page", raise_stale_once)
 
     assert len(parse_table(client.get(build_path(resource)))) == 7
     assert len(reads) == 2
@@ -489,7 +489,7 @@ def test_a_transient_error_is_503(
     def raise_error(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("datastore_search.html.views.read_page", raise_error)
+    monkeypatch.setattr("datastore_search.html.table.read_page", raise_error)
 
     response = client.get(build_path(resource))
 

@@ -144,7 +144,7 @@ def test_thirty_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert pages[1].count("<h2>") == 30
 
 
-@pytest.mark.parametrize(("rows", "most"), [(25, 65_000), (50, 90_000)])
+@pytest.mark.parametrize(("rows", "most"), [(25, 60_000), (50, 80_000)])
 def test_a_page_of_three_hundred_columns_is_light(
     client: Client, db: None, rows: int, most: int
 ) -> None:

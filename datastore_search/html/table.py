@@ -1,0 +1,58 @@
+"""Rows of a page of records: for the data page, for a frame, and for a portal's own template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from ..models import Resource
+from ..search import ID, ConsistentRead, Query, read_page
+from .columns import Column
+from .highlighting import split_words
+from .page_query import EMBED, PageQuery
+from .record_keys import RecordLink, list_key_fields
+from .records import Row, build_rows
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """The rows of one page, and the number of records on all pages."""
+
+    rows: list[Row]
+    total: int
+
+
+def read_record_table(
+    read: ConsistentRead,
+    query: PageQuery,
+    columns: Sequence[Column],
+    *,
+    offset: int = 0,
+    page_path: str = "",
+) -> RecordTable:
+    """
+    Read the records of a valid query; there are no rows from the last record on.
+
+    ``page_path`` is the path of the data page, if the links to records are not relative to it.
+    """
+    search = Query(
+        limit=query.size,
+        offset=offset,
+        q=query.q,
+        filters=query.all_conditions,
+        sort=query.sort,
+        fields=list_read_fields(read.resource, columns),
+    )
+    link = RecordLink(
+        read.resource, query.query_string.remove(EMBED), offset, path=f"{page_path}r/"
+    )
+    with closing(read_page(read, search)) as page:
+        rows = build_rows(page, columns, words=split_words(query.q), build_link=link.build)
+        return RecordTable(rows, page.total or 0)
+
+
+def list_read_fields(resource: Resource, columns: Iterable[Column]) -> tuple[str, ...]:
+    """List the fields that a page of some columns reads: with the keys of its records."""
+    names = [ID, *list_key_fields(resource), *(column.name for column in columns)]
+    return tuple(dict.fromkeys(names))

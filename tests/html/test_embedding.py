@@ -1,0 +1,231 @@
+"""Tables and charts in a frame of another page: what they show, and who may frame them."""
+
+from __future__ import annotations
+
+import html
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+from .parsing import extract_text, parse_table
+
+PORTAL = "https://www.example.org"
+
+
+def open_embedded(client: Client, resource: Resource, path: str = "", **query: Any) -> Any:
+    address = f"/en/datastore/{resource.pk}/{path}"
+    return client.get(address, {**query, "embed": "1"}, follow=True)
+
+
+def list_links(response: Any) -> dict[str, tuple[str, str | None]]:
+    """Return the address and the target of each link by its text."""
+    found = re.findall(
+        r'<a (?:rel="\w+" )?href="([^"]*)"(?: target="(\w+)")?[^>]*>(.*?)</a>',
+        response.content.decode(),
+    )
+    return {
+        html.unescape(re.sub("<[^>]*>", "", text)): (html.unescape(address), target or None)
+        for address, target, text in found
+    }
+
+
+def parse_policy(response: Any) -> dict[str, set[str]]:
+    policy = response["Content-Security-Policy"]
+    parts = [directive.split() for directive in policy.split(";")]
+    return {name: set(sources) for name, *sources in parts}
+
+
+class _Frame(HTMLParser):
+    """Keeps the attributes of the last start tag."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tag, self.attributes = tag, dict(attrs)
+
+
+def parse_embed_code(response: Any) -> dict[str, str | None]:
+    """Return the attributes of the frame that a page offers."""
+    (code,) = re.findall(
+        "<summary>Embed</summary>.*?<code>(.*?)</code>", response.content.decode(), re.DOTALL
+    )
+    frame = _Frame()
+    frame.feed(html.unescape(code))
+    assert frame.tag == "iframe"
+    return frame.attributes
+
+
+# What is shown ------------------------------------------------------------------------------------
+
+
+def test_an_embedded_table_stands_alone(client: Client, resource: Resource) -> None:
+    response = open_embedded(client, resource, q="river", sort="amount desc")
+    page = response.content.decode()
+
+    assert parse_table(response)[1][1:4] == ["001", "watershed", "active"]
+    for absent in ("<form", "<header", "<details", "Sign in", "Download", "/chart/"):
+        assert absent not in page
+    assert '<meta name="robots" content="noindex">' in page
+    assert '<base target="_blank">' in page
+    caption = re.search("<caption>(.*?)</caption>", page)
+    assert caption
+    assert re.sub("<[^>]*>", "", caption[1]) == "1–1 of 1 · Search: river · Sorted by amount ↓"
+
+
+def test_links_within_an_embedded_table_stay_in_its_frame(client: Client, db: None) -> None:
+    names = [f"f{n}" for n in range(1, 66)]
+    rows = f"{','.join('1' * 65)}\n" * 60
+    resource = make_resource(f"{','.join(names)}\n{rows}")
+
+    links = list_links(open_embedded(client, resource, page="2", columns="31"))
+
+    assert links["f31"] == ("?columns=31&embed=1&sort=f31", "_self")
+    path = f"/en/datastore/{resource.pk}/"
+    assert links["Previous"] == (f"{path}?columns=31&embed=1", "_self")
+    assert links["Next"] == (f"{path}?columns=31&embed=1&page=3", "_self")
+    assert links["Previous columns"] == ("?embed=1", "_self")
+    assert links["Next columns"] == ("?embed=1&columns=61", "_self")
+    # These leave the frame, and show whole pages.
+    assert links["26"] == ("r/26/?columns=31&at=26", None)
+    assert links["Open the whole page"] == ("?columns=31", None)
+
+
+def test_an_embedded_chart_stands_alone(client: Client, resource: Resource) -> None:
+    response = open_embedded(client, resource, "chart/", by="stage", q="active")
+    page = response.content.decode()
+
+    assert "<h1><bdi>Number of records by stage</bdi></h1>" in page
+    assert "<svg" in page
+    assert "The highest is 4 (active)" in page
+    for absent in ("<form", "<header", "download>", "Other charts"):
+        assert absent not in page
+    whole = list_links(response)["Open the whole page"]
+    assert whole == ("?q=active&show=count&by=stage&per=each", None)
+    assert list_links(response)["active"] == ("../?q=active&field.stage=active", None)
+
+
+@pytest.mark.parametrize("path", ["", "chart/"])
+def test_what_cannot_be_asked_is_said_in_the_frame(
+    client: Client, resource: Resource, path: str
+) -> None:
+    response = open_embedded(client, resource, path, **{"from.amount": "many"})
+
+    assert response.status_code == 400
+    assert "many" in extract_text(response)
+    assert "Open the whole page" in extract_text(response)
+
+
+def test_an_error_in_a_frame_has_no_header(client: Client, db: None) -> None:
+    private = make_resource("salary\n1\n", private=True, title="Salaries")
+
+    response = open_embedded(client, private)
+
+    assert response.status_code == 403
+    assert "This resource is private." in extract_text(response)
+    assert "Salaries" not in extract_text(response)
+    assert "<header" not in response.content.decode()
+    assert parse_policy(response)["frame-ancestors"] == {"'self'"}
+
+
+def test_nothing_found_is_said_with_the_question(client: Client, resource: Resource) -> None:
+    text = extract_text(open_embedded(client, resource, q="nothing"))
+
+    assert "No record matches. · Search: nothing" in text
+
+
+def test_another_value_of_the_parameter_is_passed_over(client: Client, resource: Resource) -> None:
+    response = client.get(f"/en/datastore/{resource.pk}/", {"embed": "2"})
+
+    assert response["Location"] == f"/en/datastore/{resource.pk}/"
+
+
+# The code to copy ---------------------------------------------------------------------------------
+
+
+def test_a_page_offers_its_own_frame(client: Client, db: None) -> None:
+    resource = make_resource(title='"Rivers" </code><b>', name="rivers")
+    response = client.get(
+        f"/en/datastore/{resource.pk}/", {"q": "river & lake", "page": "1"}, follow=True
+    )
+
+    assert parse_embed_code(response) == {
+        "src": f"http://testserver/en/datastore/{resource.pk}/?q=river+%26+lake&embed=1",
+        "title": '"Rivers" </code><b>',
+        "width": "100%",
+        "height": "600",
+        "loading": "lazy",
+    }
+    assert "Pages of other sites may not show it." in extract_text(response)
+
+
+def test_a_chart_offers_its_own_frame(client: Client, resource: Resource, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_FRAME_ANCESTORS = ["'self'", PORTAL]
+
+    response = client.get(f"/en/datastore/{resource.pk}/chart/", {"by": "stage"})
+
+    assert parse_embed_code(response)["src"] == (
+        f"http://testserver/en/datastore/{resource.pk}/chart/?show=count&by=stage&per=each&embed=1"
+    )
+    assert "Pages of other sites" not in extract_text(response)
+
+
+def test_nothing_is_offered_where_no_page_may_frame_it(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FRAME_ANCESTORS = []
+
+    assert "iframe" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    policy = parse_policy(open_embedded(client, resource))
+    assert policy["frame-ancestors"] == {"'none'"}
+
+
+# Who may frame it ---------------------------------------------------------------------------------
+
+
+def test_the_policy_of_the_portal_holds_but_for_its_frame_ancestors(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_FRAME_ANCESTORS = ["'self'", PORTAL]
+    whole = parse_policy(client.get(f"/en/datastore/{resource.pk}/"))
+
+    embedded = parse_policy(open_embedded(client, resource))
+
+    assert whole["frame-ancestors"] == {"'none'"}
+    assert whole["default-src"] == {"'self'"}
+    assert embedded == {**whole, "frame-ancestors": {"'self'", PORTAL}}
+
+
+def test_a_portal_without_a_policy_sends_the_frame_ancestors(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.MIDDLEWARE = [name for name in settings.MIDDLEWARE if "policy" not in name]
+
+    assert open_embedded(client, resource)["Content-Security-Policy"] == "frame-ancestors 'self'"
+    assert "Content-Security-Policy" not in client.get(f"/en/datastore/{resource.pk}/")
+
+
+def test_a_portal_with_an_empty_policy_sends_the_frame_ancestors(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.SECURE_CSP = settings.CONTENT_SECURITY_POLICY = {}
+
+    assert open_embedded(client, resource)["Content-Security-Policy"] == "frame-ancestors 'self'"
+
+
+def test_a_page_that_has_not_changed_keeps_its_frame_ancestors(
+    client: Client, resource: Resource
+) -> None:
+    first = open_embedded(client, resource)
+    whole = client.get(f"/en/datastore/{resource.pk}/")
+
+    again = client.get(
+        f"/en/datastore/{resource.pk}/", {"embed": "1"}, headers={"If-None-Match": first["ETag"]}
+    )
+
+    assert again.status_code == 304
+    assert parse_policy(again)["frame-ancestors"] == {"'self'"}
+    assert first["ETag"] != whole["ETag"]
