@@ -1,5 +1,6 @@
 """The Content-Security-Policy of pages; answers of the API, which no browser renders, have none."""
 
+from http import HTTPStatus
 from typing import Any
 
 import django
@@ -14,10 +15,15 @@ _PolicyMiddleware: Any = import_string(_NAME)
 
 
 class PagePolicyMiddleware(_PolicyMiddleware):  # type: ignore[misc] # one of two classes
-    """Adds the policy to every answer but JSON, for which it would cost 2 % of a small search."""
+    """
+    Adds the policy to every answer but JSON, for which it would cost 2 % of a small search.
+
+    An answer without a body ("not modified") leaves the policy of the page that a browser has.
+    """
 
     def process_response(self, request: Any, response: Any) -> Any:
-        """Add the header, unless the answer is JSON."""
-        if response.get("Content-Type", "").startswith("application/json"):
+        """Add the header, unless the answer is JSON or has no body."""
+        is_json = response.get("Content-Type", "").startswith("application/json")
+        if is_json or response.status_code == HTTPStatus.NOT_MODIFIED:
             return response
         return super().process_response(request, response)

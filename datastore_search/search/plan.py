@@ -234,8 +234,8 @@ class RankSort(_Plan):
     """
     Rank all matches, and fetch the records of the best; perhaps count them in one go.
 
-    A plan that ``lists_ids`` gives the ids of the first ``MAX_TOP_IDS`` matches too, in the first
-    row, after their number: null if there are fewer matches.
+    A plan that ``lists_ids`` gives the ids of the first ``MAX_TOP_IDS`` matches too, after their
+    number: null if there are fewer matches.  Both are in a first row without a record.
     """
 
     lists_ids: bool = False
@@ -251,23 +251,24 @@ class RankSort(_Plan):
     def select_texts(self, begin: str = "") -> Clause:
         """Read the text of each record, after the number of matches and the ids, if asked for."""
         query = self.query
-        if not self.lists_ids:
-            return self._compose_select(query.render_texts(begin), self.select())
         order = query.compile_rank_order()
         matches = query.select(query.compile_match_columns())
-        best = query.take_page(compose("SELECT * FROM top ORDER BY {}", order))
-        numbered = compose("SELECT *, row_number() OVER () AS number FROM ({}) AS page", best)
-        page = self._fetch(numbered)
+        if not self.lists_ids and not self.counts_matches:
+            return self._compose_select(query.render_texts(begin), self.select())
+        if not self.lists_ids:
+            best = query.take_page(compose("SELECT * FROM found ORDER BY {}", order))
+            is_there = sql.SQL("page._id IS NOT NULL")
+            return _count_and_read_page(query, matches, self._fetch(best), is_there)
+        page = self._fetch(query.take_page(compose("SELECT * FROM top ORDER BY {}", order)))
         end = max(query.end or 0, MAX_TOP_IDS)
         # Matches that are not counted are not stored either: several processes may rank them.
         return Clause(
             sql.SQL(
                 "WITH found AS {hint}({matches}), top AS MATERIALIZED"
                 " (SELECT * FROM found ORDER BY {order} LIMIT %s)"
-                " SELECT total, CASE WHEN coalesce(number, 1) = 1 THEN (SELECT CASE WHEN"
-                " count(*) >= %s THEN (array_agg(_id ORDER BY {order}))[:%s] END FROM top) END,"
-                " CASE WHEN page._id IS NOT NULL THEN {texts} END"
-                " FROM (SELECT {total} AS total) AS counted LEFT JOIN ({page}) AS page ON true"
+                " SELECT {total}, (SELECT CASE WHEN count(*) >= %s"
+                " THEN (array_agg(_id ORDER BY {order}))[:%s] END FROM top), NULL"
+                " UNION ALL SELECT NULL, NULL, {texts} FROM ({page}) AS page"
             ).format(
                 hint=sql.SQL("MATERIALIZED " if self.counts_matches else ""),
                 matches=matches.text,
@@ -432,8 +433,7 @@ def choose_plans(query: BoundQuery, total: int | None) -> list[Plan]:
 
 
 def _build_rank_sort(query: BoundQuery) -> RankSort:
-    lists_ids = query.limit is not None and not query.is_copied
-    return RankSort(query, counts_matches=query.counts_matches, lists_ids=lists_ids)
+    return RankSort(query, query.counts_matches, lists_ids=query.lists_top_ids)
 
 
 def choose_stream_plan(query: BoundQuery, count: Callable[[], int]) -> Plan:
@@ -483,12 +483,14 @@ def read_page(read: ConsistentRead, query: Query) -> Page:
     admission = nullcontext() if query.is_light else read.session.admit_search()
     with admission, translate_database_errors(plain=query.plain):
         bound = BoundQuery(read.relation, query, read.connection)
-        key = build_top_matches_key(read, bound)
+        key = build_top_matches_key(read, query, bound)
         if key is None or use_top_matches(key, bound, is_counted=query.include_total):
             return _read_page(read, query, bound)
         with rankings_in_progress.begin(key):
-            is_kept = use_top_matches(key, bound, is_counted=query.include_total)
-            return _read_page(read, query, bound, None if is_kept else key)
+            if use_top_matches(key, bound, is_counted=query.include_total):
+                return _read_page(read, query, bound)
+            bound.lists_top_ids = True
+            return _read_page(read, query, bound, key)
 
 
 def _read_page(

@@ -133,6 +133,8 @@ class BoundQuery:
         self.known_total = self._find_known_total(has_full_text=has_full_text)
         #: The ids of the first matches by rank, those of the page among them, where they are known.
         self.top_ids: Sequence[int] = ()
+        #: A ranking lists the ids of the first matches too, to be kept.
+        self.lists_top_ids = False
 
     # Checks ---------------------------------------------------------------------------------------
 

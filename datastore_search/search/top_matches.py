@@ -19,7 +19,9 @@ from typing import Final, NamedTuple
 from psycopg import sql
 
 from ..bounded_cache import BoundedCache
+from .common_words import has_rare_word
 from .consistency import ConsistentRead, VersionKey
+from .query import Query
 from .sql import BoundQuery
 
 #: The ids that are kept of a question: ten pages.  With fewer matches, ranking is fast.
@@ -61,14 +63,18 @@ class TopMatches:
 top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(_MAX_QUESTIONS)
 
 
-def build_top_matches_key(read: ConsistentRead, query: BoundQuery) -> TopMatchesKey | None:
+def build_top_matches_key(
+    read: ConsistentRead, query: Query, bound: BoundQuery
+) -> TopMatchesKey | None:
     """Build the key of a query whose page may be kept; None for any other."""
     version = read.version_key
-    is_within = query.end is not None and query.end <= MAX_TOP_IDS
-    if version is None or not is_within or not query.is_ranked or query.is_copied:
+    is_within = bound.end is not None and bound.end <= MAX_TOP_IDS
+    if version is None or not is_within or not bound.is_ranked or bound.is_copied:
         return None
-    where = query.where.text.as_string()
-    parameters = tuple(sql.Literal(each).as_string() for each in query.where.parameters)
+    if has_rare_word(read, query, limit=MAX_TOP_IDS):
+        return None
+    where = bound.where.text.as_string()
+    parameters = tuple(sql.Literal(each).as_string() for each in bound.where.parameters)
     is_short = len(where) + sum(map(len, parameters)) <= _MAX_KEY_LENGTH
     return TopMatchesKey(version, where, parameters) if is_short else None
 
