@@ -14,6 +14,7 @@ from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_page import ApiView
 from .html.chart import ChartView
+from .html.map import MapView
 from .html.record import RecordView
 from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
@@ -36,6 +37,7 @@ page_urlpatterns = [
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),
+    path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
     path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
 ]

@@ -112,8 +112,8 @@ class ChartView(PageView):
 def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]:
     """List what can be chosen, with what the chart has."""
     chosen = dict(chart.pairs) if chart else {}
-    measurable = _list_options(parser.measurable)
-    groupable = _list_options(parser.groupable)
+    measurable = list_options(parser.measurable)
+    groupable = list_options(parser.groupable)
     figures = tuple((name, str(label)) for name, label in FIGURES.items())
     steps = tuple((name, str(label)) for name, label in STEPS.items())
     none = ("", _("nothing"))
@@ -127,7 +127,8 @@ def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]
     return [Choice(name, label, options, chosen.get(name, "")) for name, label, options in choices]
 
 
-def _list_options(columns: Sequence[Column]) -> tuple[Pair, ...]:
+def list_options(columns: Sequence[Column]) -> tuple[Pair, ...]:
+    """List fields as the options of a choice."""
     return tuple((column.name, column.label) for column in columns)
 
 

@@ -113,10 +113,18 @@ def _draw_legend(drawing: Drawing, series: Sequence[str]) -> int:
     for position, name in enumerate(series):
         row, column = divmod(position, _LEGEND_COLUMNS)
         x, y = _MARGIN + column * width, _MARGIN + row * _LINE
-        square = Bar(position + 1, _COLOURS[position], _write(x), _write(y), "11", "11", name)
+        square = Bar(
+            position + 1,
+            _COLOURS[position],
+            write_coordinate(x),
+            write_coordinate(y),
+            "11",
+            "11",
+            name,
+        )
         drawing.bars.append(square)
         text = shorten(name, _MAX_LEGEND_LETTERS)
-        drawing.labels.append(Label(_write(x + 17), _write(y + 10), text))
+        drawing.labels.append(Label(write_coordinate(x + 17), write_coordinate(y + 10), text))
     return _MARGIN + (len(series) - 1) // _LEGEND_COLUMNS * _LINE + 2 * _LINE
 
 
@@ -175,13 +183,15 @@ def _draw_bars(
 
     for value, text in scale.lines:
         x = place(value)
-        drawing.lines.append(f"M{_write(x)} {top}V{bottom}")
-        drawing.labels.append(Label(_write(x), _write(bottom + _LINE), text, "middle"))
+        drawing.lines.append(f"M{write_coordinate(x)} {top}V{bottom}")
+        drawing.labels.append(
+            Label(write_coordinate(x), write_coordinate(bottom + _LINE), text, "middle")
+        )
     for number, group in enumerate(groups):
         y = top + number * row + _BAR_GAP / 2
         middle = y + thickness * len(series) / 2 + 4
         label = shorten(group.label, round((left - _MARGIN) / _LETTER))
-        drawing.labels.append(Label(_write(left), _write(middle), label, "end"))
+        drawing.labels.append(Label(write_coordinate(left), write_coordinate(middle), label, "end"))
         for position, point in enumerate(group.points):
             if point is None:
                 continue
@@ -190,15 +200,17 @@ def _draw_bars(
                 Bar(
                     position + 1,
                     _COLOURS[position],
-                    _write(ends[0]),
-                    _write(y + position * thickness),
-                    _write(ends[1] - ends[0]),
-                    _write(thickness - (1 if len(series) > 1 else 0)),
+                    write_coordinate(ends[0]),
+                    write_coordinate(y + position * thickness),
+                    write_coordinate(ends[1] - ends[0]),
+                    write_coordinate(thickness - (1 if len(series) > 1 else 0)),
                     _describe(group, series[position], point.text),
                 )
             )
             if len(series) == 1:
-                drawing.labels.append(Label(_write(ends[1] + 5), _write(middle), point.text))
+                drawing.labels.append(
+                    Label(write_coordinate(ends[1] + 5), write_coordinate(middle), point.text)
+                )
 
 
 # Columns and lines, from the left to the right ----------------------------------------------------
@@ -218,8 +230,10 @@ def _draw_steps(
 
     for value, text in lines:
         y = place(value)
-        drawing.lines.append(f"M{_write(left)} {_write(y)}H{_WIDTH - _MARGIN}")
-        drawing.labels.append(Label(_write(left - 6), _write(y + 4), text, "end"))
+        drawing.lines.append(f"M{write_coordinate(left)} {write_coordinate(y)}H{_WIDTH - _MARGIN}")
+        drawing.labels.append(
+            Label(write_coordinate(left - 6), write_coordinate(y + 4), text, "end")
+        )
     widest = max(len(group.label) for group in groups) * _LETTER + 8
     most = min(_MAX_STEP_LABELS, max(1, int((_WIDTH - left) / widest)))
     every = -(-len(groups) // most)
@@ -227,7 +241,9 @@ def _draw_steps(
         text = groups[number].label
         # The last label may be wider than its column.
         middle = min(left + (number + 0.5) * step, _WIDTH - len(text) * _LETTER / 2)
-        drawing.labels.append(Label(_write(middle), _write(bottom + _LINE), text, "middle"))
+        drawing.labels.append(
+            Label(write_coordinate(middle), write_coordinate(bottom + _LINE), text, "middle")
+        )
     if len(series) == 1:
         _draw_columns(drawing, groups, left, step, place)
     else:
@@ -251,10 +267,10 @@ def _draw_columns(
             Bar(
                 1,
                 _COLOURS[0],
-                _write(left + number * step + gap / 2),
-                _write(ends[0]),
-                _write(step - gap),
-                _write(ends[1] - ends[0]),
+                write_coordinate(left + number * step + gap / 2),
+                write_coordinate(ends[0]),
+                write_coordinate(step - gap),
+                write_coordinate(ends[1] - ends[0]),
                 _describe(group, "", point.text),
             )
         )
@@ -273,7 +289,10 @@ def _draw_curves(
         for number, group in enumerate(groups):
             point = group.points[position]
             if point is not None:
-                x, y = _write(left + (number + 0.5) * step), _write(place(point.size))
+                x, y = (
+                    write_coordinate(left + (number + 0.5) * step),
+                    write_coordinate(place(point.size)),
+                )
                 # A line of no length is a dot.
                 path += f"L{x} {y}" if is_drawn else f"M{x} {y}h0"
             is_drawn = point is not None
@@ -284,6 +303,6 @@ def _describe(group: Group, series: str, text: str) -> str:
     return " · ".join(filter(None, [group.label, series, text]))
 
 
-def _write(number: float) -> str:
+def write_coordinate(number: float) -> str:
     """Write a coordinate with a point, whatever the language."""
     return f"{number:.1f}".removesuffix(".0")

@@ -43,6 +43,7 @@ from .filter_form import FilterForm
 from .framing import allow_framing, has_frame_ancestors, is_framed_by_portal_only
 from .headings import build_headings, build_plain_headings
 from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
+from .map_query import has_map
 from .page_query import (
     EMBED,
     OF_TABLE,
@@ -306,7 +307,10 @@ class ResourceView(PageView):
         did_you_mean = DidYouMean() if pagination.total else suggest_links(read, query)
         context["did_you_mean"] = did_you_mean.links
         context["headings"] = build_headings(notes.fields, query)
-        context["chart_address"] = f"chart/{query.query_string.remove(*OF_TABLE).query}"
+        question = query.query_string.remove(*OF_TABLE)
+        context["chart_address"] = f"chart/{question.query}"
+        if has_map(columns, profiles.fields if profiles else {}):
+            context["map_address"] = f"map/{question.query}"
         context["sizes"] = list_sizes(query)
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
         response = self.render_page("resource.html", context, private=resource.private)

@@ -102,6 +102,9 @@ def test_every_page_is_accessible(
 ) -> None:
     page = f"datastore/{table.pk}/"
     hidden = make_resource("salary\n1\n", private=True)
+    sites = make_resource(
+        "name,lat,lon\n" + "".join(f"place {n},{10 + n % 7},{100 + n % 11}\n" for n in range(501))
+    )
 
     check_pages(
         browser,
@@ -119,6 +122,8 @@ def test_every_page_is_accessible(
             f"{page}chart/?show=sum&of=budget&by=subject&split=open",
             f"{page}?q=watershed&embed=1",
             f"{page}chart/?by=subject&embed=1",
+            f"datastore/{sites.pk}/map/",
+            f"datastore/{sites.pk}/map/?to.lat=11",
             f"datastore/{hidden.pk}/",
             "datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
         ],

@@ -213,6 +213,31 @@ def test_a_chart_is_chosen_by_keyboard(
     assert list_errors(browser) == []
 
 
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_map_leads_to_its_records(
+    browser: Chrome, base: str, transactional_db: None, locale: str
+) -> None:
+    sites = make_resource("name,lat,lon\nHuế,16.4637,107.5909\nHà Nội,21.0278,105.8342\n")
+    for width, height in WIDTHS:
+        set_size(browser, width, height)
+        browser.get(f"{base}/{locale}/datastore/{sites.pk}/")
+        tab_to(browser, "a[href^='map/']")
+        press(browser, Keys.ENTER)
+        wait_until(browser, lambda: browser.find_element(By.CSS_SELECTOR, ".datastore-map circle"))
+        assert measure_overflow(browser) <= 0
+        tab_to(browser, ".datastore-figures th a")
+        press(browser, Keys.ENTER)
+        wait_until(browser, lambda: browser.find_elements(By.CSS_SELECTOR, ".datastore-record dd"))
+        browser.back()
+        browser.execute_script(
+            "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+            browser.find_element(By.CSS_SELECTOR, ".datastore-map a[href^='../r/2/'] circle"),
+        )
+        wait_until(browser, lambda: "/r/2/" in browser.current_url)
+    assert list_errors(browser) == []
+    Resource.objects.all().delete()
+
+
 def test_the_menu_of_a_column_is_used_by_keyboard(
     browser: Chrome, base: str, survey: Resource
 ) -> None:

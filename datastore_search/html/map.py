@@ -1,0 +1,147 @@
+"""The map of a question: a page with its form, drawing and places, and the drawing as a file."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from ..clients import Client
+from ..exceptions.parameters import InvalidParameter, InvalidParameters
+from ..http_caching import set_cache_headers
+from ..models import read_profiles
+from ..search import ConsistentRead, Query, with_consistent_read
+from .bidi import show_bidi_controls
+from .chart import Choice, list_options
+from .chips import build_chips
+from .columns import build_columns
+from .links import reverse_in_locale
+from .map_data import MapData, read_map
+from .map_drawing import draw_map
+from .map_query import MapParser, MapQuery
+from .page_query import OF_TABLE, clean_parameters, list_shared_parameters, parse_page_query
+from .query_string import QueryString
+from .records import format_count
+from .views import PageView
+
+
+class MapView(PageView):
+    """A map of the records that a question finds."""
+
+    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+        """
+        Show the map, or send its drawing as a file.
+
+        Raises: ``UnknownResource``, ``AccessDenied`` and what ``search`` and ``analysis`` raise.
+        """
+        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
+
+    def _answer(self, read: ConsistentRead) -> HttpResponse:
+        resource = read.resource
+        validators = self.authorize_read(resource)
+        query = parse_page_query(clean_parameters(self.request.GET), resource)
+        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
+        columns = build_columns(resource)
+        parser = MapParser(columns, profiles.fields if profiles else {})
+        question = query.query_string.remove(*OF_TABLE)
+        errors = query.all_errors
+        shown, data = None, None
+        try:
+            shown = parser.parse(self.request.GET)
+            if shown and not errors:
+                search = Query(limit=None, q=query.q, filters=query.all_conditions)
+                data = read_map(read, search, shown, question)
+        except InvalidParameter as error:
+            errors.append(str(error))
+        except InvalidParameters as error:
+            errors += map(str, error.errors)
+        pairs = shown.pairs if shown else ()
+        self.shared_parameters = [*list_shared_parameters(query), *pairs]
+        title = _("Map of %(resource)s") % {"resource": show_bidi_controls(str(resource))}
+        if data and self.request.GET.get("format") == "svg":
+            response = _build_file(data, title)
+            set_cache_headers(response, private=resource.private, vary=("Cookie",))
+            return response
+        address = QueryString((*question.pairs, *pairs))
+        asked = replace(query, query_string=address, sort=(), fields=(), hidden=())
+        context: dict[str, Any] = {
+            "resource": resource,
+            "title": title,
+            "resource_title": show_bidi_controls(str(resource)),
+            "page_address": reverse_in_locale(self.request, "resource", resource.pk)
+            + question.query,
+            "address": self.request.path,
+            "chips": build_chips(asked, {column.name: column.label for column in columns}),
+            "errors": errors,
+            "hidden": question.pairs,
+            "choices": _list_choices(parser, shown),
+            "shown": shown,
+        }
+        if data:
+            context |= {
+                "drawing": _draw(data, title, has_links=True),
+                "summary": " ".join(_summarise(data)),
+                "data": data,
+                "files": [("SVG", address.replace("format", "svg").link)],
+            }
+        status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
+        response = self.render_page("map.html", context, private=resource.private, status=status)
+        if validators and not errors:
+            validators.set_headers(response, self.request)
+        return response
+
+
+def _list_choices(parser: MapParser, shown: MapQuery | None) -> list[Choice]:
+    """List what can be chosen, with what the map has."""
+    chosen = dict(shown.pairs) if shown else {}
+    none = ("", _("nothing"))
+    choices = [
+        ("lat", _("Latitude"), (none, *list_options(parser.numbers))),
+        ("lon", _("Longitude"), (none, *list_options(parser.numbers))),
+        ("geometry", _("or GeoJSON"), (none, *list_options(parser.geometries))),
+        ("title", _("Title"), list_options(parser.titles)),
+    ]
+    return [
+        Choice(name, label, options, chosen.get(name, ""))
+        for name, label, options in choices
+        if len(options) > (name != "title")
+    ]
+
+
+def _draw(data: MapData, title: str, *, has_links: bool) -> SafeString:
+    drawing = draw_map(data, title)
+    if drawing is None:
+        return SafeString()
+    context = {"drawing": drawing, "has_links": has_links}
+    return render_to_string("datastore_search/map.svg", context)
+
+
+def _summarise(data: MapData) -> Iterator[str]:
+    """Say in words what the map shows."""
+    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
+    if data.is_clustered:
+        numbers["places"] = format_count(len(data.places))
+        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
+    else:
+        yield _("%(shown)s of %(total)s records are on the map.") % numbers
+    if data.missing:
+        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
+    left_out = data.total - data.missing - data.record_count
+    if left_out > 0:
+        yield _("The first ones are shown; ask for fewer records to see the others.")
+
+
+def _build_file(data: MapData, title: str) -> HttpResponse:
+    """Write the drawing as SVG, without links, which would lead nowhere."""
+    drawing = _draw(data, title, has_links=False)
+    response = HttpResponse(drawing, content_type="image/svg+xml")
+    response["Content-Disposition"] = 'attachment; filename="map.svg"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response

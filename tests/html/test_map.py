@@ -1,0 +1,360 @@
+"""The map of a question: which fields have places, its drawing, clusters, links and limits."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.test import Client
+
+from datastore_search.geometry import Path
+from datastore_search.html import map_data
+from datastore_search.html.map_data import MapData, Place
+from datastore_search.html.map_drawing import draw_map
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+from .parsing import extract_text, parse_table
+
+SITES = """\
+code,name,lat,lon,kind
+a,Hà Nội,21.0278,105.8342,city
+b,Huế,16.4637,107.5909,city
+c,Cần Thơ,10.0452,105.7469,city
+d,nowhere,,,city
+e,beyond,95,200,error
+f,Đà Lạt,11.9404,108.4583,town
+"""
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def sites(db: None) -> Resource:
+    return make_resource(SITES, title="Sites")
+
+
+def open_map(client: Client, resource: Resource, query: Any = None, locale: str = "en") -> Any:
+    return client.get(f"/{locale}/datastore/{resource.pk}/map/", query or {})
+
+
+def parse_drawing(response: Any) -> ET.Element:
+    (drawing,) = re.findall("<svg xmlns.*?</svg>", response.content.decode(), re.DOTALL)
+    return ET.fromstring(drawing)
+
+
+def list_links(response: Any) -> dict[str, str]:
+    """Return the links of a drawing by what they say."""
+    return {
+        str(each.findtext(f".//{SVG}title")): str(each.get("href"))
+        for each in parse_drawing(response).iter(f"{SVG}a")
+    }
+
+
+# One by one ---------------------------------------------------------------------------------------
+
+
+def test_records_are_points_that_lead_to_them(client: Client, sites: Resource) -> None:
+    query = {"lat": "lat", "lon": "lon", "field.kind": "city"}
+
+    response = open_map(client, sites, query)
+
+    assert parse_table(response) == [
+        ["name", "Latitude; longitude"],
+        ["Hà Nội", "21.0278; 105.8342"],
+        ["Huế", "16.4637; 107.5909"],
+        ["Cần Thơ", "10.0452; 105.7469"],
+    ]
+    assert list_links(response) == {
+        "Hà Nội · 21.0278; 105.8342": "../r/1/?field.kind=city",
+        "Huế · 16.4637; 107.5909": "../r/2/?field.kind=city",
+        "Cần Thơ · 10.0452; 105.7469": "../r/3/?field.kind=city",
+    }
+    text = extract_text(response)
+    assert "3 of 4 records are on the map. Records without a place: 1." in text
+
+
+def test_a_link_leads_to_the_page_of_the_record(client: Client, sites: Resource) -> None:
+    response = open_map(client, sites, {"lat": "lat", "lon": "lon", "q": "huế"})
+
+    ((_text, link),) = list_links(response).items()
+    page = client.get(f"/en/datastore/{sites.pk}/{link.removeprefix('../')}")
+    assert "Huế" in extract_text(page)
+
+
+@pytest.mark.parametrize(
+    ("latitude", "longitude"),
+    [
+        ("lat", "lon"),
+        ("Latitude", "Longitude"),
+        ("site_lat", "site_long"),
+        ("decimalLatitude", "decimalLongitude"),
+        ("Vĩ độ", "Kinh độ"),
+        ("GPS LAT (deg)", "GPS LNG (deg)"),
+        ("Breitengrad", "Längengrad"),
+        ("خط العرض", "خط الطول"),
+    ],
+)
+def test_fields_are_recognised_by_their_names(
+    client: Client, db: None, latitude: str, longitude: str
+) -> None:
+    resource = make_resource(f"id,{latitude},n,{longitude}\n1,10.5,7,106.25\n")
+
+    assert parse_table(open_map(client, resource))[1] == ["1", "10.5; 106.25"]
+    page = client.get(f"/en/datastore/{resource.pk}/", {"from.n": "1", "sort": "n"})
+    assert '<a href="map/?from.n=1">Map of these records</a>' in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    "csv",
+    ["lat,n\n1.5,2\n", "lat,lon\n1.5,700\n", "start_lat,end_lon\n1,2\n", "platform,salon\n1,2\n"],
+)
+def test_other_fields_are_not_taken_for_places(client: Client, db: None, csv: str) -> None:
+    resource = make_resource(csv)
+
+    assert "No field suits a map." in extract_text(open_map(client, resource))
+    assert "map/" not in client.get(f"/en/datastore/{resource.pk}/").content.decode()
+
+
+def test_any_numbers_can_be_chosen(client: Client, db: None) -> None:
+    resource = make_resource("name,a,b\none,1.5,2.5\n")
+
+    response = open_map(client, resource, {"lat": "a", "lon": "b"})
+
+    assert parse_table(response)[1:] == [["one", "1.5; 2.5"]]
+
+
+def test_places_are_written_in_the_language_of_the_page(client: Client, sites: Resource) -> None:
+    response = open_map(client, sites, {"lat": "lat", "lon": "lon", "q": "huế"}, locale="vi")
+
+    assert parse_table(response)[1] == ["Huế", "16,4637; 107,5909"]
+
+
+# GeoJSON ------------------------------------------------------------------------------------------
+
+SHAPES = {
+    "point": {"type": "Point", "coordinates": [106, 10]},
+    "line": {"type": "LineString", "coordinates": [[100, 10], [110, 10], [110, 20]]},
+    "area": {
+        "type": "Feature",
+        "geometry": {
+            "type": "MultiPolygon",
+            "coordinates": [[[[100, 10], [104, 10], [104, 14], [100, 10]]]],
+        },
+    },
+    "collection": {
+        "type": "GeometryCollection",
+        "geometries": [
+            {"type": "MultiPoint", "coordinates": [[101, 11], [102, 12, 5]]},
+            {"type": "MultiLineString", "coordinates": [[[100, 10], [105, 15]]]},
+        ],
+    },
+}
+NO_SHAPES = [
+    {"type": "Point", "coordinates": [200, 10]},
+    {"type": "Point", "coordinates": ["x", None]},
+    {"type": "Polygon", "coordinates": 5},
+    {"type": "LineString", "coordinates": [[1], {}]},
+    {"kind": "Point"},
+    [1, 2],
+]
+
+
+def make_shapes(kind: str) -> Resource:
+    rows = [*SHAPES.items(), *((f"none {n}", shape) for n, shape in enumerate(NO_SHAPES))]
+    lines = [f'{name},"{json.dumps(shape).replace(chr(34), chr(34) * 2)}"' for name, shape in rows]
+    return make_resource(
+        "name,geometry\n" + "\n".join(lines) + "\nempty,\n", types={"geometry": kind}
+    )
+
+
+@pytest.mark.parametrize("kind", ["json", "text"])
+def test_geojson_is_drawn_as_points_lines_and_areas(client: Client, db: None, kind: str) -> None:
+    response = open_map(client, make_shapes(kind))
+
+    drawing = parse_drawing(response)
+    assert len(drawing.findall(f".//{SVG}a/{SVG}circle")) == 3
+    lines = drawing.findall(f".//{SVG}a/{SVG}path[@fill='none']")
+    areas = drawing.findall(f".//{SVG}a/{SVG}path[@class='area']")
+    assert [str(each.get("d")).count("L") for each in lines] == [2, 1]
+    assert [str(each.get("d"))[-1] for each in areas] == ["Z"]
+    assert [row[0] for row in parse_table(response)[1:]] == list(SHAPES)
+    assert f"Records without a place: {len(NO_SHAPES) + 1}." in extract_text(response)
+
+
+def test_only_so_much_geojson_is_read(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = make_shapes("json")
+    monkeypatch.setattr(map_data, "MAX_SHAPES", 2)
+    assert len(parse_table(open_map(client, resource))) == 3
+    monkeypatch.setattr(map_data, "MAX_SHAPES_BYTES", 150)
+
+    response = open_map(client, resource)
+
+    assert [row[0] for row in parse_table(response)[1:]] == ["point"]
+    assert "The first ones are shown" in extract_text(response)
+
+
+# Clusters -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def many(db: None, monkeypatch: pytest.MonkeyPatch) -> Resource:
+    """Sixty records around two places, and one far away."""
+    monkeypatch.setattr(map_data, "MAX_PLACES", 40)
+    rows = [f"{10 + n % 5 / 100},{106 + n / 1000},{n}" for n in range(30)]
+    rows += [f"{21 + n % 5 / 100},{105 + n / 1000},{n}" for n in range(29)]
+    return make_resource("lat,lon,n\n" + "\n".join([*rows, "0,0,7", "0,0,8"]) + "\n")
+
+
+def test_many_records_are_clusters_that_lead_into_them(client: Client, many: Resource) -> None:
+    response = open_map(client, many)
+
+    rows = parse_table(response)[1:]
+    assert [row[1] for row in rows] == ["30", "29", "2"]
+    assert rows[0][0] == "10.0200; 106.0145"
+    assert "61 of 61 records are on the map, in 3 clusters." in extract_text(response)
+    link = list_links(response)["30 · 10.0200; 106.0145"]
+    inner = open_map(client, many, dict(re.findall("[?&]([^=]*)=([^&]*)", link)))
+    assert "30 of 30 records are on the map." in extract_text(inner)
+    assert re.findall("<bdi>(.*?)</bdi><a", inner.content.decode()) == [
+        "lat ≥ 10.0", "lat ≤ 10.04", "lon ≥ 106.0", "lon ≤ 106.029",
+    ]  # fmt: skip
+
+
+def test_the_links_of_clusters_are_read_in_every_language(client: Client, many: Resource) -> None:
+    response = open_map(client, many, locale="vi")
+
+    links = re.findall('<td class="n"><a href="([^"]*)">', response.content.decode())
+    for link, count in zip(links, (30, 29, 2), strict=True):
+        path = html.unescape(link).removeprefix("../")
+        page = client.get(f"/vi/datastore/{many.pk}/{path}&limit=100")
+        assert len(parse_table(page)) == 1 + count
+
+
+def test_a_cluster_of_one_place_leads_to_its_records(client: Client, many: Resource) -> None:
+    links = list_links(open_map(client, many))
+
+    assert links["2 · 0.0000; 0.0000"].startswith("../?from.lat=0")
+
+
+def test_few_places_among_many_records_are_points(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(map_data, "MAX_PLACES", 4)
+
+    for places in ("", "1,2,3\n"):
+        resource = make_resource(
+            "n,lat,lon\n" + "7,,\n" * 5 + places, types={"lat": "numeric", "lon": "numeric"}
+        )
+        response = open_map(client, resource, {"lat": "lat", "lon": "lon"})
+        assert "Records without a place: 5." in extract_text(response)
+        assert ("<circle" in response.content.decode()) == bool(places)
+
+
+# What cannot be shown -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"lat": "nope"}, "Unknown field: “nope”"),
+        ({"lat": "kind", "lon": "lon"}, "Unknown field: “kind”"),
+        ({"from.lat": "x"}, "“x” is not a number."),
+        ({"filters": "{"}, "The parameter “filters” is not valid JSON."),
+    ],
+)
+def test_an_error_is_said_in_words(
+    client: Client, sites: Resource, query: Any, message: str
+) -> None:
+    response = open_map(client, sites, query)
+
+    assert response.status_code == 400
+    assert message in extract_text(response)
+    assert "<svg" not in response.content.decode()
+
+
+def test_values_are_never_markup(client: Client, db: None) -> None:
+    resource = make_resource('name,lat,lon\n"<b onclick=""x()"">",1,2\n"javascript:x",3,4\n')
+
+    for query in ({}, {"format": "svg"}):
+        response = open_map(client, resource, query)
+        assert "<b onclick" not in response.content.decode()
+    assert all(link.startswith("../r/") for link in list_links(open_map(client, resource)).values())
+
+
+def test_numbers_that_are_no_degrees_have_no_place(client: Client, db: None) -> None:
+    resource = make_resource(
+        "a,lat,lon\n1,NaN,5\n2,Infinity,5\n3,1,-Infinity\n4,1,2\n",
+        types={"lat": "float8", "lon": "float8"},
+    )
+
+    assert parse_table(open_map(client, resource, {"lat": "lat", "lon": "lon"}))[1:] == [
+        ["4", "1; 2"]
+    ]
+
+
+def test_a_private_resource_has_no_map(client: Client, admin_client: Client, db: None) -> None:
+    resource = make_resource(SITES, private=True)
+
+    for query in ({}, {"format": "svg"}):
+        response = open_map(client, resource, query)
+        assert response.status_code == 403
+        assert "Huế" not in response.content.decode()
+        assert "private" in open_map(admin_client, resource, query)["Cache-Control"]
+
+
+def test_a_page_that_the_reader_has_is_not_drawn_again(client: Client, sites: Resource) -> None:
+    first = open_map(client, sites)
+
+    again = client.get(
+        f"/en/datastore/{sites.pk}/map/", headers={"if-none-match": str(first["ETag"])}
+    )
+
+    assert again.status_code == 304
+
+
+# The drawing --------------------------------------------------------------------------------------
+
+
+def make_places(*positions: tuple[float, float]) -> MapData:
+    places = tuple(Place((Path((each,)),), "t", "p", "l", "l") for each in positions)
+    return MapData(places, len(places), 0)
+
+
+def test_a_drawing_has_true_shapes_and_a_scale() -> None:
+    drawing = draw_map(make_places((0, 60), (10, 60), (0, 65)), "")
+
+    assert drawing
+    west, east, north = ((float(mark.x), float(mark.y)) for mark in drawing.marks)
+    wide, high = east[0] - west[0], west[1] - north[1]
+    # Five degrees of latitude, and ten of longitude at 62.5 degrees north.
+    assert wide / high == pytest.approx(10 * 0.46175 / 5, abs=0.01)
+    assert [label.text for label in drawing.labels] == [
+        "2° W", "0°", "2° E", "4° E", "6° E", "8° E", "10° E", "12° E",
+        "60° N", "62° N", "64° N",
+        "100 km",
+    ]  # fmt: skip
+
+
+def test_a_single_place_is_in_the_middle() -> None:
+    drawing = draw_map(make_places((106.5, 10.5)), "")
+
+    assert drawing
+    (mark,) = drawing.marks
+    assert (float(mark.x), float(mark.y)) == (360, drawing.height / 2)
+    assert drawing.labels[-1].text == "50 m"
+
+
+def test_the_whole_globe_is_drawn_without_degrees_beyond_it() -> None:
+    drawing = draw_map(make_places((-180, -90), (180, 90)), "")
+
+    assert drawing
+    texts = [label.text for label in drawing.labels]
+    assert texts[0] == "180° W"
+    assert texts[-4:] == ["60° S", "0°", "60° N", "10,000 km"]
