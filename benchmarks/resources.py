@@ -59,10 +59,15 @@ def load_resource(source: Source, rows: int, *, reload: bool) -> LoadedResource:
     if reload or resource.table_version_id is None:
         load_file(resource, source.get_table(rows), options=LoadOptions(types=FIELDS, force=True))
         resource.refresh_from_db()
-    return _measure_resource(resource)
+    return measure_resource(resource)
 
 
-def _measure_resource(resource: Resource) -> LoadedResource:
+def measure_resource(resource: Resource) -> LoadedResource:
+    """
+    Measure a loaded resource.
+
+    Raises: ``BenchmarkError`` for one that is not loaded.
+    """
     version = resource.table_version
     load = version.load if version else None
     if version is None or load is None or load.finished_at is None:
