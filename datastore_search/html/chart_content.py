@@ -69,9 +69,9 @@ class TableRow:
 
 
 def describe_chart(
-    chart: ChartQuery, data: ChartData, question: QueryString, page_path: str
+    chart: ChartQuery, data: ChartData, question: QueryString, page_path: str | None
 ) -> dict[str, Any]:
-    """Describe a chart for its templates; ``page_path`` leads to the data page."""
+    """Describe a chart for its templates; ``page_path`` leads to the data page, if any."""
     return {
         "drawing": draw_svg(chart, data),
         "summary": " ".join(_summarise(chart, data)),
@@ -89,13 +89,16 @@ def draw_svg(chart: ChartQuery, data: ChartData) -> SafeString:
     return render_to_string("datastore_search/chart.svg", {"drawing": drawing})
 
 
-def _build_row(chart: ChartQuery, group: Group, question: QueryString, page_path: str) -> TableRow:
-    link = ""
+def _build_row(
+    chart: ChartQuery, group: Group, question: QueryString, page_path: str | None
+) -> TableRow:
+    address = None
     if group.key is None:
-        link = f"{page_path}{question.add(f'empty.{chart.by.name}', 'yes').query}"
+        address = question.add(f"empty.{chart.by.name}", "yes")
     elif chart.step == EACH and group.key != "":
         key = str(group.key).lower() if isinstance(group.key, bool) else group.key
-        link = f"{page_path}{question.add(f'field.{chart.by.name}', key).query}"
+        address = question.add(f"field.{chart.by.name}", key)
+    link = "" if address is None or page_path is None else f"{page_path}{address.query}"
     return TableRow(group, link, format_count(group.record_count))
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from .. import storage
@@ -53,7 +52,7 @@ class ErrorMessage:
     retry_after_seconds: int | None = None
 
 
-def describe_error(error: Exception, request: HttpRequest) -> ErrorMessage | None:
+def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage | None:
     """
     Put one of ``REPORTED_ERRORS`` into words that reveal nothing of a private resource.
 
@@ -65,10 +64,10 @@ def describe_error(error: Exception, request: HttpRequest) -> ErrorMessage | Non
         error = refusal
     elif isinstance(error, InternalError | ProgrammingError):
         return None
-    return _describe_request_error(error, request) or _describe_temporary_error(error)
+    return _describe_request_error(error, is_authenticated) or _describe_temporary_error(error)
 
 
-def _describe_request_error(error: Exception, request: HttpRequest) -> ErrorMessage | None:
+def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
     """Describe an error of the request; None for any other error."""
     match error:
         case RecordsMissing() | UnknownPage() | UnknownRecord():
@@ -91,7 +90,7 @@ def _describe_request_error(error: Exception, request: HttpRequest) -> ErrorMess
             status, title = HTTPStatus.FORBIDDEN, _("Access denied")
             message = (
                 _("This resource is private, and your account may not read it.")
-                if request.user.is_authenticated
+                if is_authenticated
                 else _("This resource is private. Sign in with an account that may read it.")
             )
         case _:

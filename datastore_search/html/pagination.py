@@ -27,6 +27,16 @@ def parse_page_number(request: HttpRequest) -> int:
     return int(number)
 
 
+def format_range(offset: int, size: int, total: int) -> str:
+    """Write which items a page shows, after ``offset`` others, and how many there are."""
+    values = {
+        "first": format_count(offset + 1),
+        "last": format_count(min(offset + size, total)),
+        "total": format_count(total),
+    }
+    return _("%(first)s–%(last)s of %(total)s") % values
+
+
 @dataclass(frozen=True, slots=True)
 class Pagination:
     """
@@ -61,8 +71,7 @@ class Pagination:
     @property
     def range_text(self) -> str:
         """The numbers of the items on this page, and of all."""
-        values = {"first": self.first, "last": self.last, "total": self.formatted_total}
-        return _("%(first)s–%(last)s of %(total)s") % values
+        return format_range((self.number - 1) * self.size, self.size, self.total)
 
     @property
     def previous_address(self) -> str | None:

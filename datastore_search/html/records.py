@@ -47,7 +47,7 @@ _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
 @dataclass(frozen=True, slots=True)
 class Row:
     """
-    One record: its ``_id``, the link to its page, and the HTML of its cells.
+    One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
 
     A page has hundreds of cells: a template would take a tenth of the page's time for them.
     """
@@ -84,19 +84,20 @@ def build_rows(
     columns: Sequence[Column],
     *,
     words: tuple[str, ...],
-    build_link: Callable[[Mapping[str, object], int], str],
+    build_link: Callable[[Mapping[str, object], int], str] | None,
 ) -> list[Row]:
     """
     Read the JSON texts of a page one at a time, so that only the cut cells stay in memory.
 
-    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0.
+    ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0;
+    without it, rows have no links.
     """
     attributes = [column.attributes for column in columns]
     rows = []
     for position, text in enumerate(page.texts):
         record = parse_record(text)
-        link = build_link(record, position)
-        more = format_html('<a href="{}">{}</a>', link, _("more"))
+        link = build_link(record, position) if build_link else ""
+        more = format_html('<a href="{}">{}</a>', link, _("more")) if link else SafeString()
         cells = [
             _render_cell(column, record[column.name], words, attributes[number], more)
             for number, column in enumerate(columns)

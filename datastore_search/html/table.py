@@ -29,12 +29,13 @@ def read_record_table(
     columns: Sequence[Column],
     *,
     offset: int = 0,
-    page_path: str = "",
+    page_path: str | None = "",
 ) -> RecordTable:
     """
     Read the records of a valid query; there are no rows from the last record on.
 
-    ``page_path`` is the path of the data page, if the links to records are not relative to it.
+    ``page_path`` is the path of the data page, if the links to records are not relative to it; with
+    None there are no links.
     """
     search = Query(
         limit=query.size,
@@ -44,11 +45,11 @@ def read_record_table(
         sort=query.sort,
         fields=list_read_fields(read.resource, columns),
     )
-    link = RecordLink(
-        read.resource, query.query_string.remove(EMBED), offset, path=f"{page_path}r/"
-    )
+    address = query.query_string.remove(EMBED)
+    link = RecordLink(read.resource, address, offset, path=f"{page_path}r/")
+    build_link = None if page_path is None else link.build
     with closing(read_page(read, search)) as page:
-        rows = build_rows(page, columns, words=split_words(query.q), build_link=link.build)
+        rows = build_rows(page, columns, words=split_words(query.q), build_link=build_link)
         return RecordTable(rows, page.total or 0)
 
 

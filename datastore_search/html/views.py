@@ -89,7 +89,7 @@ class PageView(View):
             except NotModified as not_modified:
                 response = not_modified.response
             except REPORTED_ERRORS as error:
-                message = describe_error(error, request)
+                message = describe_error(error, is_authenticated=request.user.is_authenticated)
                 if message is None:
                     raise
                 response = self._render_error(message)

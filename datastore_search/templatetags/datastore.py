@@ -1,0 +1,61 @@
+"""
+``{% datastore_table %}`` and ``{% datastore_chart %}``, for any template of a portal.
+
+They show what the user of the template's ``request`` may read.  What cannot be shown is a sentence
+in its place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from ..html.inline import Question, describe_chart_of, describe_table
+
+register = template.Library()
+
+
+@register.simple_tag
+def datastore_styles() -> SafeString:
+    """Link the style sheet of tables and charts."""
+    address = static("datastore_search/datastore.css")
+    return format_html('<link rel="stylesheet" href="{}">', address)
+
+
+@register.inclusion_tag("datastore_search/inline_table.html", takes_context=True)
+def datastore_table(  # noqa: PLR0913 - Django checks the names of a tag's parameters
+    context: Context,
+    resource_id: object,
+    *,
+    q: object = "",
+    filters: object = "",
+    sort: object = "",
+    fields: object = "",
+    limit: object = 25,
+) -> dict[str, Any]:
+    """Show the first records that a question finds."""
+    question = Question(q, filters, sort, fields)
+    return describe_table(context.get("request"), resource_id, question, limit)
+
+
+@register.inclusion_tag("datastore_search/inline_chart.html", takes_context=True)
+def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's parameters
+    context: Context,
+    resource_id: object,
+    *,
+    show: object = "",
+    of: object = "",
+    by: object = "",
+    per: object = "",
+    split: object = "",
+    q: object = "",
+    filters: object = "",
+) -> dict[str, Any]:
+    """Show a chart of the records that a question finds."""
+    chart = {"show": show, "of": of, "by": by, "per": per, "split": split}
+    return describe_chart_of(context.get("request"), resource_id, Question(q, filters), chart)

@@ -1,0 +1,222 @@
+"""Tables and charts inside a portal's own templates."""
+
+from __future__ import annotations
+
+import html
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.db.utils import ProgrammingError
+from django.http import HttpResponse
+from django.template import Context, RequestContext, Template
+from django.template.exceptions import TemplateSyntaxError
+from django.test import RequestFactory
+from django.utils import translation
+
+from datastore_search.html.inline import MAX_LIMIT
+from datastore_search.models import Resource
+
+from ..builders import make_resource, make_user
+from .parsing import parse_table
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "embed-tables.md"
+
+#: Of a portal without the pages.
+urlpatterns: list[Any] = []
+
+
+def render(tag: str, *, user: Any = None, **values: Any) -> str:
+    """Render a template of a portal, for a user."""
+    request = RequestFactory().get("/about/")
+    request.user = user or AnonymousUser()
+    template = Template(f"{{% load datastore %}}{{% {tag} %}}")
+    return template.render(RequestContext(request, values))
+
+
+def get_text(page: str) -> str:
+    return re.sub(r"\s+", " ", html.unescape(re.sub("<[^>]*>", " ", page))).strip()
+
+
+def list_rows(page: str) -> list[list[str]]:
+    return parse_table(HttpResponse(page))[1:]
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def test_a_template_shows_records(resource: Resource) -> None:
+    page = render(
+        "datastore_table id filters=filters sort='amount desc' fields='code,amount' limit=2",
+        id=resource.pk,
+        filters={"subject": ["survey", None], "stage": "active"},
+    )
+
+    assert list_rows(page) == [["2", "002", "20.25"], ["6", "006", "9.00"]]
+    assert '<th scope="col" class="n" aria-sort="descending"><bdi>amount</bdi></th>' in page
+
+
+def test_links_of_a_table_lead_to_the_pages(resource: Resource) -> None:
+    page = render("datastore_table id q='river' fields='code'", id=str(resource.pk))
+
+    links = [html.unescape(link) for link in re.findall('<a href="([^"]*)"', page)]
+    base = f"/en/datastore/{resource.pk}/"
+    assert links == [f"{base}r/1/?q=river&fields=code&at=1", f"{base}?q=river&fields=code"]
+    caption = re.search("<caption>(.*?)</caption>", page)
+    assert caption
+    assert get_text(caption[1]).startswith(f"{resource} · 1–1 of 1 · Search: river")
+
+
+def test_a_resource_is_named_by_its_alias(resource: Resource) -> None:
+    resource.aliases.create(name="rivers")
+
+    assert len(list_rows(render("datastore_table 'rivers'"))) == 6
+
+
+def test_filters_are_also_json(resource: Resource) -> None:
+    page = render("datastore_table id filters=f", id=resource.pk, f='{"code": "002"}')
+
+    assert [row[1] for row in list_rows(page)] == ["002"]
+
+
+def test_the_language_is_that_of_the_template(db: None) -> None:
+    resource = make_resource("amount\n12345.5\n")
+
+    with translation.override("de"):
+        page = render("datastore_table id", id=resource.pk)
+
+    assert list_rows(page) == [["1", "12.345,5"]]
+    assert f'href="/de/datastore/{resource.pk}/"' in page
+
+
+def test_a_portal_without_the_pages_shows_no_links(db: None, settings: Any) -> None:
+    resource = make_resource(f"text\n{'long words ' * 20}\n")
+    settings.ROOT_URLCONF = __name__
+
+    for tag in ("datastore_table id", "datastore_chart id by='text'"):
+        page = render(tag, id=resource.pk)
+        assert "long words" in page
+        assert "<a " not in page
+
+
+def test_two_tables_of_a_page_share_no_id(resource: Resource) -> None:
+    page = render("datastore_table id %}{% datastore_chart id by='stage'", id=resource.pk)
+
+    assert " id=" not in page
+
+
+def test_a_table_has_no_more_records_than_the_limit(resource: Resource) -> None:
+    assert len(list_rows(render("datastore_table id limit=4", id=resource.pk))) == 4
+    for limit in (0, MAX_LIMIT + 1, "many", None):
+        page = render("datastore_table id limit=limit", id=resource.pk, limit=limit)
+        assert "The limit must be a whole number from 1 to 250." in get_text(page)
+
+
+# Charts -------------------------------------------------------------------------------------------
+
+
+def test_a_template_shows_a_chart(resource: Resource) -> None:
+    page = render(
+        "datastore_chart id show='sum' of='amount' by='stage' filters=f",
+        id=resource.pk,
+        f={"subject": "watershed"},
+    )
+
+    assert "<svg" in page
+    assert "Sum of amount by stage" in get_text(page)
+    base = f"/en/datastore/{resource.pk}/"
+    links = [html.unescape(link) for link in re.findall('<a href="([^"]*)"', page)]
+    question = "filters=%7B%22subject%22%3A%22watershed%22%7D"
+    assert f"{base}?{question}&field.stage=active" in links
+    assert links[-1] == f"{base}chart/?{question}&show=sum&of=amount&by=stage&per=each"
+
+
+def test_a_misspelt_parameter_is_an_error_of_the_template(resource: Resource) -> None:
+    with pytest.raises(TemplateSyntaxError):
+        render("datastore_chart id figure='sum'", id=resource.pk)
+
+
+# What cannot be shown -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tag", ["datastore_table", "datastore_chart"])
+def test_a_private_resource_is_shown_to_those_who_may_read_it(db: None, tag: str) -> None:
+    resource = make_resource("kind\nsecret\n", private=True, title="Salaries")
+    reader = make_user(permissions=("view_resource",))
+
+    text = get_text(render(f"{tag} id", id=resource.pk))
+    assert text == "This resource is private. Sign in with an account that may read it."
+    text = get_text(render(f"{tag} id", id=resource.pk, user=make_user("other")))
+    assert text == "This resource is private, and your account may not read it."
+    assert "secret" in render(f"{tag} id", id=resource.pk, user=reader)
+
+
+def test_a_template_without_a_request_reads_as_nobody(db: None) -> None:
+    private = make_resource("kind\nsecret\n", private=True)
+    public = make_resource("kind\nopen\n")
+    template = Template("{% load datastore %}{% datastore_table id %}")
+
+    assert "This resource is private." in template.render(Context({"id": private.pk}))
+    assert "open" in template.render(Context({"id": public.pk}))
+
+
+@pytest.mark.parametrize("tag", ["datastore_table", "datastore_chart"])
+@pytest.mark.parametrize("name", [str(uuid.uuid4()), "no such name", "", None, "x\0"])
+def test_an_absent_resource_is_a_sentence(db: None, tag: str, name: Any) -> None:
+    assert get_text(render(f"{tag} id", id=name)) == (
+        "There is no such resource, or nothing has been loaded into it yet."
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("datastore_table id fields='nope'", "Unknown field: “nope”"),
+        ("datastore_table id sort='nope'", "Unknown field: “nope”"),
+        ("datastore_table id filters='{'", "The parameter “filters” is not valid JSON."),
+        ("datastore_table id filters=long", "This address is too long."),
+        ("datastore_chart id by='nope'", "Unknown field: “nope”"),
+        ("datastore_chart id q=long", "This address is too long."),
+    ],
+)
+def test_what_cannot_be_asked_is_a_sentence(resource: Resource, tag: str, text: str) -> None:
+    assert text in get_text(render(tag, id=resource.pk, long="x" * 70_000))
+
+
+def test_an_unexpected_error_of_the_database_leaves_the_page(
+    resource: Resource, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    def raise_error(*_args: Any) -> None:
+        raise ProgrammingError("secret words")
+
+    monkeypatch.setattr("datastore_search.html.table.read_page", raise_error)
+
+    assert get_text(render("datastore_table id", id=resource.pk)) == "The records cannot be shown."
+    settings.DEBUG = True
+    with pytest.raises(ProgrammingError):
+        render("datastore_table id", id=resource.pk)
+
+
+def test_the_template_of_the_documentation_is_shown(db: None) -> None:
+    make_resource(title="Survey").aliases.create(name="river-survey")
+    blocks = HOW_TO.read_text(encoding="utf-8").split("```")[1::2]
+    (example,) = (each for each in blocks if "river-survey" in each)
+    request = RequestFactory().get("/about/")
+    request.user = AnonymousUser()
+
+    page = Template(example.removeprefix("html")).render(RequestContext(request))
+
+    assert list_rows(page) == [
+        ["1", "River level at the old bridge", "10.50"],
+        ["3", "Mực nước sông Hồng", "0.00"],
+    ]
+    assert "Sum of amount by stage" in page
+
+
+def test_the_style_sheet_is_linked() -> None:
+    assert render("datastore_styles") == (
+        '<link rel="stylesheet" href="/static/datastore_search/datastore.css">'
+    )
