@@ -40,7 +40,12 @@ from .did_you_mean import DidYouMean, suggest_links
 from .errors import REPORTED_ERRORS, ErrorMessage, describe_error
 from .facets import build_facet_panel
 from .filter_form import FilterForm
-from .framing import allow_framing, has_frame_ancestors, is_framed_by_portal_only
+from .framing import (
+    allow_framing,
+    has_frame_ancestors,
+    is_framed_by_portal_only,
+    list_frame_ancestors,
+)
 from .headings import build_headings, build_plain_headings
 from .links import Parameters, add_query_string, find_search_path, reverse_in_locale
 from .map_query import has_map
@@ -132,8 +137,10 @@ class PageView(View):
         self.check_may_read(resource)
         if not conf.PAGES_VERSION or self.request.user.is_authenticated:
             return None
+        # A browser that has the page keeps its policy.
+        policy = list_frame_ancestors() if self.is_embedded else ()
         validators = Validators.from_resource(
-            resource, self.request, conf.PAGES_VERSION, vary=_VARY
+            resource, self.request, conf.PAGES_VERSION, *policy, vary=_VARY
         )
         validators.raise_if_not_modified(self.request)
         return validators
