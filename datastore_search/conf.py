@@ -274,6 +274,14 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_QUEUE", "default"))
 
     @cached_property
+    def PNG_FONT(self) -> str:
+        """
+        The font of [drawings as PNG](../how-to/deploy.md#drawings-as-png), as the server names it.
+        Letters that it does not have are taken from other fonts of the server.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_PNG_FONT", "DejaVu Sans"))
+
+    @cached_property
     def PAGES_VERSION(self) -> str:
         """
         The version of the portal's templates and of everything that its data pages show besides

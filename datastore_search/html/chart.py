@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -17,9 +17,9 @@ from ..clients import Client
 from ..http_caching import set_cache_headers
 from ..search import ConsistentRead, with_consistent_read
 from .bidi import show_bidi_controls
-from .chart_content import describe_chart, draw_svg, read_question_chart
+from .chart_content import describe_chart, read_question_chart
 from .chart_data import ChartData
-from .chart_query import FIGURES, STEPS, ChartParser, ChartQuery
+from .chart_query import FIGURES, POINTS, POINTS_LABEL, STEPS, ChartParser, ChartQuery
 from .chips import build_chips
 from .columns import Column, build_columns
 from .links import reverse_in_locale
@@ -29,11 +29,9 @@ from .page_query import (
     list_shared_parameters,
     parse_page_query,
 )
+from .png import can_draw_png, draw_png
 from .query_string import Pair, QueryString
 from .views import PageView
-
-#: The files of a chart, by the parameter ``format``.
-FORMATS = ("svg", "csv")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +67,12 @@ class ChartView(PageView):
         chart, data = found.query, found.data
         pairs = chart.pairs if chart else ()
         self.shared_parameters = [*list_shared_parameters(query), *pairs]
-        if chart and data and self.request.GET.get("format") in FORMATS:
-            response = _build_file(self.request.GET["format"], chart, data)
+        content = describe_chart(chart, data, question, "../") if chart and data else {}
+        files = list_drawing_files(content.get("drawing", ""))
+        if chart and data:
+            files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
+        if (name := self.request.GET.get("format", "")) in files:
+            response = build_file_response("chart", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*question.pairs, *pairs))
@@ -81,9 +83,8 @@ class ChartView(PageView):
             "chips": build_chips(shown, {column.name: column.label for column in columns}),
             "errors": found.errors,
             "chart": chart,
+            **content,
         }
-        if chart and data:
-            context |= describe_chart(chart, data, question, "../")
         if self.is_embedded:
             context["whole_address"] = address.link
         else:
@@ -94,7 +95,7 @@ class ChartView(PageView):
                 "hidden": question.pairs,
                 "choices": _list_choices(found.parser, chart),
                 "proposals": found.parser.propose(question, chart),
-                "files": [(name.upper(), address.replace("format", name).link) for name in FORMATS],
+                "files": [(name.upper(), address.replace("format", name).link) for name in files],
             }
             if chart and data:
                 context |= self.describe_embedding(address.pairs, chart.title)
@@ -114,7 +115,7 @@ def _list_choices(parser: ChartParser, chart: ChartQuery | None) -> list[Choice]
     chosen = dict(chart.pairs) if chart else {}
     measurable = list_options(parser.measurable)
     groupable = list_options(parser.groupable)
-    figures = tuple((name, str(label)) for name, label in FIGURES.items())
+    figures = tuple((name, str(label)) for name, label in {**FIGURES, POINTS: POINTS_LABEL}.items())
     steps = tuple((name, str(label)) for name, label in STEPS.items())
     none = ("", _("nothing"))
     choices = [
@@ -135,13 +136,26 @@ def list_options(columns: Sequence[Column]) -> tuple[Pair, ...]:
 # Files --------------------------------------------------------------------------------------------
 
 
-def _build_file(name: str, chart: ChartQuery, data: ChartData) -> HttpResponse:
-    """Write the drawing as SVG, or the figures as CSV."""
-    if name == "svg":
-        response = HttpResponse(draw_svg(chart, data), content_type="image/svg+xml")
-    else:
-        response = HttpResponse(_write_csv(chart, data), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="chart.{name}"'
+#: Media type and content of a file.
+File = tuple[str, str | bytes]
+
+
+def list_drawing_files(svg: str) -> dict[str, Callable[[], File]]:
+    """List the files of a drawing, by the parameter ``format``."""
+    if not svg:
+        return {}
+    files: dict[str, Callable[[], File]] = {"svg": lambda: ("image/svg+xml", svg)}
+    if can_draw_png(svg):
+        files["png"] = lambda: ("image/png", draw_png(svg))
+    return files
+
+
+def build_file_response(
+    name: str, extension: str, content_type: str, content: str | bytes
+) -> HttpResponse:
+    """Send a file to keep."""
+    response = HttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -152,10 +166,14 @@ def _write_csv(chart: ChartQuery, data: ChartData) -> str:
     writer = csv.writer(lines)
     figure = f"{chart.figure}_{chart.of.name}" if chart.of else chart.figure
     split = [chart.split.name] if chart.split else []
-    writer.writerow([chart.by.name, *split, figure])
+    if chart.has_points and chart.of:
+        figure = chart.of.name
+    counts = ["count"] if any(group.bounds for group in data.groups) else []
+    writer.writerow([chart.by.name, *split, figure, *counts])
     for group in data.groups:
         key = "" if group.key is None else group.key
         for point, series in zip(group.points, data.series, strict=True):
             names = [series] if chart.split else []
-            writer.writerow([key, *names, "" if point is None else point.digits])
+            records = [group.record_count] if counts else []
+            writer.writerow([key, *names, "" if point is None else point.digits, *records])
     return lines.getvalue()

@@ -18,6 +18,7 @@ from ..search import ConsistentRead, Query
 from .bidi import show_bidi_controls
 from .chart_query import RANGES, ChartQuery
 from .columns import Column
+from .query_string import Pair
 from .records import Digits, format_number, format_value, parse_record
 
 #: Groups along the axis: values of a text, and periods, ranges or other values.
@@ -37,7 +38,7 @@ _MAX_LABEL_LENGTH = 60
 _MAX_FIGURES = 6
 
 #: What can be drawn: the span of larger doubles may be infinite.
-_MAX_SIZE = 1e300
+MAX_SIZE = 1e300
 
 #: A value of a field, as ``parse_record`` gives it; it can be compared and hashed.
 Key = str | bool | None
@@ -57,7 +58,9 @@ class Group:
     """
     A group along the axis, with a point of each series, None where there is none.
 
-    A group without a value is not ``is_on_axis`` where the axis has an order.
+    A group without a value is not ``is_on_axis`` where the axis has an order.  Where a chart has
+    points, a group is one record with its ``record_key``, or all records within ``bounds``, which
+    are conditions.
     """
 
     key: Key
@@ -65,6 +68,8 @@ class Group:
     points: tuple[Point | None, ...]
     record_count: int
     is_on_axis: bool
+    record_key: str = ""
+    bounds: tuple[Pair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +79,14 @@ class ChartData:
 
     ``series`` are the labels of the values that split the groups, or a single empty one.  There
     are ``group_total`` groups and ``series_total`` series, of which the largest are shown.
+    ``match_total`` is the number of matches, where a chart has points.
     """
 
     groups: tuple[Group, ...]
     series: tuple[str, ...]
     group_total: int
     series_total: int
+    match_total: int = 0
 
     @property
     def record_count(self) -> int:
@@ -184,13 +191,13 @@ def _build_point(chart: ChartQuery, row: _Row) -> Point | None:
         return None
     digits = str(row.value)
     size = float(digits)
-    if abs(size) > _MAX_SIZE:
+    if abs(size) > MAX_SIZE:
         return None
-    shown = _round(digits) if chart.figure in {"avg", "median"} else digits
+    shown = round_digits(digits) if chart.figure in {"avg", "median"} else digits
     return Point(digits, format_number(shown), size)
 
 
-def _round(digits: str) -> str:
+def round_digits(digits: str) -> str:
     """Round a computed number to a few figures, or to a whole number if that has more."""
     number = Decimal(digits)
     decimals = max(0, _MAX_FIGURES - 1 - number.adjusted())

@@ -33,6 +33,10 @@ FIGURES = {
     "median": gettext_lazy("median"),
 }
 
+#: Shown in place of a figure: a point for each record, of two of its values.
+POINTS = "points"
+POINTS_LABEL = gettext_lazy("each record as a point")
+
 #: Steps of the axis, by the names of addresses.
 EACH, RANGES = "each", "ranges"
 STEPS = {
@@ -54,7 +58,7 @@ _BINS = 20
 #: Days up to which an axis has days, months and quarters, if no step is chosen.
 _MAX_DAYS = {"day": 62, "month": 5 * 366, "quarter": 15 * 366}
 
-_MAX_PROPOSALS = 4
+_MAX_PROPOSALS = 5
 
 #: Types whose values are drawn as groups.
 _GROUPABLE = NUMBERS | DATES | {"text", "bool", "time"}
@@ -65,8 +69,9 @@ class ChartQuery:
     """
     One chart.
 
-    ``figure`` is one of ``FIGURES``, ``of`` the field that it is of (None for ``count``).  ``step``
-    is one of ``STEPS``, which ``width`` completes for ranges of numbers, if it is known.
+    ``figure`` is one of ``FIGURES`` or ``POINTS``, ``of`` the field that it is of (None for
+    ``count``).  ``step`` is one of ``STEPS``, which ``width`` completes for ranges of numbers, if
+    it is known.
     """
 
     figure: str
@@ -97,6 +102,11 @@ class ChartQuery:
         return self.by.type == "text"
 
     @property
+    def has_points(self) -> bool:
+        """Return whether records are points by the values of two fields."""
+        return self.figure == POINTS
+
+    @property
     def is_additive(self) -> bool:
         """Return whether the figure of nothing is 0, and those of groups can be added."""
         return self.figure in {"count", "sum"}
@@ -106,6 +116,8 @@ class ChartQuery:
         """What is measured, in words."""
         if self.of is None:
             return str(FIGURES["count"])
+        if self.has_points:
+            return self.of.label
         return _("%(figure)s of %(field)s") % {
             "figure": FIGURES[self.figure],
             "field": self.of.label,
@@ -115,6 +127,8 @@ class ChartQuery:
     def title(self) -> str:
         """The chart in words."""
         words = {"figure": self.figure_label, "field": self.by.label}
+        if self.has_points:
+            return _("%(figure)s and %(field)s of each record") % words
         if self.step in INTERVALS:
             words["step"] = str(STEPS[self.step])
             title = _("%(figure)s by %(field)s, %(step)s") % words
@@ -132,7 +146,7 @@ class ChartQuery:
             "show": self.figure,
             "of": self.of.name if self.of else "",
             "by": self.by.name,
-            "per": self.step,
+            "per": "" if self.has_points else self.step,
             "split": self.split.name if self.split else "",
         }
         return tuple((name, value) for name, value in values.items() if value)
@@ -172,6 +186,8 @@ class ChartParser:
             by = proposed.by if proposed else None
         if not by:
             return None
+        if figure == POINTS and (points := self._parse_points(of, by, sent.get("by", ""))):
+            return points
         if figure not in FIGURES or not self.measurable:
             figure = "count"
         if figure == "count":
@@ -179,6 +195,17 @@ class ChartParser:
         elif not of:
             of = next((each for each in self.measurable if each != by), self.measurable[0])
         return self._build(figure, of, by, sent.get("per", ""), split if split != by else None)
+
+    def _parse_points(self, of: Column | None, by: Column, sent: str) -> ChartQuery | None:
+        """Choose two fields of numbers, or a date and a number; None without such."""
+        measured = [column for column in self.measurable if column != by]
+        of = of or next(iter(measured), None)
+        if not sent or by.type not in NUMBERS | DATES:
+            across = [each for each in self.groupable if each.type in NUMBERS | DATES]
+            by = next((each for each in across if each != of), by)
+        if of is None or by.type not in NUMBERS | DATES:
+            return None
+        return ChartQuery(POINTS, of, by, EACH)
 
     def propose(self, question: QueryString, shown: ChartQuery | None) -> list[Proposal]:
         """Propose other charts than the one shown, as links that keep the question."""
@@ -206,6 +233,9 @@ class ChartParser:
         for by in [*dates[:1], *values[:1]]:
             for of in numbers[:1]:
                 yield self._build("sum", of, by)
+        if across := [*numbers[:-1], *dates][:1]:
+            for of in numbers[-1:]:
+                yield ChartQuery(POINTS, of, across[0], EACH)
         for by in self.groupable[:1]:
             yield self._build("count", None, by)
 

@@ -19,7 +19,7 @@ from ..http_caching import set_cache_headers
 from ..models import read_profiles
 from ..search import ConsistentRead, Query, with_consistent_read
 from .bidi import show_bidi_controls
-from .chart import Choice, list_options
+from .chart import Choice, build_file_response, list_drawing_files, list_options
 from .chips import build_chips
 from .columns import build_columns
 from .links import reverse_in_locale
@@ -65,8 +65,10 @@ class MapView(PageView):
         pairs = shown.pairs if shown else ()
         self.shared_parameters = [*list_shared_parameters(query), *pairs]
         title = _("Map of %(resource)s") % {"resource": show_bidi_controls(str(resource))}
-        if data and self.request.GET.get("format") == "svg":
-            response = _build_file(data, title)
+        # Links of a file would lead nowhere.
+        files = list_drawing_files(_draw(data, title, has_links=False)) if data else {}
+        if (name := self.request.GET.get("format", "")) in files:
+            response = build_file_response("map", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*question.pairs, *pairs))
@@ -89,7 +91,7 @@ class MapView(PageView):
                 "drawing": _draw(data, title, has_links=True),
                 "summary": " ".join(_summarise(data)),
                 "data": data,
-                "files": [("SVG", address.replace("format", "svg").link)],
+                "files": [(name.upper(), address.replace("format", name).link) for name in files],
             }
         status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
         response = self.render_page("map.html", context, private=resource.private, status=status)
@@ -136,12 +138,3 @@ def _summarise(data: MapData) -> Iterator[str]:
     left_out = data.total - data.missing - data.record_count
     if left_out > 0:
         yield _("The first ones are shown; ask for fewer records to see the others.")
-
-
-def _build_file(data: MapData, title: str) -> HttpResponse:
-    """Write the drawing as SVG, without links, which would lead nowhere."""
-    drawing = _draw(data, title, has_links=False)
-    response = HttpResponse(drawing, content_type="image/svg+xml")
-    response["Content-Disposition"] = 'attachment; filename="map.svg"'
-    response["X-Content-Type-Options"] = "nosniff"
-    return response

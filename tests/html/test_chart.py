@@ -6,20 +6,24 @@ import csv
 import html
 import io
 import re
+import struct
+import sys
+import zlib
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from django.test import Client
 
-from datastore_search.html import chart_data, chart_drawing
+from datastore_search.html import chart_data, chart_drawing, png, scatter_data
 from datastore_search.html.chart_data import ChartData, Group, Point
 from datastore_search.html.chart_drawing import draw_chart
+from datastore_search.html.png import can_draw_png, draw_png
 from datastore_search.models import Resource
 
 from ..builders import make_resource, make_writer_token
 from ..writing.tables import Table
-from .parsing import extract_text
+from .parsing import extract_text, parse_table
 
 #: Sixty records of five years: two kinds, three stages, some without a stage.
 ROWS = "".join(
@@ -217,6 +221,7 @@ def test_a_chart_is_proposed(client: Client, survey: Resource) -> None:
         "Number of records by n",
         "Sum of n by day, per month",
         "Sum of n by kind",
+        "budget and n of each record",
     ]
     for link, _title in proposals:
         path = f"/en/datastore/{survey.pk}/chart/{html.unescape(link)}"
@@ -245,6 +250,93 @@ def test_the_data_page_leads_to_the_chart_of_its_question(client: Client, survey
     assert '<a href="chart/?field.kind=lake">Chart of these records</a>' in page.content.decode()
 
 
+# Points -------------------------------------------------------------------------------------------
+
+
+def list_dots(response: Any) -> list[tuple[float, float, str]]:
+    """Return the places of the points of a drawing, and what they say."""
+    svg = "{http://www.w3.org/2000/svg}"
+    return [
+        (float(each.get("cx", "")), float(each.get("cy", "")), each.findtext(f"{svg}title", ""))
+        for each in parse_drawing(response).iter(f"{svg}circle")
+    ]
+
+
+def test_records_are_points_of_two_numbers(client: Client, db: None) -> None:
+    resource = make_resource("depth,width,k\n0,10.5,a\n5,20,b\n10,,c\n10,30,d\n")
+
+    response = open_chart(client, resource, {"show": "points", "of": "width", "by": "depth"})
+
+    assert parse_figures(response) == [
+        ["depth", "width"],
+        ["0", "10.5"],
+        ["5", "20"],
+        ["10", "30"],
+    ]
+    page = response.content.decode()
+    assert "<h1><bdi>width and depth of each record</bdi></h1>" in page
+    assert '<a href="../r/4/"><bdi>10</bdi></a>' in page
+    assert "3 of 4 records have both values." in extract_text(response)
+    dots = list_dots(response)
+    assert [text for _x, _y, text in dots] == ["0 · 10.5", "5 · 20", "10 · 30"]
+    # The scale is from 0 to 10 across, and from 10 to 30 upwards: 0.5 is a fortieth of it.
+    assert dots[1][0] - dots[0][0] == pytest.approx(dots[2][0] - dots[1][0], abs=0.2)
+    assert (dots[0][1] - dots[2][1]) / 19.5 == pytest.approx(
+        (dots[1][1] - dots[2][1]) / 10, abs=0.1
+    )
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
+def test_points_may_have_dates(client: Client, db: None, kind: str) -> None:
+    rest = {"date": "", "timestamp": "T10:00:00", "timestamptz": "T10:00:00Z"}[kind]
+    days = {"2020-01-01": 1, "2020-01-03": 3, "2020-01-11": 2}
+    rows = "".join(f"{day}{rest},{n}\n" for day, n in days.items())
+    resource = make_resource(f"day,n\n{rows}", types={"day": kind})
+
+    dots = list_dots(open_chart(client, resource, {"show": "points", "of": "n", "by": "day"}))
+
+    (first, second, third) = (x for x, _y, _text in dots)
+    assert (third - first) / (second - first) == pytest.approx(5, abs=0.01)
+
+
+def test_dense_points_are_counted_in_cells_that_lead_to_their_records(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scatter_data, "MAX_POINTS", 20)
+    rows = "".join(f"{n % 3}.25,{n % 2 * 1000.5}\n" for n in range(60))
+    resource = make_resource(f"x,y\n{rows},7\n")
+
+    for locale in ("en", "vi"):
+        query = {"show": "points", "of": "y", "by": "x"}
+        response = open_chart(client, resource, query, locale=locale)
+
+        assert [row[2] for row in parse_figures(response)[1:]] == ["10"] * 6
+        links = re.findall(r'<th scope="row"><a href="\.\./([^"]*)">', response.content.decode())
+        for link in links:
+            page = client.get(f"/{locale}/datastore/{resource.pk}/{html.unescape(link)}")
+            assert len(parse_table(page)) == 1 + 10
+    response = open_chart(client, resource, {**query, "format": "csv"})
+    assert response.content.decode().splitlines()[:2] == ["x,y,count", "0.25,0,10"]
+    text = extract_text(open_chart(client, resource, query))
+    assert "60 of 61 records have both values. A circle stands for the records near it" in text
+
+
+def test_points_without_suitable_fields_become_another_chart(client: Client, db: None) -> None:
+    for csv_text in ("k\na\n", "k,n\na,1\n"):
+        response = open_chart(client, make_resource(csv_text), {"show": "points", "by": "k"})
+        assert parse_figures(response)[1] == ["a", "1"]
+
+
+def test_values_that_are_no_places_are_no_points(client: Client, db: None) -> None:
+    resource = make_resource(
+        "x,y\n1,NaN\nInfinity,2\n1e308,1\n3,4\n", types={"x": "float8", "y": "float8"}
+    )
+
+    query = {"show": "points", "of": "y", "by": "x"}
+
+    assert parse_figures(open_chart(client, resource, query))[1:] == [["3", "4"]]
+
+
 # Files --------------------------------------------------------------------------------------------
 
 
@@ -267,6 +359,83 @@ def test_the_drawing_is_sent_as_svg(client: Client, survey: Resource) -> None:
     assert response["X-Content-Type-Options"] == "nosniff"
     root = ET.fromstring(response.content)
     assert root.findtext("{http://www.w3.org/2000/svg}title") == "Number of records by kind"
+
+
+def count_dark_pixels(png: bytes) -> int:
+    """Count the pixels of a drawing in grey shades that are not white: those of its texts."""
+    size, pixels = read_png(png)
+    assert len(pixels) == size[0] * size[1]
+    return sum(max(each) - min(each) < 40 and max(each) < 120 for each in pixels)
+
+
+def read_png(png: bytes) -> tuple[tuple[int, int], list[bytes]]:
+    """Read the width and height of a PNG of eight bits in colour, and its pixels."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
+    assert (depth, kind) == (8, 6)
+    data, position = b"", 8
+    while position < len(png):
+        (length,) = struct.unpack(">I", png[position : position + 4])
+        if png[position + 4 : position + 8] == b"IDAT":
+            data += png[position + 8 : position + 8 + length]
+        position += length + 12
+    rows, before = zlib.decompress(data), bytearray(width * 4)
+    pixels = []
+    for row in range(height):
+        start = row * (width * 4 + 1)
+        before = unfilter(rows[start], bytearray(rows[start + 1 : start + 1 + width * 4]), before)
+        pixels += [bytes(before[each : each + 3]) for each in range(0, width * 4, 4)]
+    return (width, height), pixels
+
+
+def unfilter(kind: int, row: bytearray, above: bytearray) -> bytearray:
+    """Undo the filter of a row of pixels, as PNG defines it."""
+    for n in range(len(row)):
+        left, upper = (row[n - 4] if n >= 4 else 0), above[n]
+        corner = above[n - 4] if n >= 4 else 0
+        near = left + upper - corner
+        paeth = min((left, upper, corner), key=lambda each: abs(near - each))
+        row[n] = (row[n] + (0, left, upper, (left + upper) // 2, paeth)[kind]) % 256
+    return row
+
+
+@pytest.mark.parametrize("text", ["river", "Sông Cửu Long", "نهر النيل"])
+def test_the_drawing_is_sent_as_png_with_its_texts(client: Client, db: None, text: str) -> None:
+    resource = make_resource(f"k,n\n{text},1\n{text},2\n")
+
+    response = open_chart(client, resource, {"by": "k", "format": "png"})
+
+    assert response["Content-Type"] == "image/png"
+    assert response["Content-Disposition"] == 'attachment; filename="chart.png"'
+    (width, height), _pixels = read_png(response.content)
+    assert (width, height) == (1440, 144)
+    nameless = make_resource("k,n\n.,1\n.,2\n")
+    shorter = open_chart(client, nameless, {"by": "k", "format": "png"})
+    assert count_dark_pixels(response.content) > count_dark_pixels(shorter.content) + 100
+
+
+def test_a_high_drawing_has_fewer_pixels_for_each_unit() -> None:
+    svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 40000"/>'
+
+    width, height = struct.unpack(">II", draw_png(svg)[16:24])
+
+    assert width * height <= 8_100_000
+    assert not can_draw_png(" " * 1_000_001)
+
+
+def test_without_the_renderer_there_is_no_png(
+    client: Client, survey: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = open_chart(client, survey, {"by": "kind"}).content.decode()
+    assert "format=png" in page
+    png._has_texts.cache_clear()
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+
+    response = open_chart(client, survey, {"by": "kind", "format": "png"})
+
+    png._has_texts.cache_clear()
+    assert "format=png" not in response.content.decode()
+    assert response["Content-Type"] == "text/html; charset=utf-8"
 
 
 def test_a_drawing_needs_no_style_and_no_script(client: Client, survey: Resource) -> None:
@@ -308,7 +477,7 @@ def test_an_error_is_said_in_words(
 
 
 def test_what_does_not_suit_is_chosen_anew(client: Client, survey: Resource) -> None:
-    query = {"show": "nope", "by": "kind", "per": "month", "split": "kind", "format": "png"}
+    query = {"show": "nope", "by": "kind", "per": "month", "split": "kind", "format": "gif"}
 
     response = open_chart(client, survey, query)
 

@@ -1,0 +1,61 @@
+"""
+Drawings as PNG, where the package resvg-py is installed (the extra ``png``) and there are fonts.
+
+resvg reads the fonts of the machine.  It fetches nothing and runs no script.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import cache
+
+from django.utils.module_loading import import_string
+
+from ..conf import conf
+
+#: Larger drawings are not offered: of a map with many lines.
+MAX_SVG_LENGTH = 1_000_000
+
+#: Pixels of a drawing, four bytes each, and those for each unit of a drawing with fewer.
+_MAX_PIXELS = 8_000_000
+_MAX_ZOOM = 2.0
+
+_BOX = re.compile(r'viewBox="0 0 ([0-9]+) ([0-9]+)"')
+_PROBE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20"><text y="15">{}</text></svg>'
+
+
+def can_draw_png(svg: str) -> bool:
+    """Return whether a drawing can be sent as PNG, with its texts."""
+    return len(svg) <= MAX_SVG_LENGTH and _has_texts(conf.PNG_FONT)
+
+
+def draw_png(svg: str) -> bytes:
+    """Draw an SVG of the app as PNG, on white."""
+    found = _BOX.search(svg)
+    width, height = map(int, found.groups()) if found else (1, 1)
+    zoom = min(_MAX_ZOOM, math.sqrt(_MAX_PIXELS / (width * height)))
+    return _render(svg, conf.PNG_FONT, zoom)
+
+
+def _render(svg: str, font: str, zoom: float) -> bytes:
+    render: Callable[..., bytes] = import_string("resvg_py.svg_to_bytes")
+    return bytes(
+        render(
+            svg_string=svg,
+            background="white",
+            zoom=zoom,
+            font_family=font,
+            sans_serif_family=font,
+        )
+    )
+
+
+@cache
+def _has_texts(font: str) -> bool:
+    """Return whether a text leaves a trace: without any font there are lines and bars alone."""
+    try:
+        return _render(_PROBE.format("A"), font, 1) != _render(_PROBE.format(""), font, 1)
+    except ImportError:
+        return False
