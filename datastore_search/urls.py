@@ -18,6 +18,7 @@ from .html.map import MapView
 from .html.record import RecordView
 from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
+from .reference.views import OperationReferenceView, ReferenceView
 
 app_name = "datastore_search"
 
@@ -34,6 +35,12 @@ dump_urlpatterns = [
 ]
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
+    path("datastore/api/", ReferenceView.as_view(), name="api-reference"),
+    path(
+        "datastore/api/<str:name>/",
+        OperationReferenceView.as_view(),
+        name="api-reference-operation",
+    ),
     path("datastore/<uuid:resource_id>/", ResourceView.as_view(), name="resource"),
     path("datastore/<uuid:resource_id>/api/", ApiView.as_view(), name="api-examples"),
     path("datastore/<uuid:resource_id>/chart/", ChartView.as_view(), name="chart"),

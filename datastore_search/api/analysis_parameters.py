@@ -12,7 +12,6 @@ from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
 
-from django.utils.functional import lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -42,7 +41,6 @@ from ..search import Query, RecordsFormat
 from .body import parse_json
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
-    MAX_TEXT_LENGTH,
     BooleanField,
     ChoiceField,
     FieldNameField,
@@ -53,6 +51,7 @@ from .parameter_types import (
     ParameterField,
     SortField,
     TextField,
+    describe_number,
 )
 from .parameters import (
     MAX_BIGINT,
@@ -75,10 +74,14 @@ class NumberField(ParameterField):
     """A number within limits, also as text."""
 
     default_error_messages = {"invalid": _("Must be a number from {low} to {high}.")}
+    type_label = _("number")
 
     def __init__(self, low: str, high: str, **options: Any) -> None:
         self.low, self.high = Decimal(low), Decimal(high)
         super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        return str(_("From {low} to {high}.")).format(low=self.low, high=self.high)
 
     def to_internal_value(self, data: object) -> Decimal | int | None:
         if data == "":
@@ -107,6 +110,7 @@ class WholeNumberField(NumberField):
     """A whole number within limits, also as text."""
 
     default_error_messages = {"invalid": _("Must be a whole number from {low} to {high}.")}
+    type_label = _("whole number")
 
     def parse_number(self, data: object) -> Decimal | None:
         number = super().parse_number(data)
@@ -128,6 +132,11 @@ class OptionsListField(ParameterField):
     #: The option that a name stands for.
     main: ClassVar[str] = "field"
     max_items: ClassVar[int]
+
+    type_label = _("list of names or objects, or text with commas between the names")
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} items."), self.max_items)
 
     def to_internal_value(self, data: object) -> tuple[Mapping[str, Any], ...] | None:
         given = self._list_items(data)
@@ -217,12 +226,11 @@ def _label_errors(error: serializers.ValidationError, label: str) -> list[str]:
 
 # datastore_facets ---------------------------------------------------------------------------------
 
-_INTERVAL = (
-    "Group moments by the `year`, `quarter`, `month`, `week`, `day` or `hour` in which they are."
-)
-_TIME_ZONE = (
-    "The time zone of the periods, by a name that PostgreSQL knows (`Asia/Bangkok`); for"
-    " `timestamptz` alone, `UTC` if not given."
+_FIELD = _("The name of the field.")
+_INTERVAL = _("Group dates or timestamps by these periods.")
+_TIME_ZONE = _(
+    "The time zone of the periods, for `timestamptz` alone: a name that PostgreSQL knows"
+    " (`Asia/Bangkok`)."
 )
 _SORTS = ("count", "value", "count desc", "count asc", "value asc", "value desc")
 _VALUE_OPTIONS = ("limit", "sort", "min_count", "interval", "time_zone")
@@ -233,26 +241,31 @@ class FacetOptions(ActionParameters):
 
     needed = ("field",)
 
-    field = FieldNameField(help_text="The name of the field. Required.")
+    field = FieldNameField(help_text=_FIELD)
     limit = NonNegativeIntegerField(
-        help_text="Maximum number of values; the `limit` of all facets if not given."
+        help_text=_("Maximum number of values; the `limit` of all facets if not given.")
     )
     sort = ChoiceField(
         _SORTS,
-        help_text="`count` gives the most common values first, equally common ones in their order;"
-        " `value` gives values in their order. `asc` or `desc` may follow. `count` if not given.",
+        help_text=_(
+            "`count` gives the most common values first, equally common ones in their order;"
+            " `value` gives values in their order."
+        ),
+        shown_default="count",
     )
     min_count = NonNegativeIntegerField(
-        help_text="Leave out values that fewer records have; 1 if not given."
+        help_text=_("Leave out values that fewer records have."), shown_default="1"
     )
     bins = WholeNumberField(
         "1",
         str(MAX_BINS),
-        help_text="Count numbers, dates or timestamps in this number of ranges of equal width, at"
-        f" most {MAX_BINS}, in place of single values.",
+        help_text=_(
+            "Count numbers, dates or timestamps in this number of ranges of equal width, in place"
+            " of single values."
+        ),
     )
     interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
-    time_zone = TextField(help_text=_TIME_ZONE)
+    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
 
 
 class FacetsField(OptionsListField):
@@ -279,24 +292,24 @@ class FacetsField(OptionsListField):
 class ConditionParameters(ResourceParameters):
     """The parameters that say which records are counted."""
 
-    filters = FiltersField(help_text="Conditions that the records must meet, as in a search.")
-    q = FullTextQueryField(
-        help_text="A full-text query that the records must match, as in a search."
-    )
+    filters = FiltersField(help_text=_("Conditions that the records meet, as in a search."))
+    q = FullTextQueryField(help_text=_("A full-text query that the records match, as in a search."))
     full_text = FullTextField(
-        help_text="A full-text query over all fields, to be used with a `q` that is an object."
+        help_text=_("A full-text query over all fields, beside a `q` that is an object.")
     )
     plain = BooleanField(
-        help_text="False reads `q` and `full_text` in PostgreSQL's query language; true if not"
-        " given."
+        help_text=_("False reads `q` and `full_text` in PostgreSQL's query language."),
+        shown_default="true",
     )
     substrings = BooleanField(
-        help_text="Find the words of `q` and `full_text` within words, too, as in a search; false"
-        " if not given."
+        help_text=_("Find the words of `q` and `full_text` within words, too, as in a search."),
+        shown_default="false",
     )
     language = TextField(
-        help_text="The name of a PostgreSQL text search configuration for the words of `q` and"
-        " `full_text`; the resource's own if not given."
+        help_text=_(
+            "A PostgreSQL text search configuration (`english`, `simple`) for the words of `q` and"
+            " `full_text`; the resource's own if not given."
+        )
     )
 
 
@@ -305,16 +318,19 @@ class FacetsParameters(ConditionParameters):
 
     facets = FacetsField(
         required=True,
-        help_text=f"The fields whose values are counted, at most {MAX_FACETS}: a list of names and"
-        " of [objects with options](#facets), an object field → options, or a text with commas"
-        " between the names. Required.",
+        help_text=_(
+            "The fields whose values are counted: names, objects with options, or one object:"
+            " field → options."
+        ),
     )
     limit = NonNegativeIntegerField(
-        help_text=f"Maximum number of values of each facet: {DEFAULT_FACET_VALUES} if not given;"
-        f" more than {MAX_FACET_VALUES:,} is reduced to that. 0 gives none."
+        help_text=_("Maximum number of values of each facet. 0 gives none."),
+        shown_default=lambda: DEFAULT_FACET_VALUES,
+        reduced_to=lambda: MAX_FACET_VALUES,
     )
     exclude_own = BooleanField(
-        help_text="Leave out, for each facet, the conditions on its own field; true if not given."
+        help_text=_("Leave out, for each facet, the conditions on its own field."),
+        shown_default="true",
     )
 
 
@@ -375,24 +391,28 @@ class GroupOptions(ActionParameters):
 
     needed = ("field",)
 
-    field = FieldNameField(help_text="The name of the field. Required.")
+    field = FieldNameField(help_text=_FIELD)
     # A word of Python's cannot be assigned to.
     vars()["as"] = TextField(
-        help_text="The name of the column in the answer; that of the field if not given."
+        help_text=_("The name of the column in the answer; that of the field if not given.")
     )
     interval = ChoiceField(INTERVALS, help_text=_INTERVAL)
-    time_zone = TextField(help_text=_TIME_ZONE)
+    time_zone = TextField(help_text=_TIME_ZONE, shown_default="UTC")
     width = NumberField(
         "1E-30",
         "1E+30",
-        help_text="Group numbers by ranges of this width, from its multiples on; a range is named"
-        " by its lower bound.",
+        help_text=_(
+            "Group numbers by ranges of this width, from its multiples on; a range is named by its"
+            " lower bound."
+        ),
     )
     bins = WholeNumberField(
         "1",
         str(MAX_BINS),
-        help_text="Group numbers, dates or timestamps by this number of ranges of equal width, at"
-        f" most {MAX_BINS}; a range is named by its lower bound.",
+        help_text=_(
+            "Group numbers, dates or timestamps by this number of ranges of equal width; a range is"
+            " named by its lower bound."
+        ),
     )
 
 
@@ -415,16 +435,20 @@ class MetricOptions(ActionParameters):
 
     needed = ("metric",)
 
-    metric = ChoiceField(METRICS, help_text="What is computed. Required.")
+    metric = ChoiceField(METRICS, help_text=_("What is computed."))
     field = FieldNameField(
-        help_text="The name of the field. Required, except for `count`, which counts records then."
+        help_text=_(
+            "The name of the field. Required, except for `count`, which then counts records."
+        )
     )
     vars()["as"] = TextField(
-        help_text="The name of the column in the answer; if not given, that of the metric and of"
-        " the field, as in `sum_budget`."
+        help_text=_(
+            "The name of the column in the answer; if not given, that of the metric and of the"
+            " field, as in `sum_budget`."
+        )
     )
     percentile = NumberField(
-        "0", "100", help_text="Which `percentile` is computed, from 0 to 100; 50 is the median."
+        "0", "100", help_text=_("Which `percentile` is computed; 50 is the median.")
     )
 
 
@@ -455,43 +479,46 @@ class MetricsField(OptionsListField):
         return item
 
 
-def _describe_limit() -> str:
-    return (
-        f"Maximum number of groups: {conf.DEFAULT_LIMIT:,} if not given; more than"
-        f" {conf.MAX_LIMIT:,} is reduced to that. 0 gives none."
-    )
-
-
 class AggregateParameters(ConditionParameters):
     """The parameters of ``datastore_aggregate``."""
 
     group_by = GroupsField(
-        help_text=f"The fields by whose values records are grouped, at most {MAX_GROUPS}: a list of"
-        " names and of [objects with options](#group_by), or a text with commas between the names."
-        " If not given, all records are one group."
+        help_text=_(
+            "The fields by whose values records are grouped: names, or objects with options. If not"
+            " given, all records are one group."
+        )
     )
     metrics = MetricsField(
-        help_text=f"What is computed of each group, at most {MAX_METRICS} [metrics](#metrics): a"
-        " list of texts such as `sum(budget)` and of objects with options, or a text with commas"
-        " between the metrics. `count` if not given."
+        help_text=_(
+            "What is computed of each group: texts such as `sum(budget)`, or objects with options."
+        ),
+        shown_default="count",
     )
     having = FiltersField(
-        help_text="Conditions that the groups must meet, in the form of `filters`, by the names of"
-        " the columns."
+        help_text=_("Conditions that the groups meet, by the names of the columns.")
     )
     sort = SortField(
-        help_text="Sort keys by the names of the columns, as in a search. If not given, groups come"
-        " in the order of their values, empty ones last."
+        help_text=_(
+            "Keys by the names of the columns, as in a search. If not given, groups come in the"
+            " order of their values, empty ones last."
+        )
     )
-    limit = NonNegativeIntegerField(help_text=lazy(_describe_limit, str)())
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of groups. 0 gives none."),
+        shown_default=lambda: conf.DEFAULT_LIMIT,
+        reduced_to=lambda: conf.MAX_LIMIT,
+    )
     offset = NonNegativeIntegerField(
-        help_text="Number of groups to skip before the first; 0 if not given."
+        help_text=_("Number of groups to skip before the first."), shown_default="0"
     )
-    include_total = BooleanField(help_text="Count all groups, as `total`; true if not given.")
+    include_total = BooleanField(help_text=_("Count all groups, as `total`."), shown_default="true")
     records_format = ChoiceField(
         tuple(RecordsFormat),
-        help_text="How the groups are written: as objects, as lists in the order of `fields`, or as"
-        " one text of CSV or TSV without a header. `objects` if not given.",
+        help_text=_(
+            "The form of the groups: objects, lists in the order of `fields`, or one text of CSV or"
+            " TSV without a header."
+        ),
+        shown_default=RecordsFormat.OBJECTS,
     )
 
 
@@ -554,18 +581,23 @@ class SuggestParameters(ConditionParameters):
     """The parameters of ``datastore_suggest``."""
 
     q = FullTextQueryField(
-        help_text="A full-text query, as in a search: only values of its matches are suggested. For"
-        " one that finds nothing, words and queries are suggested. Required, unless there is a"
-        " `field`."
+        help_text=_(
+            "A full-text query, as in a search: only values of its matches are suggested. For one"
+            " that finds nothing, words and queries are suggested. Required, unless there is a"
+            " `field`."
+        )
     )
-    field = FieldNameField(help_text="The name of a field whose values are suggested.")
+    field = FieldNameField(help_text=_("The name of a field whose values are suggested."))
     prefix = TextField(
-        help_text="The beginning of the values, as it was typed; if not given, the most common"
-        f" values are suggested. At most {MAX_TEXT_LENGTH} letters."
+        help_text=_(
+            "The beginning of the values, as it was typed; if not given, the most common values are"
+            " suggested."
+        )
     )
     limit = NonNegativeIntegerField(
-        help_text=f"Maximum number of values: {DEFAULT_SUGGESTED_VALUES} if not given; more than"
-        f" {MAX_SUGGESTED_VALUES} is reduced to that. 0 gives none."
+        help_text=_("Maximum number of values. 0 gives none."),
+        shown_default=lambda: DEFAULT_SUGGESTED_VALUES,
+        reduced_to=lambda: MAX_SUGGESTED_VALUES,
     )
 
 

@@ -7,10 +7,12 @@ Source: CKAN ``datastore_search``, section 4 of its semantics.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from django.utils.formats import number_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -46,12 +48,28 @@ class ParameterField(serializers.Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": _("Missing value")}
 
-    def __init__(self, **options: Any) -> None:
+    #: The type in words, for the descriptions of parameters.
+    type_label: str | Promise
+
+    def __init__(
+        self, *, shown_default: str | Callable[[], int] | None = None, **options: Any
+    ) -> None:
+        """``shown_default`` is described; what runs the action applies it."""
+        self.shown_default = shown_default
         options.setdefault("required", False)
         super().__init__(allow_null=True, **options)
 
     def to_representation(self, value: Any) -> Any:
         return value
+
+    def describe_limit(self) -> str:
+        """Describe the limit of a value in a sentence; empty if its type has none."""
+        return ""
+
+
+def describe_number(sentence: str | Promise, most: int) -> str:
+    """Write a sentence with a limit, as its language writes numbers."""
+    return str(sentence).format(most=number_format(most, force_grouping=True))
 
 
 class NonNegativeIntegerField(ParameterField):
@@ -61,6 +79,17 @@ class NonNegativeIntegerField(ParameterField):
         "invalid": _("Invalid integer"),
         "negative": _("Must be a natural number"),
     }
+    type_label = _("whole number from 0")
+
+    def __init__(self, *, reduced_to: Callable[[], int] | None = None, **options: Any) -> None:
+        """``reduced_to`` gives the number that takes the place of a larger one."""
+        self.reduced_to = reduced_to
+        super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        if self.reduced_to is None:
+            return ""
+        return describe_number(_("More than {most} is reduced to that."), self.reduced_to())
 
     def to_internal_value(self, data: object) -> int | None:
         if data == "":
@@ -83,6 +112,8 @@ class NonNegativeIntegerField(ParameterField):
 class BooleanField(ParameterField):
     """A boolean, a number, or a text: true, yes, t, y and 1 are true, any other is false."""
 
+    type_label = _("true or false")
+
     def to_internal_value(self, data: object) -> bool | None:
         if data == "":
             return None
@@ -93,6 +124,8 @@ class BooleanField(ParameterField):
 
 class IgnoredField(ParameterField):
     """A parameter of CKAN that has no effect here; any value is accepted."""
+
+    type_label = _("anything")
 
     def to_internal_value(self, data: object) -> None:
         return None
@@ -105,6 +138,10 @@ class TextField(ParameterField):
         "invalid": _("Must be text."),
         "long": _("The text is longer than {most} characters."),
     }
+    type_label = _("text")
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} characters."), MAX_TEXT_LENGTH)
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str | int | Decimal):
@@ -119,6 +156,7 @@ class FieldNameField(ParameterField):
     """The name of a field."""
 
     default_error_messages = {"invalid": _("Must be text.")}
+    type_label = _("name of a field")
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
@@ -128,6 +166,8 @@ class FieldNameField(ParameterField):
 
 class ResourceIdField(ParameterField):
     """The id or an alias of a resource, as text."""
+
+    type_label = _("id or alias")
 
     def to_internal_value(self, data: object) -> str | None:
         if data in ("", [], {}):
@@ -144,6 +184,7 @@ class ChoiceField(ParameterField):
     """One of several words."""
 
     default_error_messages = {"choice": _("Value must be one of {choices}")}
+    type_label = _("word")
 
     def __init__(self, choices: Sequence[str], **options: Any) -> None:
         self.choices = tuple(choices)
@@ -164,6 +205,10 @@ class FullTextField(ParameterField):
         "invalid": _("The full-text query must be text."),
         "long": _("The full-text query is longer than {most} characters."),
     }
+    type_label = _("text")
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} characters."), MAX_FULL_TEXT_LENGTH)
 
     def to_internal_value(self, data: object) -> str | Mapping[str, str]:
         if data in ({}, []):
@@ -184,6 +229,7 @@ class FullTextQueryField(FullTextField):
     default_error_messages = {
         "invalid": _("The full-text query must be text, or an object: field → text."),
     }
+    type_label = _("text, or object: field → text")
 
     def to_internal_value(self, data: object) -> str | Mapping[str, str]:
         if isinstance(data, str) and data.lstrip()[:1] == "{":
@@ -212,10 +258,14 @@ class NamesField(ParameterField):
         "invalid": _("Must be a list of names, or names separated by commas."),
         "many": _("There are more than {most} names."),
     }
+    type_label = _("names: a list, or text with commas between them")
 
     def __init__(self, max_items: int = MAX_NAMES, **options: Any) -> None:
         self.max_items = max_items
         super().__init__(**options)
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} names."), self.max_items)
 
     def to_internal_value(self, data: object) -> tuple[str, ...]:
         return tuple(unquote_name(name) for name in self.split(data))
@@ -236,6 +286,10 @@ class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
 
     default_error_messages = {"fields": _("There are more than {most} fields to sort by.")}
+    type_label = _("sort keys: a list, or text with commas between them")
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} fields."), MAX_SORT_FIELDS)
 
     def to_internal_value(self, data: object) -> tuple[SortKey, ...]:  # type: ignore[override] # keys are read names
         keys, errors = [], []
@@ -277,6 +331,7 @@ class FiltersField(JsonField):
     default_error_messages = {
         "invalid": _("Filters must be an object, or a list of objects."),
     }
+    type_label = _("conditions: an object, or a list of objects")
 
     def check(self, data: object) -> Mapping[str, object] | list[object] | None:
         if not data and not isinstance(data, bool | int | str):
@@ -312,6 +367,10 @@ class ObjectsField(JsonField):
         "invalid": _("Must be a list of objects."),
         "many": _("There are more than {most} fields."),
     }
+    type_label = _("list of objects")
+
+    def describe_limit(self) -> str:
+        return describe_number(_("At most {most} objects."), self.max_items)
 
     @property
     def max_items(self) -> int:
@@ -336,6 +395,7 @@ class RecordsField(ObjectsField):
     default_error_messages = {
         "many": _("There are more than {most} records. Send them in several calls."),
     }
+    type_label = _("records: a list of objects, field → value")
 
     @property
     def max_items(self) -> int:
@@ -346,6 +406,7 @@ class ObjectField(JsonField):
     """An object, or the JSON text of one."""
 
     default_error_messages = {"invalid": _("Must be an object.")}
+    type_label = _("object")
 
     def check(self, data: object) -> Mapping[str, object] | None:
         if data is None:

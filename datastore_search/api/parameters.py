@@ -1,8 +1,9 @@
 """
 The parameters of the actions: one serializer each, which is the table of its parameters.
 
-``help_text`` describes each parameter, in Markdown.  The OpenAPI document shows it, and so do the
-tables of the reference, which ``make reference`` writes.
+``help_text`` describes each parameter in a few plain sentences, with code between backticks.
+``parameter_descriptions`` adds its type, default and limit, for the pages of the API, the OpenAPI
+document and the tables of the reference, which ``make reference`` writes.
 
 Source: CKAN, sections 4 and 13 of its semantics: names, forms, defaults and refusals.
 """
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
-from django.utils.functional import lazy
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -24,7 +25,6 @@ from ..search import MAX_LIMIT_IN_MEMORY, Query, RecordsFormat
 from .envelope import MAX_REPORTED_ERRORS
 from .parameter_types import (
     MAX_ALIASES,
-    MAX_FULL_TEXT_LENGTH,
     MAX_INDEXES,
     BooleanField,
     ChoiceField,
@@ -125,12 +125,9 @@ _ABSENT: tuple[object, ...] = (None, "", [], {})
 
 
 _TYPES = ", ".join(f"`{name}`" for name in field_types)
-_ID = "Another name for `resource_id`; wins when both are given."
-_FORCE = (
-    "Write although the records come from a file, and the next file replaces them; false if not"
-    " given."
-)
-_CALCULATE_RECORD_COUNT = "Anything; changes nothing, since the count is always exact."
+_ID = _("Another name for `resource_id`; wins when both are given.")
+_FORCE = _("Write although the records come from a file, and the next file replaces them.")
+_CALCULATE_RECORD_COUNT = _("Has no effect: the count is always exact.")
 
 
 class ResourceParameters(ActionParameters):
@@ -139,8 +136,9 @@ class ResourceParameters(ActionParameters):
     needed = ("resource_id", "id")
 
     resource_id = ResourceIdField(
-        help_text="The id of a resource, or one of its aliases, exactly. Required, unless there is"
-        " an `id`."
+        help_text=_(
+            "The id of a resource, or one of its aliases. Required, unless there is an `id`."
+        )
     )
     id = ResourceIdField(help_text=_ID)
 
@@ -150,63 +148,72 @@ class ResourceParameters(ActionParameters):
         return str(parameters.get("id") or parameters["resource_id"])
 
 
-_SORT = (
-    "Sort keys: a field, then `asc` or `desc`, then `nulls first` or `nulls last`. A list, or a"
-    " text with commas between the keys."
-)
-
-
 class QueryParameters(ActionParameters):
     """The parameters that a search and a dump have in common."""
 
     limit = NonNegativeIntegerField(
-        help_text="Maximum number of records; all if not given. 0 gives none."
+        help_text=_("Maximum number of records; all if not given. 0 gives none.")
     )
     offset = NonNegativeIntegerField(
-        help_text="Number of matching records to skip before the first; 0 if not given."
+        help_text=_("Number of matching records to skip before the first."), shown_default="0"
     )
     fields = NamesField(  # type: ignore[assignment] # the metaclass takes it out of the class
-        help_text="Names of the fields that the records are to have, in this order; all if not"
-        " given. A list, or a text with commas between the names; a name with a comma is in double"
-        " quotes."
+        help_text=_(
+            "Fields that the records have, in this order; all if not given. A name with a comma is"
+            " in double quotes."
+        )
     )
-    sort = SortField(help_text=f"{_SORT} If not given, records come in the order of `_id`.")
-    filters = FiltersField(
-        help_text="Conditions that the records must meet: an object, or a list of objects."
+    sort = SortField(
+        help_text=_(
+            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
+            " given, records come in the order of `_id`."
+        )
     )
+    filters = FiltersField(help_text=_("Conditions that the records meet."))
     q = FullTextQueryField(
-        help_text="A full-text query: each word must occur in the record, in any field; beginnings"
-        " and other forms of words count. An object, or its JSON text, searches single fields:"
-        f" field → text. At most {MAX_FULL_TEXT_LENGTH:,} letters, and {MAX_WORDS} words together"
-        " with `full_text`."
+        help_text=format_lazy(
+            _(
+                "A full-text query: each word occurs in the record, in any field; beginnings and"
+                " other forms of words count. An object searches single fields. At most {words}"
+                " words together with `full_text`."
+            ),
+            words=MAX_WORDS,
+        )
     )
     full_text = FullTextField(
-        help_text="A full-text query over all fields, to be used with a `q` that is an object; both"
-        " must match. A `q` that is text then counts for nothing."
+        help_text=_(
+            "A full-text query over all fields, beside a `q` that is an object; both match. A `q`"
+            " that is text then has no effect."
+        )
     )
     plain = BooleanField(
-        help_text="False reads `q` and `full_text` in PostgreSQL's query language, which has"
-        " operators; true if not given."
+        help_text=_("False reads `q` and `full_text` in PostgreSQL's query language."),
+        shown_default="true",
     )
     substrings = BooleanField(
-        help_text=f"Find the words of `q` and `full_text` within words, too, from"
-        f" {MIN_SUBSTRING_LENGTH} letters on. The resource needs the index `substrings`. At most"
-        f" {MAX_SUBSTRINGS} words; not with `plain` false. False if not given."
+        help_text=format_lazy(
+            _(
+                "Find the words of `q` and `full_text` within words, too, from {letters} letters"
+                " on. The resource needs the index `substrings`. At most {words} words; not with"
+                " `plain` false."
+            ),
+            letters=MIN_SUBSTRING_LENGTH,
+            words=MAX_SUBSTRINGS,
+        ),
+        shown_default="false",
     )
     language = TextField(
-        help_text="The name of a PostgreSQL text search configuration (`english`, `simple`) for the"
-        " words of `q` and `full_text`; the resource's own if not given."
+        help_text=_(
+            "A PostgreSQL text search configuration (`english`, `simple`) for the words of `q` and"
+            " `full_text`; the resource's own if not given."
+        )
     )
     distinct = BooleanField(
-        help_text="Give each combination of `fields` once; false if not given. Without `fields`, or"
-        " with `_id` among them, no records are merged."
-    )
-
-
-def _describe_limit() -> str:
-    return (
-        f"Maximum number of records: {conf.DEFAULT_LIMIT:,} if not given; more than"
-        f" {conf.MAX_LIMIT:,} is reduced to that. 0 gives none."
+        help_text=_(
+            "Give each combination of `fields` once. Without `fields`, or with `_id` among them, no"
+            " records are merged."
+        ),
+        shown_default="false",
     )
 
 
@@ -214,34 +221,49 @@ class SearchParameters(ResourceParameters, QueryParameters):
     """The parameters of ``datastore_search``."""
 
     resource_id = ResourceIdField(
-        help_text="The id of a resource, or one of its aliases, exactly; or `_table_metadata`,"
-        " which lists the ids and aliases that the user may read. Required, unless there is an"
-        " `id`."
+        help_text=_(
+            "The id of a resource, or one of its aliases; or `_table_metadata`, which lists the ids"
+            " and aliases that the user may read. Required, unless there is an `id`."
+        )
     )
-    limit = NonNegativeIntegerField(help_text=lazy(_describe_limit, str)())
+    limit = NonNegativeIntegerField(
+        help_text=_("Maximum number of records. 0 gives none."),
+        shown_default=lambda: conf.DEFAULT_LIMIT,
+        reduced_to=lambda: conf.MAX_LIMIT,
+    )
     sort = SortField(
-        help_text=f"{_SORT} If not given, records come in the order of `_id`; with `q`, the best"
-        " match first."
+        help_text=_(
+            "A key is a field, then `asc` or `desc`, then `nulls first` or `nulls last`. If not"
+            " given, records come in the order of `_id`; with `q`, the best match first."
+        )
     )
     include_total = BooleanField(
-        help_text="Count all matching records, as `total`; true if not given."
+        help_text=_("Count all matching records, as `total`."), shown_default="true"
     )
     records_format = ChoiceField(
         tuple(RecordsFormat),
-        help_text="How the records are written: as objects, as lists in the order of `fields`, or"
-        " as one text of CSV or TSV without a header. `objects` if not given.",
+        help_text=_(
+            "The form of the records: objects, lists in the order of `fields`, or one text of CSV"
+            " or TSV without a header."
+        ),
+        shown_default=RecordsFormat.OBJECTS,
     )
     include_next_page = BooleanField(
-        help_text="Give `next_page`, a condition that the records after this page meet; false if"
-        " not given."
+        help_text=_("Give `next_page`, a condition that the records after this page meet."),
+        shown_default="false",
     )
     highlight = BooleanField(
-        help_text="Give `highlights`, the places where each record matches `q` and `full_text`;"
-        f" false if not given. For a `limit` up to {MAX_LIMIT_IN_MEMORY:,}, and records as objects"
-        " or lists."
+        help_text=format_lazy(
+            _(
+                "Give `highlights`, the places where each record matches `q` and `full_text`. For a"
+                " `limit` up to {most}, and records as objects or lists."
+            ),
+            most=MAX_LIMIT_IN_MEMORY,
+        ),
+        shown_default="false",
     )
     total_estimation_threshold = IgnoredField(
-        help_text="Anything; changes nothing, since totals are exact."
+        help_text=_("Has no effect: totals are always exact.")
     )
 
 
@@ -277,10 +299,10 @@ class InfoParameters(ResourceParameters):
     """The parameters of ``datastore_info``."""
 
     include_meta = BooleanField(
-        help_text="Describe the table as a whole, as `meta`; true if not given."
+        help_text=_("Describe the table as a whole, as `meta`."), shown_default="true"
     )
     include_fields_schema = BooleanField(
-        help_text="Give the `schema` and the `profile` of each field; true if not given."
+        help_text=_("Give the `schema` and the `profile` of each field."), shown_default="true"
     )
 
 
@@ -289,7 +311,7 @@ class HelpParameters(ActionParameters):
 
     needed = ("name",)
 
-    name = TextField(help_text="The name of an action. Required.")
+    name = TextField(help_text=_("The name of an action."))
 
 
 class StatusParameters(ActionParameters):
@@ -306,53 +328,73 @@ class CreateParameters(ActionParameters):
     unchecked = frozenset({"records"})
 
     resource_id = ResourceIdField(
-        help_text="The id of a resource, or one of its aliases. A new id, a UUID, makes a resource."
-        " Required, unless there is an `id` or a `resource`."
+        help_text=_(
+            "The id of a resource, or one of its aliases. A new id, a UUID, makes a resource."
+            " Required, unless there is an `id` or a `resource`."
+        )
     )
     id = ResourceIdField(help_text=_ID)
     resource = ObjectField(
-        help_text="An object that describes a new resource: `id` (a UUID; chosen if not given),"
-        " `name` (its title, cut at 300 letters) and `description`. Other members, such as"
-        " `package_id` and `format`, are ignored. Not together with `resource_id`."
+        help_text=_(
+            "Describes a new resource: `id` (a UUID; chosen if not given), `name` (its title, cut"
+            " at 300 letters) and `description`. Other members have no effect. Not together with"
+            " `resource_id`."
+        )
     )
     private = BooleanField(
-        help_text="Whether only users with the permission may read the resource. If not given, a"
-        " new resource is public, and an existing one stays as it is."
+        help_text=_(
+            "Whether only users with the permission may read the resource. If not given, a new"
+            " resource is public, and an existing one stays as it is."
+        )
     )
     fields = ObjectsField(  # type: ignore[assignment] # the metaclass takes it out of the class
-        help_text="Fields to add or to describe: objects with `id`, `type` and `info`. Without a"
-        f" `type`, it is inferred from the records. Types are {_TYPES}. If not given, a new table"
-        " has the fields that the first record names."
+        help_text=format_lazy(
+            _(
+                "Fields to add or to describe: objects with `id`, `type` and `info`. Types are"
+                " {types}; without one, it is inferred from the records. If not given, a new table"
+                " has the fields that the first record names."
+            ),
+            types=_TYPES,
+        )
     )
-    records = RecordsField(
-        help_text="Records to add, a list of objects: field → value. Missing members are null."
-    )
+    records = RecordsField(help_text=_("Records to add. Missing members are null."))
     primary_key = NamesField(
-        help_text="Names of the fields whose values no two records may share, as a list or with"
-        " commas between them. An empty list removes the key. If not given, the key stays."
+        help_text=_(
+            "Fields whose values no two records share. An empty list removes the key. If not given,"
+            " the key stays."
+        )
     )
     indexes = NamesField(
         MAX_INDEXES,
-        help_text="Names of fields whose order is indexed, in the same form; equality is indexed"
-        " for every field. If not given, the indexes stay.",
+        help_text=_(
+            "Fields whose order is indexed; equality is indexed for every field. If not given, the"
+            " indexes stay."
+        ),
     )
     index_substrings = BooleanField(
-        help_text="Whether parts of texts are indexed, for `contains`, `icontains`, `startswith`,"
-        " `istartswith` and `substrings`. If not given, it stays as it is."
+        help_text=_(
+            "Whether parts of texts are indexed, for `contains`, `icontains`, `startswith`,"
+            " `istartswith` and `substrings`. If not given, it stays as it is."
+        )
     )
     aliases = NamesField(
         MAX_ALIASES,
-        help_text="Other names of the resource, in the same form, in place of those that it has. If"
-        " not given, they stay.",
+        help_text=_(
+            "Other names of the resource, which replace those that it has. If not given, they stay."
+        ),
     )
     delete_fields = BooleanField(
-        help_text="Remove the fields that `fields` does not name, with their values; false if not"
-        " given. Has no effect without `fields`."
+        help_text=_(
+            "Remove the fields that `fields` does not name, with their values. Has no effect"
+            " without `fields`."
+        ),
+        shown_default="false",
     )
     include_records = BooleanField(
-        help_text="Give the new records in the answer, as they are stored; false if not given."
+        help_text=_("Give the written records in the answer, as they are stored."),
+        shown_default="false",
     )
-    force = BooleanField(help_text=_FORCE)
+    force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
@@ -362,21 +404,27 @@ class UpsertParameters(ResourceParameters):
     unchecked = frozenset({"records"})
 
     records = RecordsField(
-        help_text="The records, a list of objects: field → value. Except to be inserted, they need"
-        " `_id` or the fields of the primary key."
+        help_text=_(
+            "Records to write. Except to be inserted, they need `_id` or the fields of the primary"
+            " key."
+        )
     )
     method = ChoiceField(
         ("upsert", "insert", "update"),
-        help_text="`insert` adds records, `update` changes existing ones, and `upsert` does either."
-        " `upsert` if not given.",
+        help_text=_(
+            "`insert` adds records, `update` changes existing ones, and `upsert` does either."
+        ),
+        shown_default="upsert",
     )
     dry_run = BooleanField(
-        help_text="Check everything and answer as usual, but change nothing; false if not given."
+        help_text=_("Check everything and answer as usual, but change nothing."),
+        shown_default="false",
     )
     include_records = BooleanField(
-        help_text="Give the written records in the answer, as they are stored; false if not given."
+        help_text=_("Give the written records in the answer, as they are stored."),
+        shown_default="false",
     )
-    force = BooleanField(help_text=_FORCE)
+    force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
@@ -384,14 +432,16 @@ class DeleteParameters(ResourceParameters):
     """The parameters of ``datastore_delete``."""
 
     filters = GivenFiltersField(
-        help_text="Which records to delete; an empty object deletes all of them. If not given, the"
-        " table is deleted, with its fields and aliases. Null, an empty text and an empty list are"
-        " refused."
+        help_text=_(
+            "Which records to delete; an empty object deletes all of them. If not given, the table"
+            " is deleted, with its fields and aliases. Null, an empty text and an empty list are"
+            " refused."
+        )
     )
     include_deleted_records = BooleanField(
-        help_text="Give the deleted records in the answer; false if not given."
+        help_text=_("Give the deleted records in the answer."), shown_default="false"
     )
-    force = BooleanField(help_text=_FORCE)
+    force = BooleanField(help_text=_FORCE, shown_default="false")
     calculate_record_count = IgnoredField(help_text=_CALCULATE_RECORD_COUNT)
 
 
@@ -400,8 +450,10 @@ class RecordsDeleteParameters(DeleteParameters):
 
     filters = GivenFiltersField(
         required=True,
-        help_text="Which records to delete; an empty object deletes all of them. Required. Null, an"
-        " empty text and an empty list are refused.",
+        help_text=_(
+            "Which records to delete; an empty object deletes all of them. Null, an empty text and"
+            " an empty list are refused."
+        ),
     )
 
 

@@ -16,6 +16,7 @@ from ..exceptions.requests import (
     QueryStringTooLong,
     RequestTooLarge,
     TooManyParameters,
+    UnknownHelp,
     UnknownPage,
     UnknownRecord,
 )
@@ -36,6 +37,7 @@ REPORTED_ERRORS = (
     RequestTooLarge,
     TemporarilyUnavailable,
     TooManyParameters,
+    UnknownHelp,
     UnknownPage,
     UnknownRecord,
     UnknownResource,
@@ -70,7 +72,7 @@ def describe_error(error: Exception, *, is_authenticated: bool) -> ErrorMessage 
 def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMessage | None:
     """Describe an error of the request; None for any other error."""
     match error:
-        case RecordsMissing() | UnknownPage() | UnknownRecord():
+        case RecordsMissing() | UnknownHelp() | UnknownPage() | UnknownRecord():
             status, title, message = HTTPStatus.NOT_FOUND, _("Not found"), str(error)
         case UnknownResource():
             status, title = HTTPStatus.NOT_FOUND, _("Not found")

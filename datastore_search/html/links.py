@@ -35,8 +35,17 @@ def add_query_string(path: str, parameters: Parameters) -> str:
 
 def find_search_path(request: HttpRequest) -> str:
     """Find the path of ``datastore_search``; empty if the portal has no API."""
+    return _find_path(request, "action", "datastore_search")
+
+
+def find_reference_path(request: HttpRequest) -> str:
+    """Find the path of the API's reference; empty if the portal has no API."""
+    return _find_path(request, "api-reference") if find_search_path(request) else ""
+
+
+def _find_path(request: HttpRequest, name: str, *arguments: object) -> str:
     try:
-        return reverse_in_locale(request, "action", "datastore_search")
+        return reverse_in_locale(request, name, *arguments)
     except NoReverseMatch:
         return ""
 

@@ -1,4 +1,4 @@
-"""What stands around a page: the page in other languages, and the links to sign in and out."""
+"""What stands around a page: other languages, the API, and the links to sign in and out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from django.urls import (
 )
 from django.utils.translation import get_language_info, to_language
 
-from .links import Parameters, add_query_string
+from .links import Parameters, add_query_string, find_reference_path
 
 #: A portal that enables more languages has hardly texts in all: those of this app are listed.
 MAX_LISTED_LANGUAGES = 20
@@ -51,6 +51,7 @@ class Shell:
 
     language: str
     languages: tuple[Language, ...]
+    reference_address: str
     sign_in_address: str
     sign_out_address: str
     return_address: str
@@ -68,6 +69,7 @@ def build_shell(request: HttpRequest, language: str, parameters: Parameters) -> 
     return Shell(
         language=_get_own_name(language),
         languages=_list_languages(request, language, parameters),
+        reference_address=find_reference_path(request),
         sign_in_address="" if is_authenticated else _find_sign_in_address(address),
         sign_out_address=_find_sign_out_address(request) if is_authenticated else "",
         return_address=address,

@@ -1,48 +1,23 @@
 """
 The failures in JSON Schema: one response for each type of error.
 
-The example of each is an exception, described by the API's own function, in the language of the
-document.
+Their descriptions and examples are those of ``reference``, in the language of the document.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.db.utils import OperationalError
-from rest_framework import exceptions as rest
-
-from ..api.envelope import ERROR_TYPES, describe_error
-from ..api.parameter_types import NonNegativeIntegerField
-from ..conf import conf
-from ..exceptions.access import AnonymousDenied, UnknownResource
-from ..exceptions.requests import NotAnObject, RequestTooLarge
+from ..api.envelope import ERROR_TYPES
+from ..reference.errors import DESCRIPTIONS, build_example
 from .components import TEXT, Schema, enum_of, list_of, object_of, response_ref, schema_ref
-from .examples import PORTAL, SURVEY
 from .results import HELP, build_success
 
 _VALIDATION = 409
 
-#: When each status is answered.
-_DESCRIPTIONS: Mapping[int, str] = {
-    400: "The request cannot be read, or there is no such action.",
-    403: "The user may not do this, or no valid token was sent.",
-    404: "There is no such resource, or it holds no table.",
-    405: "This address does not answer that method.",
-    409: "Parameters are missing, unknown or wrong, or the search took too long.",
-    413: "The body or the query string is larger than the portal allows.",
-    415: "The body is neither a form nor JSON.",
-    429: "The portal limits requests; `Retry-After` is the number of seconds to wait.",
-    500: "An error of the server; its log has the details.",
-    503: "The portal is busy, or the database cannot be reached; ask again later.",
-}
-
 _RETRY_AFTER: Schema = {"headers": {"Retry-After": {"schema": TEXT, "description": "Seconds."}}}
 
 _HEADERS: Mapping[int, Schema] = {429: _RETRY_AFTER, 503: _RETRY_AFTER}
-
-#: Answered only to a request with a body.
-_UNSUPPORTED_MEDIA_TYPE = 415
 
 
 def build_schemas() -> dict[str, Schema]:
@@ -55,17 +30,12 @@ def build_responses(prefix: str) -> dict[str, Schema]:
     return {_build_name(code): _build_component(code, prefix) for code in ERROR_TYPES}
 
 
-def list_statuses(method: str) -> list[int]:
-    """List the statuses of failures of a method."""
-    return [code for code in ERROR_TYPES if method == "POST" or code != _UNSUPPORTED_MEDIA_TYPE]
-
-
 def build_response(code: int, examples: Schema) -> Schema:
     """Build the response of a failure, with the operation's own examples if there are any."""
     if not examples:
         return response_ref(_build_name(code))
     content = {"application/json": {"schema": schema_ref(_build_name(code)), **examples}}
-    return {"description": _DESCRIPTIONS[code], "content": content}
+    return {"description": str(DESCRIPTIONS[code]), "content": content}
 
 
 def _build_name(code: int) -> str:
@@ -98,38 +68,12 @@ def _build_envelope(code: int) -> Schema:
 
 def _build_component(code: int, prefix: str) -> Schema:
     return {
-        "description": _DESCRIPTIONS[code],
+        "description": str(DESCRIPTIONS[code]),
         **_HEADERS.get(code, {}),
         "content": {
             "application/json": {
                 "schema": schema_ref(_build_name(code)),
-                "example": _build_example(code, prefix),
+                "example": build_example(code, prefix),
             }
         },
-    }
-
-
-def _build_example(code: int, prefix: str) -> Schema:
-    status, members = describe_error(_build_exceptions()[code])
-    return {
-        "help": f"{PORTAL}{prefix}api/3/action/help_show?name=datastore_search",
-        "success": False,
-        "error": {"__type": ERROR_TYPES[status], **members},
-    }
-
-
-def _build_exceptions() -> Mapping[int, Exception]:
-    """Build an exception for each status."""
-    negative = str(NonNegativeIntegerField.default_error_messages["negative"])
-    return {
-        400: NotAnObject(),
-        403: AnonymousDenied(resource=SURVEY),
-        404: UnknownResource(resource=SURVEY),
-        405: rest.MethodNotAllowed("DELETE"),
-        409: rest.ValidationError({"limit": [negative]}),
-        413: RequestTooLarge(most=conf.MAX_SEARCH_BODY_BYTES),
-        415: rest.UnsupportedMediaType("text/plain"),
-        429: rest.Throttled(wait=12),
-        500: RuntimeError(),
-        503: OperationalError(),
     }

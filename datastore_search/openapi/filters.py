@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..filters.grammar import (
     MAX_DEPTH,
     MAX_OPERATIONS,
     MAX_TEXT_CONDITIONS,
     MAX_VALUES,
-    OPERATORS,
     TEXT_OPERATORS,
 )
+from ..reference.operators import describe_operators
 from .components import ANY_VALUE, BOOLEAN, NULL, NUMBER, TEXT, Schema, list_of, one_of, schema_ref
 
 #: Of one object or list.
@@ -20,22 +22,15 @@ _NAMES = r"^([^$]|\$\$|\$(and|or)$|$)"
 
 _SCALARS = (TEXT, NUMBER, BOOLEAN, NULL)
 
-#: The description and operand of each operator; the field's type restricts ``ANY_VALUE``.
-_OPERATORS: dict[str, tuple[str, Schema]] = {
-    "eq": ("Equal; a list is the value of a field of lists.", ANY_VALUE),
-    "ieq": ("Equal to the text, ignoring case; for text fields.", TEXT),
-    "in": ("Equal to one of the values.", list_of(ANY_VALUE, maxItems=MAX_VALUES)),
-    "lt": ("Less than.", ANY_VALUE),
-    "lte": ("Less than or equal to.", ANY_VALUE),
-    "gt": ("Greater than.", ANY_VALUE),
-    "gte": ("Greater than or equal to.", ANY_VALUE),
-    "ne": ("Not equal; finds empty cells too.", ANY_VALUE),
-    "ine": ("Not equal to the text, ignoring case; finds empty cells too.", TEXT),
-    "contains": ("Holds the text, or, in a field of lists or JSON, the value.", ANY_VALUE),
-    "icontains": ("Holds the text, ignoring case.", TEXT),
-    "startswith": ("Begins with the text.", TEXT),
-    "istartswith": ("Begins with the text, ignoring case.", TEXT),
-    "isnull": ("Whether the cell is empty.", BOOLEAN),
+#: The operand of an operator, if the type of the field does not say it.
+_OPERANDS: Mapping[str, Schema] = {
+    "ieq": TEXT,
+    "in": list_of(ANY_VALUE, maxItems=MAX_VALUES),
+    "ine": TEXT,
+    "icontains": TEXT,
+    "startswith": TEXT,
+    "istartswith": TEXT,
+    "isnull": BOOLEAN,
 }
 
 
@@ -96,14 +91,13 @@ def _build_condition() -> Schema:
 
 
 def _build_operators() -> Schema:
-    described = {name: _OPERATORS[name] for name in OPERATORS}
     return {
         "type": "object",
         "description": "Comparisons that must all hold.",
         "minProperties": 1,
         "additionalProperties": False,
         "properties": {
-            name: {"description": meaning, **schema}
-            for name, (meaning, schema) in described.items()
+            name: {"description": meaning, **_OPERANDS.get(name, ANY_VALUE)}
+            for name, meaning in describe_operators().items()
         },
     }

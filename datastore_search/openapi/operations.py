@@ -10,9 +10,11 @@ from rest_framework.status import HTTP_200_OK
 
 from ..api.actions import Action
 from ..api.dumping.parameters import DumpParameters
+from ..reference.errors import list_statuses
+from ..reference.examples import Example, select_examples, show_examples
+from ..reference.operations import DUMP
 from . import errors, filters, parameters, results
 from .components import NON_NEGATIVE_INTEGER, Schema, build_name, object_of, register, schema_ref
-from .examples import Example, select_examples, show_examples
 
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
@@ -112,7 +114,7 @@ class ActionSchema(AutoSchema):
         }
         failed = {
             str(code): errors.build_response(code, _show_answers(examples, code))
-            for code in errors.list_statuses(method)
+            for code in list_statuses(method)
         }
         unchanged = _UNCHANGED if method == "GET" and self._action.name in _CACHED_ACTIONS else {}
         return {"200": result, **unchanged, **failed}
@@ -157,7 +159,7 @@ class DumpSchema(AutoSchema):
         )
         return {
             "operationId": "datastore_dump",
-            "summary": "Download the records of a resource as a file.",
+            "summary": str(DUMP.summary),
             "tags": [_READING],
             "parameters": [
                 _build_name_parameter(example),
@@ -167,10 +169,7 @@ class DumpSchema(AutoSchema):
             "responses": {
                 "200": results.build_dump(example),
                 **_UNCHANGED,
-                **{
-                    str(code): errors.build_response(code, {})
-                    for code in errors.list_statuses(method)
-                },
+                **{str(code): errors.build_response(code, {}) for code in list_statuses(method)},
             },
         }
 

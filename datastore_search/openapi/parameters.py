@@ -13,9 +13,11 @@ from typing import Any
 
 from ..api import analysis_parameters as analysis
 from ..api import parameter_types as types
+from ..api.parameter_descriptions import describe_parameters
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
 from ..filters.full_text import MAX_FULL_TEXT_FIELDS
+from ..reference.examples import Example, show_examples
 from .components import (
     ANY_VALUE,
     BOOLEAN,
@@ -32,7 +34,6 @@ from .components import (
     one_of,
     schema_ref,
 )
-from .examples import Example, show_examples
 
 _JSON = "application/json"
 _EMPTY: Schema = {**enum_of(""), "description": "As if it were not given."}
@@ -87,9 +88,9 @@ def _build_options(options: type[ActionParameters], *excluded: str) -> Schema:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            name: {"description": str(field.help_text), **_build_option(field)}
-            for name, field in fields.items()
-            if name not in excluded
+            each.name: {"description": each.text, **_build_option(fields[each.name])}
+            for each in describe_parameters(options)
+            if each.name not in excluded
         },
         **({} if excluded else {"required": [*options.needed]}),
     }
@@ -144,19 +145,22 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
     types.ObjectField: _build_json_forms(OBJECT),
 }
 
-#: The schemas of lists of names and objects with options.
-_OPTION_LISTS: Mapping[type[types.ParameterField], _Forms] = {
-    analysis.FacetsField: _build_options_forms(
-        analysis.FacetsField,
-        {
-            "type": "object",
-            "description": "Field → options.",
-            "additionalProperties": one_of(_build_options(analysis.FacetOptions, "field"), NULL),
-            "maxProperties": analysis.FacetsField.max_items,
-        },
-    ),
-    analysis.GroupsField: _build_options_forms(analysis.GroupsField, NULL),
-    analysis.MetricsField: _build_options_forms(analysis.MetricsField, NULL),
+
+def _build_facets() -> _Forms:
+    by_field = {
+        "type": "object",
+        "description": "Field → options.",
+        "additionalProperties": one_of(_build_options(analysis.FacetOptions, "field"), NULL),
+        "maxProperties": analysis.FacetsField.max_items,
+    }
+    return _build_options_forms(analysis.FacetsField, by_field)
+
+
+#: The schemas of lists of names and objects with options, whose descriptions have a language.
+_OPTION_LISTS: Mapping[type[types.ParameterField], Callable[[], _Forms]] = {
+    analysis.FacetsField: _build_facets,
+    analysis.GroupsField: lambda: _build_options_forms(analysis.GroupsField, NULL),
+    analysis.MetricsField: lambda: _build_options_forms(analysis.MetricsField, NULL),
 }
 
 #: The schemas of lists, each of which has a limit.
@@ -215,11 +219,12 @@ def build_form(parameters: type[ActionParameters]) -> Schema:
 
 def build_query(parameters: type[ActionParameters], example: Example) -> list[Schema]:
     """Describe the query string that holds the parameters of an action, and show one."""
+    texts = _describe_texts(parameters)
     return [
         {
             "name": name,
             "in": "query",
-            "description": str(field.help_text),
+            "description": texts[name],
             **({"required": True} if name in _list_required(parameters) else {}),
             **_build_query_schema(forms.text, _show_example(example, name)),
         }
@@ -241,12 +246,10 @@ def _build_query_schema(schema: Schema, examples: Schema) -> Schema:
 def _build_object(
     parameters: type[ActionParameters], get_schema: Callable[[_Forms], Schema]
 ) -> Schema:
+    texts = _describe_texts(parameters)
     properties = {
-        name: {
-            "description": str(field.help_text),
-            **get_schema(forms),
-        }
-        for name, field, forms in _list_fields(parameters)
+        name: {"description": texts[name], **get_schema(forms)}
+        for name, _field, forms in _list_fields(parameters)
     }
     required = _list_required(parameters)
     return {
@@ -256,6 +259,10 @@ def _build_object(
         **({"required": required} if required else {}),
         **_build_alternatives(parameters),
     }
+
+
+def _describe_texts(parameters: type[ActionParameters]) -> dict[str, str]:
+    return {each.name: each.text for each in describe_parameters(parameters)}
 
 
 def _list_fields(parameters: type[ActionParameters]) -> Iterator[tuple[str, Any, _Forms]]:
@@ -269,9 +276,9 @@ def _get_forms(parameters: type[ActionParameters], name: str, field: Any) -> _Fo
     if isinstance(field, types.ChoiceField):
         named = schema_ref(build_name(name))
         return _Forms(one_of(named, _EMPTY, NULL), named)
-    known = (
-        _KNOWN.get((parameters, name)) or _TABLE.get(type(field)) or _OPTION_LISTS.get(type(field))
-    )
+    if type(field) in _OPTION_LISTS:
+        return _OPTION_LISTS[type(field)]()
+    known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
     return known or _LISTS[type(field)](field.max_items)
 
 

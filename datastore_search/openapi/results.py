@@ -12,6 +12,7 @@ from ..api.actions.search import REPEATED_PARAMETERS
 from ..api.dumping.formats import formats
 from ..api.parameters import SearchParameters
 from ..field_types import field_types
+from ..reference.examples import Example, show_examples
 from ..search import RecordsFormat
 from ..writing import Method
 from .components import (
@@ -29,7 +30,6 @@ from .components import (
     one_of,
     schema_ref,
 )
-from .examples import Example, show_examples
 
 _ID: Schema = {"type": "integer", "minimum": 1}
 _RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}

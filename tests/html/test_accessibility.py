@@ -113,6 +113,8 @@ def test_every_page_is_accessible(
         [
             "datastore/",
             "datastore/?q=nothing",
+            "datastore/api/",
+            "datastore/api/datastore_facets/",
             page,
             f"{page}?q=watershed&from.budget=1000&sort=budget+desc&limit=50",
             f"{page}?q=nothing",

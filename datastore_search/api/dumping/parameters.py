@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from ...field_names import SortKey
 from ...search import ID, Query, Relation
 from ..parameter_types import BooleanField, ChoiceField
@@ -16,10 +18,14 @@ from .formats import formats
 class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
-    format = ChoiceField(tuple(formats), help_text="The format of the file; `csv` if not given.")
+    format = ChoiceField(
+        tuple(formats), help_text=_("The format of the file."), shown_default="csv"
+    )
     bom = BooleanField(
-        help_text="Begin the file with a byte order mark, which some spreadsheets need to recognise"
-        " UTF-8; false if not given."
+        help_text=_(
+            "Begin the file with a byte order mark, which some spreadsheets need for UTF-8."
+        ),
+        shown_default="false",
     )
 
 

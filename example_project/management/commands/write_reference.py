@@ -16,6 +16,7 @@ from django.core.management.base import BaseCommand
 
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
+from datastore_search.api.parameter_descriptions import describe_parameters
 from datastore_search.api.parameters import ActionParameters
 from datastore_search.conf import Settings
 
@@ -74,8 +75,8 @@ def _find_default(read_setting: Callable[[Settings], Any]) -> str:
 def _write_parameters(name: str, page: str) -> str:
     anchors = {head.strip("`").lower().replace(" ", "-") for head in _HEADING.findall(page)}
     rows = "".join(
-        f"| {_link_parameter(parameter, anchors)} | {field.help_text} |\n"
-        for parameter, field in _PARAMETERS[name]().get_fields().items()
+        f"| {_link_parameter(each.name, anchors)} | {each.text} |\n"
+        for each in describe_parameters(_PARAMETERS[name])
     )
     return f"<!-- parameters of {name} -->\n| Name | Meaning |\n|---|---|\n{rows}"
 

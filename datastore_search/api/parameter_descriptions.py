@@ -1,0 +1,74 @@
+"""
+The descriptions of parameters, in the language of the request.
+
+They are for people: the pages of the API, the OpenAPI document and the tables of the reference show
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from .analysis_parameters import OptionsListField
+from .parameter_types import FiltersField
+from .parameters import ActionParameters
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDescription:
+    """
+    A parameter in words; code in the texts is between backticks.
+
+    ``default`` is empty where ``meaning`` says what is done without the parameter.  ``options`` are
+    those of the objects that it may hold.
+    """
+
+    name: str
+    type_label: str
+    is_required: bool
+    meaning: str
+    choices: str
+    default: str
+    limit: str
+    has_conditions: bool
+    options: type[ActionParameters] | None
+
+    @property
+    def text(self) -> str:
+        """All of it but the name and the type, as one paragraph."""
+        parts = (
+            self.meaning,
+            _("One of {choices}.").format(choices=self.choices) if self.choices else "",
+            _("Required.") if self.is_required else "",
+            _("Default: {default}.").format(default=f"`{self.default}`") if self.default else "",
+            self.limit,
+        )
+        return " ".join(filter(None, parts))
+
+
+def describe_parameters(parameters: type[ActionParameters]) -> list[ParameterDescription]:
+    """Describe the parameters of an action, or the options of an item, in their order."""
+    fields: Mapping[str, Any] = parameters().get_fields()
+    return [_describe_parameter(parameters, name, field) for name, field in fields.items()]
+
+
+def _describe_parameter(
+    parameters: type[ActionParameters], name: str, field: Any
+) -> ParameterDescription:
+    default = field.shown_default
+    return ParameterDescription(
+        name,
+        str(field.type_label),
+        field.required or parameters.needed == (name,),
+        str(field.help_text),
+        ", ".join(f"`{choice}`" for choice in getattr(field, "choices", ())),
+        number_format(default(), force_grouping=True) if callable(default) else str(default or ""),
+        field.describe_limit(),
+        isinstance(field, FiltersField),
+        field.options if isinstance(field, OptionsListField) else None,
+    )
