@@ -78,6 +78,8 @@ def stage_sheet(
         builder = _TableBuilder(writer, header, options.nulls, sheet.format_text)
         for row in chain(first[position + 1 :], rows):
             builder.add_row(row)
+        if not builder.has_fields:
+            raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
         return builder.build(
             staging_area, [*notices, *above, *_describe_merged_cells(sheet, header.line)]
         )
@@ -140,6 +142,11 @@ class _TableBuilder:
         self._nulls = frozenset(nulls)
         self._writer = writer
         self._kinds: list[set[type]] = [set() for _ in cells]
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether there is a label or a value, and not blanks alone."""
+        return any(map(str.strip, self._labels)) or any(self._kinds)
 
     def add_row(self, row: _Row) -> None:
         """Add a row; a cell with an error is a bad row's, unless its name means nothing."""

@@ -141,6 +141,12 @@ def _build_no_cells() -> bytes:
     return save_workbook(workbook)
 
 
+@register_builder("blanks.xlsx")
+def _build_blanks() -> bytes:
+    """A sheet whose only cell has a no-break blank."""
+    return save_workbook(build_sheet(["\u00a0"])[0])
+
+
 @register_builder("second_sheet.xlsx")
 def _build_second_sheet() -> bytes:
     workbook, _sheet = build_sheet(title="Cover")

@@ -45,6 +45,7 @@ CASES = [
         notices=[_MERGED],
     ),
     Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
+    Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),
     Case(
         "second_sheet.xlsx",
         "the first sheet is empty",

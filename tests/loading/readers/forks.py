@@ -1,0 +1,76 @@
+"""Read a file as a load does, up to its records, in a process that is forked from this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from datastore_search.exceptions.loads import LoadFailed
+from datastore_search.loading.publishing.planning import build_plan
+from datastore_search.loading.publishing.row_errors import delete_bad_rows
+from datastore_search.loading.publishing.rows import render_rows
+from datastore_search.loading.publishing.shortages import find_shortage
+from datastore_search.loading.readers import delimited, parquet, workbooks
+from datastore_search.loading.readers import json as json_reader
+from datastore_search.loading.readers.formats import read_file
+from datastore_search.loading.readers.shortages import is_file_too_large
+from datastore_search.loading.readers.staging import create_staging_area
+from datastore_search.loading.sources.limits import ReadingLimits
+from datastore_search.loading.typing.options import LoadOptions
+from datastore_search.models import Load, Resource
+
+#: ``read_file`` imports them when it needs one, which would be in each fork.
+PRELOADED = (delimited, json_reader, parquet, workbooks)
+
+
+def _read(path: Path, name: str, folder: Path) -> str:
+    """Read a file as a load does, up to the records, and describe the end."""
+    options = LoadOptions()
+    try:
+        limits = ReadingLimits.for_file(path).enforce()
+        with create_staging_area(folder, limits) as staging_area:
+            table = read_file(path, options, staging_area, name=name)
+            plan = build_plan(Load(), Resource(), table, options, explain=True)
+            delete_bad_rows(table)
+            for batch in render_rows(table, plan.decisions):
+                for _line, text in batch:
+                    _check_record(json.loads(text), table.names)
+    except LoadFailed as failure:
+        return failure.code
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is reported
+        if find_shortage(error) or is_file_too_large(error):
+            return "load.out_of_memory"
+        return f"{type(error).__name__}\n{traceback.format_exc()}"
+    return "read"
+
+
+def _check_record(record: dict[str, Any], names: Sequence[str]) -> None:
+    if not record.keys() <= set(names):
+        raise AssertionError(record)
+
+
+def read_in_fork(content: bytes, name: str) -> str:
+    """Read a content in a process of its own; return how it ended, an exception with its trace."""
+    with TemporaryDirectory() as folder_name:
+        folder = Path(folder_name)
+        path, answer = folder / f"file{Path(name).suffix}", folder / "answer"
+        path.write_bytes(content)
+        (folder / "staging").mkdir()
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say of a crash
+            answer.write_text(_read(path, name, folder / "staging"))
+            os._exit(0)
+        _pid, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            # As ``process`` reports them.
+            is_timeout = os.WTERMSIG(status) == signal.SIGXCPU
+            return "load.reader_timeout" if is_timeout else "load.reader_crashed"
+        return answer.read_text()
