@@ -11,7 +11,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final, cast
-from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db.utils import InterfaceError, OperationalError
@@ -24,6 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from .. import storage
+from ..addresses import build_help_address
 from ..exceptions.access import AccessDenied, RecordsIncomplete, UnknownResource
 from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
@@ -85,7 +85,7 @@ _STATUSES: Final = (
 
 def build_success(request: Request, action: str, result: object) -> dict[str, Any]:
     """Build the envelope of a result."""
-    return {"help": build_help_url(request, action), "success": True, "result": result}
+    return {"help": build_help_address(request, action), "success": True, "result": result}
 
 
 def build_failure(
@@ -93,14 +93,7 @@ def build_failure(
 ) -> dict[str, Any]:
     """Build the envelope of a failure; ``members`` are those of ``error`` beside its type."""
     error = {"__type": ERROR_TYPES.get(code, "Error"), **members}
-    return {"help": build_help_url(request, action), "success": False, "error": error}
-
-
-def build_help_url(request: Request, action: str) -> str:
-    """Build the address of an action's description, with the request's spelling of the locale."""
-    locale = request.path.partition("/api/")[0]
-    query = urlencode({"name": action})
-    return request.build_absolute_uri(f"{locale}/api/3/action/help_show?{query}")
+    return {"help": build_help_address(request, action), "success": False, "error": error}
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from ...addresses import find_path_below_base
 from ...clients import Client
 from ...field_types import dump_json_as_sent
 from ...search import (
@@ -127,7 +128,7 @@ def _repeat_parameters(call: _SearchCall) -> dict[str, Any]:
 
 def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
     """
-    Build the paths of the first, next and previous page, as GET requests under the path's locale.
+    Build the paths of the first, next and previous page, as GET requests below the base called.
 
     Source: CKAN 2.10 and 2.11, which link to a next page even after the last.
     """
@@ -137,7 +138,7 @@ def _build_links(call: _SearchCall, resource_id: str) -> dict[str, str]:
             value = call.sent[name] if name in {"sort", "fields"} else call.parameters[name]
             parameters[name] = value if isinstance(value, str | list) else dump_json_as_sent(value)
     offset, limit = call.query.offset, call.query.limit or 0
-    address = f"{call.request.path}?{urlencode(parameters, doseq=True)}"
+    address = f"{find_path_below_base(call.request)}?{urlencode(parameters, doseq=True)}"
 
     def link(start: int) -> str:
         return f"{address}&offset={start}" if start else address

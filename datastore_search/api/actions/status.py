@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import __version__
+from ...addresses import build_site_address
 from ...exceptions.requests import UnknownHelp
 from ..parameters import HelpParameters, StatusParameters, make_printable
 from .action import Action, Answer
@@ -37,7 +38,7 @@ def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
     result = {
         "ckan_version": CKAN_VERSION,
         "datastore_search_version": __version__,
-        "site_url": request.build_absolute_uri("/").rstrip("/"),
+        "site_url": build_site_address(request),
         "locale_default": settings.LANGUAGE_CODE,
         "extensions": ["datastore"],
     }

@@ -14,6 +14,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from ...addresses import build_help_address
 from ...clients import Client
 from ...conf import conf
 from ...exceptions.access import UnknownResource
@@ -29,8 +30,6 @@ from ..views import EnvelopeView
 from .filename import build_content_disposition
 from .formats import DEFAULT, formats
 from .parameters import DumpParameters, build_dump_query, complete_query
-
-_PATH = "/datastore/dump/"
 
 #: The headers that a dump depends on: they have the token and the session.
 _VARY = ("Authorization", "Cookie")
@@ -119,9 +118,5 @@ def _write_nothing() -> Generator[bytes]:
 
 def _handle_exception(error: Exception, context: dict[str, Any]) -> Response:
     response = exception_handler(error, context)
-    request = context["request"]
-    locale = request.path.partition(_PATH)[0]
-    response.data["help"] = request.build_absolute_uri(
-        f"{locale}/api/3/action/help_show?name=datastore_search"
-    )
+    response.data["help"] = build_help_address(context["request"], "datastore_search")
     return response

@@ -1,0 +1,78 @@
+"""
+Addresses of the app: below the script, the host and the locale that the client called.
+
+Django takes the script from ``SCRIPT_NAME`` or ``FORCE_SCRIPT_NAME``, the host from ``Host``; where
+the portal trusts its proxy (``USE_X_FORWARDED_HOST``, ``SECURE_PROXY_SSL_HEADER``), both host and
+scheme from the headers of the proxy.  Nothing here reads a header.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from django.http import HttpRequest
+from django.urls import get_script_prefix, reverse
+from rest_framework.request import Request
+
+#: What stands between the base that a client calls and the part of the path that varies.
+_ROUTES = ("api/3/action/", "api/action/", "api/3/", "api/3", "datastore/dump/")
+
+
+def find_base_path(request: HttpRequest | Request) -> str:
+    """
+    Find the path of the base that a client of the API called: ``/portal/vi/`` or ``/``.
+
+    It is what remains of the path without the route, from the end; a prefix may itself contain
+    ``/api/``.  The locale is spelled as in the request.
+    """
+    path: str = request.path
+    match = request.resolver_match
+    for value in match.kwargs.values() if match else ():
+        path = path.removesuffix(str(value))
+    for route in _ROUTES:
+        if path.endswith(f"/{route}"):
+            return path.removesuffix(route)
+    return path
+
+
+def find_path_below_base(request: HttpRequest | Request) -> str:
+    """
+    Find the path of a request below its base: ``/api/3/action/datastore_search``.
+
+    Source: CKAN 2.10 and 2.11, whose ``_links`` clients append to the base that they call.
+    """
+    return request.path[len(find_base_path(request)) - 1 :]
+
+
+def build_help_address(request: HttpRequest | Request, action: str) -> str:
+    """Build the absolute address of an action's description, below the base of the request."""
+    path = quote(f"{find_base_path(request)}api/3/action/help_show")
+    return request.build_absolute_uri(f"{path}?{urlencode({'name': action})}")
+
+
+def build_site_address(request: HttpRequest | Request) -> str:
+    """Build the absolute address of the portal, without a locale and without a slash at its end."""
+    script = str(request.META.get("SCRIPT_NAME", ""))
+    return request.build_absolute_uri(f"{script}/").rstrip("/")
+
+
+def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: object) -> str:
+    """
+    Return the path of one of the app's URLs, with the request's own spelling of the locale.
+
+    Django reverses to ``/en-gb/``; a link on a page at ``/en_GB/`` stays below ``/en_GB/``.
+
+    Raises: ``NoReverseMatch`` if the portal does not include the URL.
+    """
+    match = request.resolver_match
+    path = reverse(
+        f"datastore_search:{name}", args=arguments, current_app=match.namespace if match else None
+    )
+    script = get_script_prefix()
+    resolved = f"{script}{_get_first_part(request.path_info)}"
+    requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"
+    return requested + path.removeprefix(resolved) if path.startswith(f"{resolved}/") else path
+
+
+def _get_first_part(path: str) -> str:
+    return path.split("/", 2)[1]
