@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +32,11 @@ from .page_query import (
 )
 from .png import can_draw_png, draw_png
 from .query_string import Pair, QueryString
+from .vega_lite import build_specification
 from .views import PageView
+
+#: The parameter ``format`` and the end of the name of a specification.
+VEGA_LITE = "vl.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,13 @@ class ChartView(PageView):
         files = list_drawing_files(content.get("drawing", ""))
         if chart and data:
             files["csv"] = lambda: ("text/csv; charset=utf-8", _write_csv(chart, data))
+            files[VEGA_LITE] = lambda: ("application/json", _write_specification(chart, data))
         if (name := self.request.GET.get("format", "")) in files:
             response = build_file_response("chart", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
             return response
         address = QueryString((*question.pairs, *pairs))
+        links = {name: address.replace("format", name).link for name in files}
         shown = replace(query, query_string=address, sort=(), fields=(), hidden=())
         context: dict[str, Any] = {
             "resource": resource,
@@ -95,7 +102,11 @@ class ChartView(PageView):
                 "hidden": question.pairs,
                 "choices": _list_choices(found.parser, chart),
                 "proposals": found.parser.propose(question, chart),
-                "files": [(name.upper(), address.replace("format", name).link) for name in files],
+                "files": [
+                    ("Vega-Lite" if name == VEGA_LITE else name.upper(), link)
+                    for name, link in links.items()
+                ],
+                "specification": links.get(VEGA_LITE, ""),
             }
             if chart and data:
                 context |= self.describe_embedding(address.pairs, chart.title)
@@ -158,6 +169,10 @@ def build_file_response(
     response["Content-Disposition"] = f'attachment; filename="{name}.{extension}"'
     response["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+def _write_specification(chart: ChartQuery, data: ChartData) -> str:
+    return json.dumps(build_specification(chart, data), ensure_ascii=False)
 
 
 def _write_csv(chart: ChartQuery, data: ChartData) -> str:

@@ -352,6 +352,41 @@ def test_the_figures_are_sent_as_csv(client: Client, survey: Resource) -> None:
     assert rows[1] == ["river", "không", "9015.0"]
 
 
+def test_the_chart_is_sent_as_a_specification_of_vega_lite(
+    client: Client, survey: Resource
+) -> None:
+    query = {"show": "sum", "of": "budget", "by": "kind", "split": "open", "format": "vl.json"}
+
+    response = open_chart(client, survey, query, locale="vi")
+
+    assert response["Content-Type"] == "application/json"
+    assert response["Content-Disposition"] == 'attachment; filename="chart.vl.json"'
+    specification = response.json()
+    assert specification["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json"
+    assert specification["mark"] == {"type": "bar", "point": False}
+    assert specification["data"]["values"] == [
+        {"group": "river", "series": "không", "value": 9015.0},
+        {"group": "river", "series": "có", "value": 3005.0},
+        {"group": "lake", "series": "không", "value": 4507.5},
+        {"group": "lake", "series": "có", "value": 1202.5},
+    ]
+    assert specification["config"]["locale"]["number"]["decimal"] == ","
+    assert specification["encoding"]["y"]["title"] == "kind"
+
+
+def test_a_specification_of_points_has_moments_in_milliseconds(client: Client, db: None) -> None:
+    resource = make_resource("day,n\n1970-01-02,7\n1970-01-03,8\n")
+
+    query = {"show": "points", "of": "n", "by": "day", "format": "vl.json"}
+    specification = open_chart(client, resource, query).json()
+
+    assert specification["data"]["values"] == [
+        {"x": 86_400_000.0, "y": 7.0},
+        {"x": 172_800_000.0, "y": 8.0},
+    ]
+    assert specification["encoding"]["x"]["scale"] == {"type": "utc"}
+
+
 def test_the_drawing_is_sent_as_svg(client: Client, survey: Resource) -> None:
     response = open_chart(client, survey, {"by": "kind", "format": "svg"})
 
