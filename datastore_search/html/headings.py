@@ -45,7 +45,7 @@ def build_headings(notes: Sequence[FieldNote], query: PageQuery) -> list[Heading
         replace(
             _build_heading(note.column, query),
             note=note,
-            menu=(*_list_menu(note.column, query.query_string), *_link_statistics(note)),
+            menu=tuple(_list_menu(note, query.query_string)),
         )
         for note in notes
     ]
@@ -70,14 +70,9 @@ def _build_heading(column: Column, query: PageQuery) -> Heading:
     return Heading(column, sort_link, aria_sort)
 
 
-def _link_statistics(note: FieldNote) -> Iterator[MenuLink]:
-    if note.facts:
-        yield MenuLink(_("Statistics"), f"#{note.id}")
-
-
-def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
-    name = column.name
-    if is_sortable(column.type):
+def _list_menu(note: FieldNote, address: QueryString) -> Iterator[MenuLink]:
+    name = note.column.name
+    if is_sortable(note.column.type):
         ascending, descending = SortKey(name), SortKey(name, descending=True)
         yield MenuLink(
             _("Sort ascending"), address.replace("sort", format_sort_key(ascending)).link
@@ -85,8 +80,11 @@ def _list_menu(column: Column, address: QueryString) -> Iterator[MenuLink]:
         yield MenuLink(
             _("Sort descending"), address.replace("sort", format_sort_key(descending)).link
         )
-    yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
-    yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
+    if not note.is_complete:
+        yield MenuLink(_("Only empty values"), address.replace(f"empty.{name}", "yes").link)
+        yield MenuLink(_("Without empty values"), address.replace(f"empty.{name}", "no").link)
     first = [value for key, value in address.pairs if key == "first" and value != name]
     yield MenuLink(_("Move first"), address.replace("first", name, *first).link)
     yield MenuLink(_("Hide"), address.add("hide", name).link)
+    if note.facts:
+        yield MenuLink(_("Statistics"), f"#{note.id}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Context
 from typing import Any
@@ -70,13 +70,18 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class FieldNote:
-    """A field with facts about its values and a chart of them, and the ``id`` of its card."""
+    """
+    A field with facts about its values and a chart of them, and the ``id`` of its card.
+
+    It is ``is_complete`` if every record has a value, as far as that is known.
+    """
 
     column: Column
     id: str
     facts: tuple[str, ...] = ()
     bars: tuple[Bar, ...] = ()
     histogram: Histogram | None = None
+    is_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +106,18 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> Fie
         _describe_field(column, number, found.get(column.name))
         for number, column in enumerate(columns, 1)
     )
-    if profiles is None or profiles.is_current:
-        return FieldNotes(notes, has_figures=bool(profiles))
+    if profiles is None:
+        return FieldNotes(notes)
+    if profiles.is_current:
+        checked = (replace(note, is_complete=_is_complete(found, note)) for note in notes)
+        return FieldNotes(tuple(checked), has_figures=True)
     count = format_count(profiles.record_count)
     return FieldNotes(notes, True, count, profiles.created_at)
+
+
+def _is_complete(profiles: Mapping[str, Mapping[str, Any]], note: FieldNote) -> bool:
+    profile = profiles.get(note.column.name)
+    return profile is not None and not profile["nulls"]
 
 
 def _describe_field(column: Column, number: int, profile: Mapping[str, Any] | None) -> FieldNote:

@@ -15,7 +15,7 @@ from datastore_search.html.highlighting import highlight, split_words
 from datastore_search.html.records import find_link_target, format_number
 from datastore_search.models import Field, Resource
 
-from ..builders import make_resource
+from ..builders import act, make_resource, make_writer_token
 from .parsing import extract_text, parse_table
 
 
@@ -87,6 +87,22 @@ def test_the_menu_of_a_column_has_plain_links(client: Client, resource: Resource
         "Hide": "?q=river&first=code&hide=amount",
         "Statistics": "#about-5",
     }
+
+
+def test_a_menu_asks_for_empty_values_only_where_there_may_be_some(
+    client: Client, db: None
+) -> None:
+    resource = make_resource("name,note\na,\nb,x\n")
+
+    def list_questions(label: str) -> list[str]:
+        return [text for text in list_menu(open_page(client, resource), label) if "empty" in text]
+
+    assert list_questions("name") == []
+    assert list_questions("note") == ["Only empty values", "Without empty values"]
+    record = {"resource_id": str(resource.pk), "records": [{"name": None}], "method": "insert"}
+    response = act(client, "datastore_upsert", {**record, "force": True}, make_writer_token())
+    assert response.status_code == 200
+    assert list_questions("name") == ["Only empty values", "Without empty values"]
 
 
 def test_a_field_of_any_name_is_sorted(client: Client, db: None) -> None:
