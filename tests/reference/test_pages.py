@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,9 @@ from datastore_search.urls import page_urlpatterns
 
 LOCALES = ("ar", "de", "es", "fr", "pt_BR", "vi")
 MAX_PAGE_BYTES = 60_000
+
+#: The texts of a page, one on each line.
+WRITING_PAGE = Path(__file__).with_name("datastore_records_delete.de.txt")
 
 PRE = re.compile(r'<pre dir="ltr" tabindex="0"><code>(.*?)</code></pre>', re.DOTALL)
 ID = re.compile(r'<\w+ id="([^"]*)"')
@@ -113,6 +117,13 @@ def test_the_page_of_help_show() -> None:
     )
 
 
+def test_the_page_of_an_action_that_writes_in_another_language() -> None:
+    text = html.unescape(re.sub(r"<[^>]+>", "\n", get_main(get("de", "datastore_records_delete/"))))
+
+    lines = "\n".join(filter(None, (line.strip() for line in text.splitlines())))
+    assert lines == WRITING_PAGE.read_text(encoding="utf-8").strip()
+
+
 # Everything is there ------------------------------------------------------------------------------
 
 
@@ -131,6 +142,24 @@ def test_every_action_has_its_page_with_every_parameter_in_the_language(locale: 
                     assert f'<div id="{prefix}{each.name}"><dt>' in page
                     assert each.type_label in text
                     assert f"<dd>{each.text.replace('`', '')}</dd>" in text
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_no_text_of_a_parameter_is_english_in_another_language(locale: str) -> None:
+    def list_texts() -> list[str]:
+        return [
+            text
+            for operation in OPERATIONS.values()
+            for _prefix, parameters in list_tables(operation.parameters)
+            for each in describe_parameters(parameters)
+            for text in (each.meaning, each.type_label)
+        ]
+
+    english = list_texts()
+    with translation.override(locale.replace("_", "-").lower()):
+        translated = list_texts()
+
+    assert [one for one, other in zip(english, translated, strict=True) if one == other] == []
 
 
 def test_the_index_has_the_operators_and_the_errors() -> None:
