@@ -274,6 +274,19 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_TASKS_QUEUE", "default"))
 
     @cached_property
+    def MAP_TILES_URL(self) -> str:
+        """
+        The address of [map tiles](../how-to/deploy.md#map-tiles), with `{z}`, `{x}` and `{y}`.
+        Without it maps have none, and no page asks another site for anything.
+        """
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_MAP_TILES_URL", ""))
+
+    @cached_property
+    def MAP_TILES_ATTRIBUTION(self) -> str:
+        """Whose tiles they are, as HTML, which the map shows as it is."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_MAP_TILES_ATTRIBUTION", ""))
+
+    @cached_property
     def PNG_FONT(self) -> str:
         """
         The font of [drawings as PNG](../how-to/deploy.md#drawings-as-png), as the server names it.

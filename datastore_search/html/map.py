@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -14,22 +15,26 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ..clients import Client
+from ..conf import conf
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..http_caching import set_cache_headers
 from ..models import read_profiles
 from ..search import ConsistentRead, Query, with_consistent_read
 from .bidi import show_bidi_controls
-from .chart import Choice, build_file_response, list_drawing_files, list_options
+from .chart import Choice, File, build_file_response, list_drawing_files, list_options
 from .chips import build_chips
 from .columns import build_columns
 from .links import reverse_in_locale
-from .map_data import MapData, read_map
+from .map_data import MapData, Place, read_map
 from .map_drawing import draw_map
 from .map_query import MapParser, MapQuery
 from .page_query import OF_TABLE, clean_parameters, list_shared_parameters, parse_page_query
 from .query_string import QueryString
 from .records import format_count
 from .views import PageView
+
+#: The parameter ``format`` of the places, for the script of the page.
+PLACES = "places.json"
 
 
 class MapView(PageView):
@@ -65,8 +70,7 @@ class MapView(PageView):
         pairs = shown.pairs if shown else ()
         self.shared_parameters = [*list_shared_parameters(query), *pairs]
         title = _("Map of %(resource)s") % {"resource": show_bidi_controls(str(resource))}
-        # Links of a file would lead nowhere.
-        files = list_drawing_files(_draw(data, title, has_links=False)) if data else {}
+        files = _list_files(data, title) if data else {}
         if (name := self.request.GET.get("format", "")) in files:
             response = build_file_response("map", name, *files[name]())
             set_cache_headers(response, private=resource.private, vary=("Cookie",))
@@ -86,12 +90,20 @@ class MapView(PageView):
             "choices": _list_choices(parser, shown),
             "shown": shown,
         }
-        if data:
+        if shown and data:
             context |= {
                 "drawing": _draw(data, title, has_links=True),
                 "summary": " ".join(_summarise(data)),
                 "data": data,
-                "files": [(name.upper(), address.replace("format", name).link) for name in files],
+                "places_link": address.replace("format", PLACES).link,
+                "inner_question": _leave_out_view(address, shown).query,
+                "tiles": conf.MAP_TILES_URL,
+                "attribution": conf.MAP_TILES_ATTRIBUTION,
+                "files": [
+                    (name.upper(), address.replace("format", name).link)
+                    for name in files
+                    if name != PLACES
+                ],
             }
         status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
         response = self.render_page("map.html", context, private=resource.private, status=status)
@@ -115,6 +127,32 @@ def _list_choices(parser: MapParser, shown: MapQuery | None) -> list[Choice]:
         for name, label, options in choices
         if len(options) > (name != "title")
     ]
+
+
+def _leave_out_view(address: QueryString, shown: MapQuery) -> QueryString:
+    """Leave out the conditions that are those of a view."""
+    columns = [column for column in (shown.latitude, shown.longitude) if column]
+    return address.remove(*(f"{end}.{column.name}" for column in columns for end in ("from", "to")))
+
+
+def _list_files(data: MapData, title: str) -> dict[str, Callable[[], File]]:
+    """List the files of a map; links of its drawing would lead nowhere."""
+    files = list_drawing_files(_draw(data, title, has_links=False))
+    places = [_describe_place(place) for place in data.places]
+    files[PLACES] = lambda: ("application/json", json.dumps({"places": places}))
+    return files
+
+
+def _describe_place(place: Place) -> dict[str, Any]:
+    """Describe a place for Leaflet, which has latitudes first."""
+    shapes: dict[str, list[Any]] = {"points": [], "lines": [], "areas": []}
+    for path in place.paths:
+        positions = [(latitude, longitude) for longitude, latitude in path.positions]
+        if len(positions) == 1:
+            shapes["points"] += positions
+        else:
+            shapes["areas" if path.is_area else "lines"].append(positions)
+    return {"title": place.title, "link": place.link, "count": place.count, **shapes}
 
 
 def _draw(data: MapData, title: str, *, has_links: bool) -> SafeString:

@@ -200,6 +200,41 @@ def test_only_so_much_geojson_is_read(
     assert "The first ones are shown" in extract_text(response)
 
 
+# For the script -----------------------------------------------------------------------------------
+
+
+def test_a_script_gets_the_places(client: Client, db: None) -> None:
+    response = open_map(client, make_shapes("json"), {"format": "places.json"})
+
+    places = {place["title"]: place for place in response.json()["places"]}
+    assert places["point"] == {
+        "title": "point",
+        "link": "../r/1/",
+        "count": 1,
+        "points": [[10.0, 106.0]],
+        "lines": [],
+        "areas": [],
+    }
+    assert places["line"]["lines"] == [[[10.0, 100.0], [10.0, 110.0], [20.0, 110.0]]]
+    assert places["area"]["areas"] == [[[10.0, 100.0], [10.0, 104.0], [14.0, 104.0], [10.0, 100.0]]]
+
+
+def test_tiles_are_those_that_the_portal_names(
+    client: Client, sites: Resource, settings: Any
+) -> None:
+    query = {"lat": "lat", "lon": "lon"}
+    assert "data-tiles" not in open_map(client, sites, query).content.decode()
+    settings.DATASTORE_SEARCH_MAP_TILES_URL = "https://tiles.example.org/{z}/{x}/{y}.png"
+    settings.DATASTORE_SEARCH_MAP_TILES_ATTRIBUTION = "<a>us</a>"
+
+    page = open_map(client, sites, query).content.decode()
+
+    assert (
+        'data-tiles="https://tiles.example.org/{z}/{x}/{y}.png"'
+        ' data-attribution="&lt;a&gt;us&lt;/a&gt;"'
+    ) in page
+
+
 # Clusters -----------------------------------------------------------------------------------------
 
 
@@ -302,7 +337,7 @@ def test_numbers_that_are_no_degrees_have_no_place(client: Client, db: None) -> 
 def test_a_private_resource_has_no_map(client: Client, admin_client: Client, db: None) -> None:
     resource = make_resource(SITES, private=True)
 
-    for query in ({}, {"format": "svg"}):
+    for query in ({}, {"format": "svg"}, {"format": "places.json"}):
         response = open_map(client, resource, query)
         assert response.status_code == 403
         assert "Huế" not in response.content.decode()
