@@ -216,6 +216,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The cell has an error. List “%(error)s” among the texts that stand for no value, or"
         " correct it."
     ),
+    "row.no_date": _(
+        "The sheet shows this number as a date or a time, which it does not stand for."
+    ),
     "row.not_json": _("The line is not valid JSON."),
     "row.not_an_object": _("It is not an object, as the others are."),
     "row.not_a_list": _("It is not a list of cells, as the others are."),

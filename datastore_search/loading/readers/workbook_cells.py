@@ -8,7 +8,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-_ODS_DURATION = re.compile(r"PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]0+)?S")
+_ODS_DURATION = re.compile(r"(-?)PT([0-9]+)H([0-9]+)M([0-9]+)(?:[.,]([0-9]+))?S")
+#: As which calamine reads the number 60, which Excel shows as a day that 1900 did not have.
+_DAY_BEFORE_DAY_60 = (1900, 2, 28)
 #: A double holds each integer below this.
 _MAX_EXACT_INTEGER = 2**53
 #: Numbers outside of these are written with an exponent.
@@ -52,9 +54,13 @@ FORMATTERS: Mapping[type, Callable[[Any], str]] = {
 
 
 def format_ods_text(text: str) -> str:
-    """Write a duration of more than a day like all others; calamine leaves it as ODS has it."""
-    match = _ODS_DURATION.fullmatch(text) if text.startswith("PT") else None
-    return f"{int(match[1]):02}:{int(match[2]):02}:{match[3].rjust(2, '0')}" if match else text
+    """Write a duration that calamine leaves as ODS has it like all others: negative or long."""
+    match = _ODS_DURATION.fullmatch(text) if text.startswith(("PT", "-PT")) else None
+    if not match:
+        return text
+    sign, hours, minutes, seconds, decimals = match.groups(default="")
+    fraction = f".{decimals}".rstrip("0").rstrip(".")
+    return f"{sign}{int(hours):02}:{int(minutes):02}:{int(seconds):02}{fraction}"
 
 
 def find_declared_type(kinds: set[type]) -> str | None:
@@ -66,3 +72,14 @@ def find_declared_type(kinds: set[type]) -> str | None:
     if kinds == {bool}:
         return "bool"
     return "time" if kinds == {time} else "text"
+
+
+#: The types of what a sheet shows as dates and times.
+DATES = frozenset({date, datetime, time})
+
+
+def may_lack_date(cell: object) -> bool:
+    """Return whether the number of a cell that shows a date or time may be none, as -1.5."""
+    if isinstance(cell, date):
+        return (cell.year, cell.month, cell.day) == _DAY_BEFORE_DAY_60
+    return isinstance(cell, time)

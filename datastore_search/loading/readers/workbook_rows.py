@@ -8,7 +8,7 @@ Empty rows, and empty columns at the edges, are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import chain, islice
 from typing import Any
@@ -22,8 +22,8 @@ from .numeric_columns import find_number_types
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
-from .workbook_cells import FORMATTERS, find_declared_type
-from .workbook_xml import ErrorCell
+from .workbook_cells import DATES, FORMATTERS, find_declared_type, may_lack_date
+from .workbook_xml import ErrorCell, TextCell
 
 #: The header is looked for in these rows.
 _MAX_HEADER_ROWS = 50
@@ -39,11 +39,23 @@ _ERROR = type(None)
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet that has been read; ``errors`` are those in its cells, by their rows."""
+    """
+    A sheet that has been read.
+
+    ``corrections`` are cells that ``cells`` lacks or has in another form, ``numbers_without_date``
+    those whose numbers are no date, both in the order of the rows; the latter are looked for only
+    where a date may be one of them.
+    """
 
     cells: CalamineSheet
-    errors: Iterator[ErrorCell]
+    corrections: Iterator[ErrorCell | TextCell] = field(default_factory=lambda: iter(()))
+    numbers_without_date: Iterator[TextCell] = field(default_factory=lambda: iter(()))
     format_text: Callable[[str], str] = str
+
+    @property
+    def left(self) -> int:
+        """The number of the first column."""
+        return (self.cells.start or (0, 0))[1] + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def stage_sheet(
     header = first[position]
     above = [Notice("notice.rows_above_header", row=header.line)] if position else []
     with RowWriter(staging_area, sheet.cells.width) as writer:
-        builder = _TableBuilder(writer, header, options.nulls, sheet.format_text)
+        builder = _TableBuilder(writer, sheet, header, options.nulls)
         for row in chain(first[position + 1 :], rows):
             builder.add_row(row)
         if not builder.has_fields:
@@ -87,15 +99,17 @@ def stage_sheet(
 
 def _read_rows(sheet: Sheet) -> Iterator[_Row]:
     """Read the rows that are not empty."""
-    left = (sheet.cells.start or (0, 0))[1] + 1
-    width = sheet.cells.width
-    error = next(sheet.errors, None)
+    left, width = sheet.left, sheet.cells.width
+    correction = next(sheet.corrections, None)
     for line, cells in enumerate(sheet.cells.iter_rows(), start=1):
         errors = {}
-        while error and error.row <= line:
-            if error.row == line and left <= error.column < left + width:
-                errors[error.column - left] = error.name
-            error = next(sheet.errors, None)
+        while correction and correction.row <= line:
+            if correction.row == line and left <= correction.column < left + width:
+                if isinstance(correction, ErrorCell):
+                    errors[correction.column - left] = correction.name
+                else:
+                    cells[correction.column - left] = correction.text
+            correction = next(sheet.corrections, None)
         if errors or any(cell != "" for cell in cells):
             yield _Row(line, cells, errors)
 
@@ -132,12 +146,14 @@ class _TableBuilder:
     def __init__(
         self,
         writer: RowWriter,
+        sheet: Sheet,
         header: _Row,
         nulls: Sequence[str],
-        format_text: Callable[[str], str],
     ) -> None:
         cells = [header.errors.get(position, cell) for position, cell in enumerate(header.cells)]
-        self._formatters = {**FORMATTERS, str: format_text}
+        self._sheet = sheet
+        self._number: TextCell | None = TextCell(0, 0, "")
+        self._formatters = {**FORMATTERS, str: sheet.format_text}
         self._labels = [self._formatters[type(cell)](cell) for cell in cells]
         self._nulls = frozenset(nulls)
         self._writer = writer
@@ -156,8 +172,30 @@ class _TableBuilder:
         for position, name in errors.items():
             self._kinds[position].add(_ERROR)
             self._writer.add_error(row.line, BadRow("row.error_cell", error=name), position, name)
-        if not errors:
+        if not errors and not self._add_numbers_without_date(row):
             self._writer.add_row(row.line, self._format_cells(row.cells))
+
+    def _add_numbers_without_date(self, row: _Row) -> bool:
+        """Add the errors of cells that look like dates but have numbers that are none."""
+        if DATES.isdisjoint(map(type, row.cells)):
+            return False
+        suspects = [position for position, cell in enumerate(row.cells) if may_lack_date(cell)]
+        numbers = self._find_numbers_without_date(row.line) if suspects else {}
+        found = [position for position in suspects if position in numbers]
+        for position in found:
+            number = numbers[position]
+            self._kinds[position].add(_ERROR)
+            self._writer.add_error(row.line, BadRow("row.no_date"), position, number)
+        return bool(found)
+
+    def _find_numbers_without_date(self, row: int) -> dict[int, str]:
+        """Find those of a row by their positions; rows are asked for in their order."""
+        numbers = {}
+        while self._number and self._number.row <= row:
+            if self._number.row == row:
+                numbers[self._number.column - self._sheet.left] = self._number.text
+            self._number = next(self._sheet.numbers_without_date, None)
+        return numbers
 
     def build(self, staging_area: StagingArea, notices: Sequence[Notice]) -> StagedTable:
         """Build the table of all rows; a column without label and values is left out."""

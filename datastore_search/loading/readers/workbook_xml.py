@@ -1,7 +1,9 @@
 """
-Read from a workbook's XML what calamine does not give: cells with errors, and sheets with values.
+Read from a workbook's XML what calamine does not give: some cells, and which sheets have values.
 
-calamine gives a cell with an error (``#N/A``) as an empty one.  The XML is read block by block.
+calamine gives a cell with an error (``#N/A``) as an empty one, leaves out the tabs and line breaks
+within a paragraph of an ODS, and makes a time of day of a negative number.  The XML is read block
+by block.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from zipfile import BadZipFile, ZipFile
 from ...exceptions.loads import LoadFailed
 
 _BLOCK_BYTES = 2**20
+#: Of a sheet.
+_MAX_COLUMNS = 16_384
 
 # What belongs to a tag has neither “<” nor “>”: so each search ends where the next tag begins, and
 # a block is read once however it is made.
@@ -33,6 +37,21 @@ _ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell\b[^<>]*+>")
 _ODS_ERROR = b'calcext:value-type="error"'
 _ODS_REPEATED = re.compile(rb"table:number-(?:rows|columns)-repeated=[\"']([0-9]{1,9})[\"']")
 _ODS_TEXT = re.compile(rb"\s*+<text:p[^<>]*+>([^<]*)")
+#: Tabs and line breaks, which are elements.
+_ODS_BREAK = re.compile(rb"<text:(?:tab|line-break)\b")
+_ODS_CELL_END = re.compile(rb"</table:(?:covered-)?table-cell>")
+_ODS_NOTE = re.compile(rb"<office:annotation\b.*?</office:annotation>", re.DOTALL)
+_ODS_PARAGRAPH = re.compile(rb"<text:p\b[^<>]*+(?:/>|>(.*?)</text:p>)", re.DOTALL)
+_ODS_ELEMENT = re.compile(rb"<(/?)(text:tab|text:line-break|text:s|[^<>\s/]*)\b([^<>]*)>")
+_ODS_BLANKS = re.compile(rb"text:c=[\"']([0-9]{1,4})[\"']")
+
+#: Numbers that are no day and no time: negative ones, and 60, which Excel shows as a 29th of
+#: February in 1900.
+_XLSX_NO_DATE = re.compile(
+    rb"<(?:\w++:)?c\s(?![^<>]*?\bt=[\"'][^n])[^<>]*?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'][^<>]*>"
+    rb"(?:<(?:\w++:)?f[\s/>](?:[^<]|<(?!/?(?:\w++:)?[cv][\s>]))*+)?"
+    rb"<(?:\w++:)?v>(-[^<]*[1-9][^<]*|60(?:\.[0-9]*)?)<"
+)
 
 
 #: What is raised for a member that is missing, damaged, or packed in an unknown way.
@@ -53,6 +72,14 @@ class ErrorCell(NamedTuple):
     row: int
     column: int
     name: str
+
+
+class TextCell(NamedTuple):
+    """A cell with a text or a number, by its row and column in the sheet, from 1."""
+
+    row: int
+    column: int
+    text: str
 
 
 @contextmanager
@@ -120,9 +147,22 @@ def find_xlsx_errors(path: Path, number: int) -> Iterator[ErrorCell]:
                     yield ErrorCell(int(row), _parse_column(column), _decode(name))
 
 
-def find_ods_errors(path: Path, number: int) -> Iterator[ErrorCell]:
+def find_xlsx_numbers_without_date(path: Path, number: int) -> Iterator[TextCell]:
     """
-    Find the errors in a sheet of an ODS, counted from 0.
+    Find the cells in a sheet of an XLSX, counted from 0, whose numbers are no date and no time.
+
+    Raises: ``LoadFailed`` with ``workbook.damaged``.
+    """
+    with open_archive(path) as archive:
+        part = find_xlsx_sheets(archive)[number]
+        for block in _read_blocks(archive, part, b"c>"):
+            for column, row, text in _XLSX_NO_DATE.findall(block):
+                yield TextCell(int(row), _parse_column(column), _decode(text))
+
+
+def find_ods_cells(path: Path, number: int) -> Iterator[ErrorCell | TextCell]:
+    """
+    Find the errors and the texts with tabs and line breaks in a sheet of an ODS, counted from 0.
 
     Raises: ``LoadFailed`` with ``workbook.damaged``.
     """
@@ -131,9 +171,12 @@ def find_ods_errors(path: Path, number: int) -> Iterator[ErrorCell]:
         sheet, line = next(rows).count(_ODS_SHEET) - 1, 1
         for row in rows:
             if sheet == number:
-                if _ODS_ERROR in row:
-                    yield from _find_errors_in_row(row, line)
-                line += _parse_repeats(row.partition(b">")[0])
+                repeats = _parse_repeats(row.partition(b">")[0])
+                if _ODS_ERROR in row or _ODS_BREAK.search(row):
+                    cells = list(_find_cells_in_row(row))
+                    for repeated in range(line, line + repeats):
+                        yield from (cell._replace(row=repeated) for cell in cells)
+                line += repeats
             sheet += row.count(_ODS_SHEET)
 
 
@@ -143,13 +186,41 @@ def _split_ods_rows(archive: ZipFile) -> Iterator[bytes]:
         yield from block.removesuffix(_ODS_ROW).split(_ODS_ROW)
 
 
-def _find_errors_in_row(cells: bytes, row: int) -> Iterator[ErrorCell]:
+def _find_cells_in_row(cells: bytes) -> Iterator[ErrorCell | TextCell]:
     column = 1
     for cell in _ODS_CELL.finditer(cells):
+        repeats = _parse_repeats(cell[0])
+        found: ErrorCell | TextCell | None = None
         if _ODS_ERROR in cell[0]:
             text = _ODS_TEXT.match(cells, cell.end())
-            yield ErrorCell(row, column, _decode(text[1]) if text else "")
-        column += _parse_repeats(cell[0])
+            found = ErrorCell(0, column, _decode(text[1]) if text else "")
+        elif b'"string"' in cell[0] and b"office:string-value" not in cell[0]:
+            end = None if cell[0].endswith(b"/>") else _ODS_CELL_END.search(cells, cell.end())
+            content = cells[cell.end() : end.start()] if end else b""
+            if _ODS_BREAK.search(content):
+                found = TextCell(0, column, _read_ods_text(content))
+        if found:
+            for repeated in range(column, column + min(repeats, _MAX_COLUMNS)):
+                yield found._replace(column=repeated)
+        column += repeats
+
+
+def _read_ods_text(content: bytes) -> str:
+    """Read the paragraphs of a cell, as calamine does, with tabs and line breaks."""
+    paragraphs = _ODS_PARAGRAPH.findall(_ODS_NOTE.sub(b"", content))
+    return "\n".join(_decode(_ODS_ELEMENT.sub(_read_ods_element, each)) for each in paragraphs)
+
+
+def _read_ods_element(element: re.Match[bytes]) -> bytes:
+    match element[2]:
+        case b"text:tab":
+            return b"\t"
+        case b"text:line-break":
+            return b"\n"
+        case b"text:s":
+            count = _ODS_BLANKS.search(element[3])
+            return b" " * (int(count[1]) if count else 1)
+    return b""
 
 
 def _read_blocks(archive: ZipFile, part: str, end: bytes) -> Iterator[bytes]:

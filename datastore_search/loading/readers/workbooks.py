@@ -32,8 +32,9 @@ from .staging import StagedTable, StagingArea
 from .workbook_cells import format_ods_text
 from .workbook_rows import Sheet, stage_sheet
 from .workbook_xml import (
-    find_ods_errors,
+    find_ods_cells,
     find_xlsx_errors,
+    find_xlsx_numbers_without_date,
     find_xlsx_sheets,
     has_xlsx_values,
     open_archive,
@@ -178,9 +179,14 @@ class _Workbook:
         if cells.width > MAX_FIELDS:
             raise LoadFailed("file.too_many_fields", count=cells.width, most=MAX_FIELDS)
         if self.kind is _Kind.ODS:
-            return Sheet(cells, find_ods_errors(self.path, number), format_ods_text)
-        errors = find_xlsx_errors(self.path, number) if self.kind is _Kind.XLSX else iter(())
-        return Sheet(cells, errors)
+            return Sheet(cells, find_ods_cells(self.path, number), format_text=format_ods_text)
+        if self.kind is _Kind.XLSX:
+            return Sheet(
+                cells,
+                find_xlsx_errors(self.path, number),
+                find_xlsx_numbers_without_date(self.path, number),
+            )
+        return Sheet(cells)
 
     def _find_sheet(self, wanted: str) -> int:
         names = self.calamine.sheet_names

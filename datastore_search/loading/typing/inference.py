@@ -26,7 +26,7 @@ from .field_formats import (
     field_formats,
     parse_field_format,
 )
-from .matching import count_matches, find_conditions_met, is_met_by_all_values, match_formats
+from .matching import count_matches, find_columns_that_meet, find_conditions_met, match_formats
 from .options import LoadOptions
 from .schema import parse_table_schema
 
@@ -35,6 +35,8 @@ _MIN_CODE_LENGTH = 9
 
 _HAS_COMMA = "contains({v}, ',')"
 _HAS_POINT = "contains({v}, '.')"
+#: The decision about a field of numbers with decimals that no user and no file has typed.
+_NUMERIC = Decision(field_formats["numeric"])
 #: Numbers of which all decimals are three: perhaps the point separates thousands.
 _LIKE_THOUSANDS = r"regexp_full_match({v}, '-?[1-9][0-9]{0,2}(\.[0-9]{3})?')"
 
@@ -62,6 +64,7 @@ def decide_formats(
         column: _decide_among_matches(table, column, matches.get(column, ()), options)
         for column in undecided
     }
+    decisions |= _doubt_thousands(table, [c for c in undecided if decisions[c] == _NUMERIC])
     if explain:
         decisions = _add_explanations(table, decisions)
     return tuple(decisions[column] for column in table.columns)
@@ -211,17 +214,26 @@ def _decide_ambiguous(
 
 
 def _decide_doubtful(table: StagedTable, column: str, match: FieldFormat) -> Decision:
-    """Choose a format, with a notice where its numbers may be codes or have other thousands."""
-    name = _find_name(table, column)
+    """Choose a format; grouped digits that may be codes are text, with a notice."""
     if match.format == "spaced" and _has_codes(table, column):
-        value = _find_example(table, column, "true")
+        name, value = _find_name(table, column), _find_example(table, column, "true")
         notice = Notice("notice.grouped_codes", field=name, value=value, other=match.name)
         return Decision(TEXT, explanation=notice, notice=notice)
-    if match is field_formats["numeric"] and is_met_by_all_values(table, column, _LIKE_THOUSANDS):
-        value = _find_example(table, column, _HAS_POINT)
-        notice = Notice("notice.maybe_thousands", field=name, value=value, other="int4:comma")
-        return Decision(match, notice=notice)
     return Decision(match)
+
+
+def _doubt_thousands(table: StagedTable, columns: Sequence[str]) -> dict[str, Decision]:
+    """Decide about inferred numbers whose points may separate thousands: with a notice."""
+    decisions = {}
+    for column in find_columns_that_meet(table, columns, _LIKE_THOUSANDS):
+        notice = Notice(
+            "notice.maybe_thousands",
+            field=_find_name(table, column),
+            value=_find_example(table, column, _HAS_POINT),
+            other="int4:comma",
+        )
+        decisions[column] = Decision(field_formats["numeric"], notice=notice)
+    return decisions
 
 
 def _has_codes(table: StagedTable, column: str) -> bool:

@@ -179,12 +179,12 @@ def _test_conditions(
     }
 
 
-def is_met_by_all_values(table: StagedTable, column: str, condition: str) -> bool:
-    """Test whether all values of a column meet a condition; the first rows refute most."""
-    return all(
-        condition in _test_conditions(table, rows, [column], [condition]).get(column, {condition})
-        for rows in (_select_first_rows(), STAGED_ROWS)
-    )
+def find_columns_that_meet(table: StagedTable, columns: Sequence[str], condition: str) -> list[str]:
+    """List the columns that have values, which all meet a condition; the first refute most."""
+    for rows in (_select_first_rows(), STAGED_ROWS):
+        met = find_conditions_met(table, rows, {column: [condition] for column in columns})
+        columns = [column for column in columns if condition in met.get(column, {condition})]
+    return list(columns)
 
 
 def count_matches(

@@ -147,6 +147,31 @@ def _build_blanks() -> bytes:
     return save_workbook(build_sheet(["\u00a0"])[0])
 
 
+@register_builder("no_dates.xlsx")
+def _build_no_dates() -> bytes:
+    """Numbers that are shown as dates and times: the first and last that are, and others."""
+    numbers = (1, 59, 60, 60.5, 61, -1.5, 0.25, -0.25)
+    workbook, sheet = build_sheet(["n", "day"], *([number, number] for number in numbers))
+    for row in range(2, len(numbers) + 2):
+        sheet.cell(row, 2).number_format = "yyyy-mm-dd hh:mm"
+    return save_workbook(workbook)
+
+
+@register_builder("texts.xlsx")
+def _build_texts() -> bytes:
+    """Returns and blanks, as Excel writes them; blanks count where the file keeps them."""
+    workbook, _sheet = build_sheet(["k"], ["a_x000D_\nb"], [" kept "], ["_x005F_x000D_"], ["&amp;"])
+    trimmed = '<c r="A6" t="inlineStr"><is><t> trimmed </t></is></c>'
+    return edit_archive(
+        save_workbook(workbook),
+        {
+            "xl/worksheets/sheet1.xml": lambda text: text.replace(
+                "</sheetData>", f'<row r="6">{trimmed}</row></sheetData>'
+            )
+        },
+    )
+
+
 @register_builder("second_sheet.xlsx")
 def _build_second_sheet() -> bytes:
     workbook, _sheet = build_sheet(title="Cover")
@@ -380,6 +405,26 @@ def _build_ods_errors() -> bytes:
             build_ods_texts("y") + empty + error,
         ),
     )
+
+
+@register_builder("texts.ods")
+def _build_ods_text_cells() -> bytes:
+    """Tabs, breaks and blanks, negative and long durations, a cell that a merged one covers."""
+    texts = build_ods_texts(
+        "a<text:tab/>b<text:line-break/>c<text:s text:c='2'/>d</text:p><text:p>&lt;e&gt;", "x"
+    )
+    covered = build_ods_texts("covered").replace("table:table-cell", "table:covered-table-cell")
+    twice = '</table:table-row><table:table-row table:number-rows-repeated="2">'
+    return build_ods(
+        build_ods_table(
+            "S",
+            build_ods_texts("k", "m"),
+            texts,
+            build_ods_texts("negative") + build_ods_cell("time", "", time_value="-PT1H00M00S"),
+            build_ods_texts("long") + build_ods_cell("time", "", time_value="PT30H05M00.50S")
+            + twice + build_ods_texts("r<text:tab/>") + covered,
+        )
+    )  # fmt: skip
 
 
 @register_builder("repeated.ods")

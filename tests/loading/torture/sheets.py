@@ -7,6 +7,7 @@ from datastore_search.loading.jobs import LoadOptions
 from .cases import Case
 
 _ERROR = "The cell has an error. List “{0}” among the texts that stand for no value, or correct it."
+_NO_DATE = "The sheet shows this number as a date or a time, which it does not stand for."
 _MERGED = (
     "Merged cells in the table: 1. The value is in the first cell of each, the others are empty."
 )
@@ -43,6 +44,26 @@ CASES = [
         fields={"province": "text", "district": "text"},
         records=[["Hanoi", "Ba Dinh"], [None, "Hoan Kiem"]],
         notices=[_MERGED],
+    ),
+    Case(
+        "no_dates.xlsx",
+        "numbers that are shown as dates, and stand for none: 60, negative ones",
+        options=LoadOptions(bad_rows="skip"),
+        fields={"n": "numeric", "day": "text"},
+        records=[[1, "1900-01-01"], [59, "1900-02-28"], [61, "1900-03-01"], [0.25, "06:00:00"]],
+        notices=["Rows that could not be loaded and were left out: 4."],
+        row_errors=[
+            (4, "day", "60", _NO_DATE),
+            (5, "day", "60.5", _NO_DATE),
+            (7, "day", "-1.5", _NO_DATE),
+            (9, "day", "-0.25", _NO_DATE),
+        ],
+    ),
+    Case(
+        "texts.xlsx",
+        "a return as Excel writes it, and blanks, which count where the file keeps them",
+        fields={"k": "text"},
+        records=[["a\r\nb"], [" kept "], ["_x000D_"], ["&amp;"], ["trimmed"]],
     ),
     Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
     Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),
@@ -185,6 +206,18 @@ CASES = [
         records=[["x", None, None, 1]],
         notices=["Rows that could not be loaded and were left out: 1."],
         row_errors=[(3, "n", "#DIV/0!", _ERROR.format("#DIV/0!"))],
+    ),
+    Case(
+        "texts.ods",
+        "tabs, breaks and blanks, negative and long durations, cells below a merged one",
+        fields={"k": "text", "m": "text"},
+        records=[
+            ["a\tb\nc  d\n<e>", "x"],
+            ["negative", "-01:00:00"],
+            ["long", "30:05:00.5"],
+            ["r\t", "covered"],
+            ["r\t", "covered"],
+        ],
     ),
     Case("repeated.ods", "one cell that stands for many millions", failure=_OUT_OF_MEMORY),
     Case("encrypted.ods", "a password on an ODS", failure=_ENCRYPTED),
