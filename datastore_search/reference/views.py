@@ -12,7 +12,7 @@ from .code_spans import render_code_spans
 from .errors import DESCRIPTIONS, build_example, list_statuses
 from .examples import SURVEY
 from .operations import DUMP, OPERATIONS, Operation, list_parameter_tables
-from .operators import describe_operators
+from .operators import RULES, describe_operators
 from .request_examples import build_shown_example, dump_json
 
 #: Of an unknown action's name in a message.
@@ -58,6 +58,7 @@ class ReferenceView(ReferencePage):
         ]
         context = {
             "operations": OPERATIONS.values(),
+            "rules": [render_code_spans(str(rule)) for rule in RULES],
             "operators": describe_operators(),
             "filters": dump_json(_FILTERS),
             "errors": errors,

@@ -167,6 +167,9 @@ def test_the_index_has_the_operators_and_the_errors() -> None:
 
     assert re.findall(r'id="operator-(\w+)"', page) == list(OPERATORS)
     assert re.findall(r'id="error-(\d+)"', page) == [str(status) for status in ERROR_TYPES]
+    assert re.findall(r"<li>(<code dir=\"ltr\">\$and</code>[^<]+<code[^<]+</code>)", page) == [
+        '<code dir="ltr">$and</code> và <code dir="ltr">$or</code>'
+    ]
     (_filters, *errors) = [json.loads(html.unescape(each)) for each in PRE.findall(page)]
     assert [each["error"]["__type"] for each in errors] == list(ERROR_TYPES.values())
     assert errors[4]["error"]["limit"] != ["Must be a natural number"]
