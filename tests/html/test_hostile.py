@@ -120,9 +120,13 @@ for (const each of document.querySelectorAll("td *")) each.dispatchEvent(new Eve
 return [
     "hostile" in window,
     [...new Set([...document.links].map((each) => each.protocol))].sort(),
-    document.querySelectorAll("script, img, body iframe, [onerror], [onclick]").length,
+    document.querySelectorAll(arguments[0]).length,
 ];
 """
+
+
+#: What no page has but from a value; scripts are files of the app.
+HARMFUL = "script:not([src^='/static/datastore_search/']), img, iframe, [onerror], [onclick]"
 
 
 def test_a_hostile_table_does_no_harm_in_a_browser(
@@ -133,7 +137,7 @@ def test_a_hostile_table_does_no_harm_in_a_browser(
     for address in list_addresses(hostile):
         browser.get(f"{live_server.url}/{address}")
         is_hurt = is_dialog_open(browser)
-        has_run, protocols, element_count = browser.execute_script(INSPECT)
+        has_run, protocols, element_count = browser.execute_script(INSPECT, HARMFUL)
         overflows = []
         for size in WIDTHS:
             set_size(browser, *size)
