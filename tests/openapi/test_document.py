@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -204,3 +205,35 @@ import datastore_search.urls
 
 def test_the_app_works_without_drf_spectacular() -> None:
     subprocess.run([sys.executable, "-c", IMPORT_WITHOUT_SPECTACULAR], check=True)
+
+
+def test_parameters_and_errors_are_described_in_the_language_of_the_path(client: Client) -> None:
+    def read(locale: str) -> dict[str, Any]:
+        document = json.loads(client.get(f"/{locale}/api/schema/?format=json").content)
+        facets = document["components"]["schemas"]["DatastoreFacetsParameters"]["properties"]
+        option = facets["facets"]["oneOf"][0]["items"]["oneOf"][1]["properties"]["field"]
+        error = document["components"]["responses"]["DatastoreBadRequestError"]
+        operators = document["components"]["schemas"]["DatastoreOperators"]["properties"]
+        return {
+            "parameter": facets["limit"]["description"],
+            "option": option["description"],
+            "error": error["description"],
+            "operator": operators["lt"]["description"],
+        }
+
+    english = read("en")
+    assert english == {
+        "parameter": "Maximum number of values of each facet. 0 gives none. Default: `10`. More"
+        " than 1,000 is reduced to that.",
+        "option": "The name of the field. Required.",
+        "error": "The request cannot be read, or there is no such action.",
+        "operator": "Less than.",
+    }
+    assert read("de") == {
+        "parameter": "Höchstzahl der Werte jeder Facette. 0 liefert keine. Vorgabe: `10`. Mehr als"
+        " 1.000 wird darauf verringert.",
+        "option": "Der Name des Feldes. Erforderlich.",
+        "error": "Die Anfrage kann nicht gelesen werden, oder es gibt keine solche Aktion.",
+        "operator": "Kleiner als.",
+    }
+    assert read("en") == english
