@@ -28,6 +28,7 @@ urlpatterns = [
             name="docs",
         ),
         path("", include("datastore_search.urls")),
+        path("", include("datastore_search.mcp.urls")),
     ),
     # The API without a locale too, for clients that know no locales.
     path("", include((api_urlpatterns, "datastore_search"), namespace="unlocalised")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, cast
 
@@ -96,12 +97,29 @@ def build_failure(
     return {"help": build_help_address(request, action), "success": False, "error": error}
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
-    """
-    Turn any exception of a view into an envelope; an unexpected one is logged and gives no details.
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure of a request: its status, the members of ``error``, and its headers."""
 
-    Source: ``EXCEPTION_HANDLER`` of Django REST framework.
-    """
+    status: int
+    members: dict[str, Any]
+    headers: dict[str, str]
+
+    def describe(self) -> str:
+        """Write the messages as text, each after the name of its parameter."""
+        return "\n".join(
+            message if name in _UNNAMED else f"{name}: {message}"
+            for name, messages in self.members.items()
+            for message in (messages if isinstance(messages, list) else [str(messages)])
+        )
+
+
+#: The members of ``error`` that are no parameters.
+_UNNAMED: Final = ("message", "query", "__extras")
+
+
+def report_failure(error: Exception) -> Failure:
+    """Describe any exception of a request; an unexpected one is logged and gives no details."""
     refusal = storage.explain_refusal(error)
     if refusal is not None:
         logger.error("The database refused a request.", exc_info=error)
@@ -111,13 +129,22 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
         logger.warning("datastore_search refused a request for now: %s", type(error).__name__)
     elif code >= status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("datastore_search failed.", exc_info=error)
-    action = str(context["kwargs"].get("action", ""))
     wait = getattr(error, "wait", None)
     if wait is None and code == status.HTTP_503_SERVICE_UNAVAILABLE:
         wait = RETRY_AFTER_SECONDS
-    headers = {"Retry-After": str(int(wait))} if wait else {}
-    envelope = build_failure(context["request"], action, code, members)
-    return Response(envelope, status=code, headers=headers)
+    return Failure(code, members, {"Retry-After": str(int(wait))} if wait else {})
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response:
+    """
+    Turn any exception of a view into an envelope.
+
+    Source: ``EXCEPTION_HANDLER`` of Django REST framework.
+    """
+    failure = report_failure(error)
+    action = str(context["kwargs"].get("action", ""))
+    envelope = build_failure(context["request"], action, failure.status, failure.members)
+    return Response(envelope, status=failure.status, headers=failure.headers)
 
 
 def describe_error(error: Exception) -> tuple[int, dict[str, Any]]:

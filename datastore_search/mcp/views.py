@@ -1,0 +1,72 @@
+"""The view of the MCP server: ``datastore/mcp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http.response import HttpResponseBase
+from django.utils.cache import add_never_cache_headers
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from ..api.body import parse_object
+from ..api.envelope import report_failure
+from ..api.views import EnvelopeView
+from ..conf import conf
+from ..request_limits import check_body, check_query_string
+from .authentication import BearerTokenAuthentication
+
+#: JSON-RPC's code of a request that the server does not take.
+_INVALID_REQUEST = -32600
+
+
+class AgentsView(EnvelopeView):
+    """
+    The messages of agents, each answered at once, as JSON, in the language of the path.
+
+    There are no sessions and no streams, so GET and DELETE are 405.
+
+    Source: the streamable HTTP transport of the Model Context Protocol.
+    """
+
+    http_method_names: tuple[str, ...] = ("post", "options")
+
+    def get_authenticators(self) -> list[BaseAuthentication]:
+        """Accept ``Bearer`` beside what the API accepts."""
+        return [BearerTokenAuthentication(), *super().get_authenticators()]
+
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
+        """Answer a request that is no message with an error of JSON-RPC."""
+        return _answer_failure
+
+    def post(self, request: Request) -> HttpResponseBase:
+        """
+        Answer a message.
+
+        Raises: ``RequestTooLarge``, ``BadRequest``.
+        """
+        # The SDK takes seconds to import and 50 MB: only workers that agents ask pay for it.
+        from .transport import answer_message  # noqa: PLC0415
+
+        sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
+        check_query_string(sent)
+        check_body(sent, conf.MAX_SEARCH_BODY_BYTES)
+        message = parse_object(sent.body)
+        response = answer_message(request, message, _list_origins(request))
+        add_never_cache_headers(response)
+        return response
+
+
+def _list_origins(request: Request) -> list[str]:
+    """List the origins of pages that may call: the portal's own, and those that it trusts."""
+    return [f"{request.scheme}://{request.get_host()}", *settings.CSRF_TRUSTED_ORIGINS]
+
+
+def _answer_failure(error: Exception, context: dict[str, Any]) -> Response:
+    failure = report_failure(error)
+    message = failure.describe()
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": _INVALID_REQUEST, "message": message}}
+    return Response(body, status=failure.status, headers=failure.headers)

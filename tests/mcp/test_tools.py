@@ -1,0 +1,346 @@
+"""The tools of agents: what they answer, to whom, and how much of it."""
+
+from __future__ import annotations
+
+import csv
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.mcp.answers import MAX_ANSWER_LETTERS
+from datastore_search.mcp.tools import tools
+from datastore_search.models import Field, Resource
+
+from ..builders import make_listed_resource, make_resource, make_slow, make_token
+from .exchange import ask_tool, call_tool, list_tools
+
+#: Arguments of each tool that asks one table, beside its id.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "describe_table": {},
+    "search_records": {},
+    "aggregate_records": {},
+    "count_values": {"facets": ["stage"]},
+    "suggest_values": {"field": "subject"},
+}
+
+
+def read_csv(text: str) -> list[list[str]]:
+    """The rows after the first empty line, with the header."""
+    return list(csv.reader(StringIO(text.partition("\n\n")[2])))
+
+
+def test_tables_are_found_by_the_words_of_their_titles_and_fields(
+    client: Client, no_resource: None
+) -> None:
+    rivers = make_resource(name="rivers", title="Levels of rivers", description="Since 2019")
+    make_listed_resource("roads", title="Roads")
+
+    assert ask_tool(client, "find_tables", q="levels amount") == (
+        "Rows 1 to 1 of 1, as CSV.\n\n"
+        "resource_id,title,description,records,fields\n"
+        f'{rivers.pk},Levels of rivers,Since 2019,6,"code, subject, stage, title, amount, seen"\n'
+    )
+    assert ask_tool(client, "find_tables", q="lakes") == "Nothing was found."
+
+
+def test_more_tables_are_found_from_an_offset_on(client: Client, no_resource: None) -> None:
+    for name in "abc":
+        make_listed_resource(name)
+
+    first = ask_tool(client, "find_tables", limit=2)
+    second = ask_tool(client, "find_tables", limit=2, offset=2)
+
+    assert first.startswith("Rows 1 to 2 of 3, as CSV. For the next ones, ask again with offset 2.")
+    assert second.startswith("Rows 3 to 3 of 3, as CSV.\n")
+    assert [row[1] for row in read_csv(first)[1:] + read_csv(second)[1:]] == ["a", "b", "c"]
+    assert ask_tool(client, "find_tables", offset=5) == (
+        "Nothing is left from this offset on: 3 were found."
+    )
+
+
+def test_a_description_has_types_labels_notes_profiles_and_records(
+    client: Client, resource: Resource
+) -> None:
+    Field.objects.filter(resource=resource, name="amount").update(label="Sum", notes="In euros")
+
+    assert ask_tool(client, "describe_table", resource_id=str(resource.pk)) == (
+        f'{{"resource_id":"{resource.pk}","title":"{resource}","description":"","records":6,'
+        '"aliases":[]}\n\n'
+        "Fields 1 to 6 of 6:\n"
+        '{"field":"code","type":"text","distinct":6}\n'
+        '{"field":"subject","type":"text","nulls":1,"distinct":3,'
+        '"top":[{"count":2,"value":"survey"},{"count":2,"value":"watershed"}]}\n'
+        '{"field":"stage","type":"text","distinct":3,"top":[{"count":4,"value":"active"}]}\n'
+        '{"field":"title","type":"text","distinct":6}\n'
+        '{"field":"amount","type":"numeric","label":"Sum","notes":"In euros","nulls":1,'
+        '"distinct":5,"min":0.0,"max":20.25,"mean":9.35}\n'
+        '{"field":"seen","type":"date","nulls":1,"distinct":5,"min":"2019-01-02",'
+        '"max":"2023-09-09"}\n\n'
+        "The first records:\n"
+        "code,subject,stage,title,amount,seen\n"
+        "001,watershed,active,River level at the old bridge,10.50,2019-01-02\n"
+        "002,survey,active,Foxes and other mammals,20.25,2020-02-29\n"
+        "003,watershed,closed,Mực nước sông Hồng,0.00,2020-12-31\n"
+    )
+
+
+def test_the_fields_of_a_wide_table_are_described_from_an_offset_on(
+    client: Client, db: None
+) -> None:
+    names = [f"a_field_with_a_rather_long_name_{number:04}" for number in range(400)]
+    wide = make_resource(f"{','.join(names)}\n{','.join('1' * 400)}\n")
+
+    text = ask_tool(client, "describe_table", resource_id=str(wide.pk))
+    offset = int(text.partition("ask again with offset ")[2].partition(".")[0])
+    rest = ask_tool(client, "describe_table", resource_id=str(wide.pk), offset=offset)
+
+    assert len(text) <= MAX_ANSWER_LETTERS
+    assert f'"field":"{names[offset - 1]}"' in text
+    assert f'"field":"{names[offset]}"' not in text
+    assert f'"field":"{names[offset]}"' in rest
+
+
+def test_records_are_searched_as_by_the_action(client: Client, resource: Resource) -> None:
+    assert ask_tool(
+        client,
+        "search_records",
+        resource_id=str(resource.pk),
+        q="river",
+        filters={"amount": {"gte": 10.5}},
+        fields=["code", "amount", "seen"],
+        sort=["amount desc"],
+    ) == ("Rows 1 to 1 of 1, as CSV.\n\ncode,amount,seen\n001,10.50,2019-01-02\n")
+
+
+def test_an_answer_says_how_to_ask_for_the_next_records(client: Client, resource: Resource) -> None:
+    text = ask_tool(
+        client, "search_records", resource_id=str(resource.pk), limit=2, offset=1, fields=["code"]
+    )
+
+    assert text == (
+        "Rows 2 to 3 of 6, as CSV. For the next ones, ask again with offset 3.\n\ncode\n002\n003\n"
+    )
+
+
+def test_an_answer_has_at_most_200_records(client: Client, db: None) -> None:
+    rows = "".join(f"{number}\n" for number in range(300))
+    long = make_resource(f"n\n{rows}")
+
+    text = ask_tool(client, "search_records", resource_id=str(long.pk), limit=30_000)
+
+    assert text.startswith("Rows 1 to 200 of 300, as CSV. For the next ones, ask again with offset")
+    assert len(read_csv(text)) == 201
+
+
+def test_an_answer_of_long_values_is_cut_and_can_be_continued(client: Client, db: None) -> None:
+    rows = "".join(f"{number},{'x' * 3_000}\n" for number in range(150))
+    long = make_resource(f"n,text\n{rows}")
+
+    text = ask_tool(client, "search_records", resource_id=str(long.pk), limit=150)
+    shown = read_csv(text)[1:]
+
+    assert len(text) <= MAX_ANSWER_LETTERS
+    assert 80 < len(shown) < 150
+    assert f"ask again with offset {len(shown)}." in text
+    assert "Values that end with “…” are cut" in text
+    assert {row[2] for row in shown} == {"x" * 199 + "…"}
+
+
+def test_one_long_value_is_shown_in_full_where_it_fits(client: Client, db: None) -> None:
+    long = make_resource(f"n,text\n1,{'x' * 9_000}\n")
+
+    text = ask_tool(client, "search_records", resource_id=str(long.pk), fields=["text"])
+
+    assert read_csv(text) == [["text"], ["x" * 9_000]]
+
+
+def test_records_larger_than_the_memory_for_them_are_refused(client: Client, db: None) -> None:
+    large = make_resource("text\n" + f"{'x' * 900_000}\n" * 6)
+
+    text, is_error = call_tool(client, "search_records", resource_id=str(large.pk))
+
+    one = ask_tool(client, "search_records", resource_id=str(large.pk), limit=1)
+    assert len(one) <= MAX_ANSWER_LETTERS
+    assert is_error
+    assert text == (
+        "limit: The answer would have more than 4194304 bytes. Ask for fewer records or fields, or"
+        " for the dump."
+    )
+
+
+def test_figures_are_computed_as_by_the_action(client: Client, resource: Resource) -> None:
+    assert ask_tool(
+        client,
+        "aggregate_records",
+        resource_id=str(resource.pk),
+        group_by=["stage"],
+        metrics=["count", "sum(amount)", {"metric": "percentile", "field": "amount",
+                                          "percentile": 12.5}],
+        having={"count": {"gt": 1}},
+    ) == (
+        "Rows 1 to 1 of 1, as CSV.\n\n"
+        "stage,count,sum_amount,percentile_amount\nactive,4,39.75,9.375\n"
+    )  # fmt: skip
+
+
+def test_values_and_ranges_are_counted(client: Client, resource: Resource) -> None:
+    assert ask_tool(
+        client,
+        "count_values",
+        resource_id=str(resource.pk),
+        facets=["stage", {"field": "amount", "bins": 2}],
+    ) == (
+        "6 records match.\n"
+        '{"field":"stage","type":"text","nulls":0,"others":0,"distinct":3,"complete":true}\n'
+        "value,count\nactive,4\nclosed,1\nplanned,1\n\n"
+        '{"field":"amount","type":"numeric","nulls":1,"others":0,"min":0.0,"max":20.25,'
+        '"complete":true}\n'
+        "from,to,count\n0.00,10.125,3\n10.125,20.25,2\n"
+    )
+
+
+def test_many_long_values_of_facets_are_left_out_and_that_is_said(client: Client, db: None) -> None:
+    rows = "".join(f"{number:04}{'x' * 200}\n" for number in range(200))
+    long = make_resource(f"text\n{rows}")
+
+    text = ask_tool(
+        client, "count_values", resource_id=str(long.pk), facets=["text", "text"], limit=500
+    )
+
+    assert len(text) <= MAX_ANSWER_LETTERS
+    assert text.startswith("200 records match. Values were left out or cut:")
+
+
+def test_values_are_suggested_by_their_beginning(client: Client, resource: Resource) -> None:
+    text = ask_tool(
+        client, "suggest_values", resource_id=str(resource.pk), field="subject", prefix="wa"
+    )
+
+    assert text == "value,count\nwatershed,2\n"
+
+
+def test_words_are_suggested_for_a_query_that_finds_nothing(
+    client: Client, resource: Resource
+) -> None:
+    assert '"q":"river"' in ask_tool(
+        client, "suggest_values", resource_id=str(resource.pk), q="rivr"
+    )
+
+
+# Permissions --------------------------------------------------------------------------------------
+
+
+def test_a_private_table_is_in_no_list(client: Client, no_resource: None) -> None:
+    make_resource(name="secret", title="Secret plans", private=True)
+
+    for q in ("", "secret", "watershed", "amount"):
+        assert ask_tool(client, "find_tables", q=q) == "Nothing was found."
+    assert "Secret plans" in ask_tool(client, "find_tables", token=f"Bearer {make_token()}")
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_a_private_table_answers_only_those_who_may_read_it(
+    client: Client, db: None, tool: str
+) -> None:
+    secret = make_resource(title="Secret plans", private=True)
+    arguments = {"resource_id": str(secret.pk), **ARGUMENTS[tool]}
+
+    text, is_error = call_tool(client, tool, **arguments)
+
+    assert is_error
+    assert "Secret" not in text
+    assert "amount" not in text
+    token = make_token()
+    for sent in (token, f"Bearer {token}", f"bearer  {token}"):
+        assert call_tool(client, tool, token=sent, **arguments)[1] is False
+    for sent in ("wrong", "Bearer wrong", "Bearer ", f"Basic {token}"):
+        assert call_tool(client, tool, token=sent, **arguments)[1] is True
+
+
+@pytest.mark.parametrize("tool", ARGUMENTS)
+def test_an_unknown_table_is_an_error(client: Client, db: None, tool: str) -> None:
+    text, is_error = call_tool(client, tool, resource_id="nope", **ARGUMENTS[tool])
+
+    assert (text, is_error) == ("Not found: Resource “nope” was not found.", True)
+
+
+def test_the_list_of_names_shows_only_what_may_be_read(client: Client, no_resource: None) -> None:
+    public = make_resource()
+    make_resource(private=True)
+
+    text = ask_tool(client, "search_records", resource_id="_table_metadata", fields=["name"])
+
+    assert read_csv(text) == [["name"], [str(public.pk)]]
+
+
+# Failures -----------------------------------------------------------------------------------------
+
+
+def test_wrong_arguments_are_an_error_in_the_language_of_the_path(
+    client: Client, resource: Resource
+) -> None:
+    arguments: dict[str, Any] = {
+        "resource_id": str(resource.pk),
+        "limit": -1,
+        "sort": ["amount up"],
+    }
+
+    english = call_tool(client, "search_records", **arguments)
+    vietnamese = call_tool(client, "search_records", path="/vi/datastore/mcp", **arguments)
+
+    assert english[1]
+    assert "limit: Must be a natural number" in english[0].splitlines()
+    assert vietnamese[1]
+    assert "limit: Phải là số tự nhiên" in vietnamese[0].splitlines()
+
+
+def test_an_unknown_argument_is_named(client: Client, resource: Resource) -> None:
+    text, is_error = call_tool(client, "search_records", resource_id=str(resource.pk), where="1")
+
+    assert (text, is_error) == ("There is no parameter “where”.", True)
+
+
+def test_too_many_words_for_the_list_of_tables_are_an_error(client: Client, db: None) -> None:
+    text, is_error = call_tool(client, "find_tables", q="word " * 11)
+
+    assert (text, is_error) == ("q: The full-text query has more than 10 words.", True)
+
+
+def test_a_slow_search_ends_by_the_limit_of_anonymous_ones(
+    client: Client, db: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.2)
+    slow = make_resource()
+    make_slow(slow)
+
+    text, is_error = call_tool(client, "search_records", resource_id=str(slow.pk))
+
+    assert is_error
+    assert "SELECT" not in text
+    assert text
+
+
+# Schemas ------------------------------------------------------------------------------------------
+
+
+def test_every_tool_describes_each_of_its_arguments(client: Client, db: None) -> None:
+    listed = {tool["name"]: tool for tool in list_tools(client)}
+
+    assert list(listed) == list(tools)
+    for name, tool in listed.items():
+        schema = tool["inputSchema"]
+        assert list(schema["properties"]) == list(tools[name].names)
+        assert all(
+            each["description"] and "](" not in each["description"]
+            for each in schema["properties"].values()
+        )
+        assert tool["annotations"]["readOnlyHint"] is True
+
+
+def test_every_argument_is_a_parameter_of_the_action() -> None:
+    for tool in tools.values():
+        assert set(tool.names) <= set(tool.parameters().get_fields())
+        assert set(tool.required) <= set(tool.names)
