@@ -1,0 +1,282 @@
+"""
+Ten questions of a citizen, answered on the data page: by mouse, by keyboard, and without script.
+
+A step is a click, a key that does the same, or a text that is typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Resource
+
+from ..browsers import start_browser
+from .test_browser import press, set_size, tab_to, wait_until
+
+SAMPLE = Path(__file__).parents[2] / "example_project" / "sample_data" / "watershed_survey.csv"
+
+#: A query finds words that begin so.
+_OTTER = re.compile(r"\botter", re.IGNORECASE)
+
+Projects = Sequence[Mapping[str, str]]
+
+
+class Step(NamedTuple):
+    """A place, and what is typed or chosen there; nothing is a click."""
+
+    selector: str
+    text: str = ""
+
+
+class Question(NamedTuple):
+    """The steps to the answer, where it then stands, and the answer by the file itself."""
+
+    words: str
+    steps: Sequence[Step]
+    answer: str
+    find: Callable[[Projects], Sequence[str]]
+
+
+def check(field: str, value: str) -> Step:
+    return Step(f".datastore-facets [name='field.{field}'][value='{value}']")
+
+
+def column(position: int) -> str:
+    return f".datastore-table tbody tr td:nth-of-type({position})"
+
+
+APPLY = Step(".datastore-facets > details > p button")
+DRAW = Step(".datastore-chart-form button")
+CHART = Step("caption a[href^='chart/']")
+TITLES = column(2)
+FIGURES = ".datastore-figures tbody tr"
+
+
+def menu(position: int) -> Step:
+    return Step(f"thead th:nth-child({position + 1}) summary")
+
+
+def by_budget(projects: Projects) -> list[Mapping[str, str]]:
+    """Sort as the page does: the highest first, of equal ones the last."""
+    known = [each for each in projects if each["budget"]]
+    return sorted(known, key=lambda each: Decimal(each["budget"]))[::-1]
+
+
+def count_by(projects: Projects, field: Callable[[Mapping[str, str]], str]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in projects:
+        counts[field(each)] = counts.get(field(each), 0) + 1
+    return counts
+
+
+QUESTIONS = [
+    Question(
+        "Which five projects in the Delta cost most?",
+        [check("region", "Delta"), APPLY, menu(9), Step("thead a[href*='sort=budget+desc']")],
+        f"{TITLES}",
+        lambda projects: [
+            each["title"] for each in by_budget([p for p in projects if p["region"] == "Delta"])
+        ][:5],
+    ),
+    Question(
+        "How many surveys began each year?",
+        [
+            check("subject", "survey"),
+            APPLY,
+            CHART,
+            Step("#by", "start_date"),
+            Step("#per", "per year"),
+            DRAW,
+        ],
+        FIGURES,
+        lambda projects: [
+            f"{year} {count}"
+            for year, count in sorted(
+                count_by(
+                    [p for p in projects if p["subject"] == "survey" and p["start_date"]],
+                    lambda each: each["start_date"][:4],
+                ).items()
+            )
+        ],
+    ),
+    Question(
+        "How many projects are about otters?",
+        [Step("#q", "otter"), Step("#q + button")],
+        "caption bdi",
+        lambda projects: [
+            f"1–25 of {sum(bool(_OTTER.search(' '.join(each.values()))) for each in projects)}"
+        ],
+    ),
+    Question(
+        "What is known of project 002?",
+        [
+            Step("#q", "002"),
+            Step("#q + button"),
+            Step(".datastore-table tbody th a"),
+        ],
+        ".datastore-record dd",
+        lambda projects: [projects[1]["project_code"], projects[1]["title"]],
+    ),
+    Question(
+        "Which projects lack a lead?",
+        [menu(6), Step("thead a[href*='empty.lead=yes']")],
+        column(1),
+        lambda projects: [each["project_code"] for each in projects if not each["lead"]][:5],
+    ),
+    Question(
+        "Which projects cost between 20,000 and 21,000?",
+        [
+            Step(".datastore-facets [name='from.budget']", "20,000"),
+            Step(".datastore-facets [name='to.budget']", "21,000"),
+            APPLY,
+        ],
+        column(1),
+        lambda projects: [
+            each["project_code"]
+            for each in projects
+            if each["budget"] and 20_000 <= Decimal(each["budget"]) <= 21_000
+        ][:5],
+    ),
+    Question(
+        "How many projects are at each stage in the Karst?",
+        [check("region", "Karst"), APPLY],
+        ".datastore-facets [name='field.stage'] ~ b",
+        lambda projects: [
+            str(count)
+            for _stage, count in sorted(
+                count_by(
+                    [p for p in projects if p["region"] == "Karst"], lambda each: each["stage"]
+                ).items(),
+                key=lambda each: -each[1],
+            )
+        ],
+    ),
+    Question(
+        "Which projects start in the last days of 2020?",
+        [
+            Step(".datastore-search details > summary"),
+            Step("[name='from.start_date']", "12/28/2020"),
+            Step("[name='to.start_date']", "12/31/2020"),
+            Step(".datastore-search details > button"),
+        ],
+        column(1),
+        lambda projects: [
+            each["project_code"]
+            for each in projects
+            if "2020-12-28" <= each["start_date"] <= "2020-12-31"
+        ][:5],
+    ),
+    Question(
+        "How do I ask for the closed ones in R?",
+        [
+            check("stage", "closed"),
+            APPLY,
+            Step("a[href^='api/']"),
+            Step(".datastore-program:nth-of-type(5) summary"),
+        ],
+        ".datastore-program[open] code",
+        lambda _projects: ["library(httr2)"],
+    ),
+    Question(
+        "Take the coast's to Excel",
+        [check("subject", "coast"), APPLY],
+        ".datastore-downloads a[href*='format=xlsx'], .datastore-downloads a[href*='format=csv']",
+        lambda _projects: ["CSV"],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def projects() -> Projects:
+    with SAMPLE.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chrome]:
+    with start_browser() as browser:
+        browser.implicitly_wait(0)
+        set_size(browser, 1440, 900)
+        yield browser
+
+
+@pytest.fixture
+def page(live_server: Any, transactional_db: None) -> Iterator[str]:
+    resource = Resource.objects.create(name="survey", title="Watershed survey programme")
+    load_file(resource, SAMPLE, options=LoadOptions())
+    yield f"{live_server.url}/en/datastore/{resource.pk}/"
+    resource.delete()
+
+
+def take_by_mouse(browser: Chrome, step: Step) -> None:
+    element = browser.find_element(By.CSS_SELECTOR, step.selector)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    if element.tag_name == "select":
+        Select(element).select_by_visible_text(step.text)
+    elif element.get_attribute("type") == "date":
+        element.send_keys(step.text)  # a click may be on the year, and typing goes on from there
+    else:
+        # Selenium takes what is in a folded "details" for hidden, though it is shown.
+        ActionChains(browser).click(element).perform()
+        if step.text:
+            press(browser, step.text)
+
+
+def take_by_keyboard(browser: Chrome, step: Step) -> None:
+    tab_to(browser, step.selector)
+    is_box = (
+        browser.find_element(By.CSS_SELECTOR, step.selector).get_attribute("type") == "checkbox"
+    )
+    press(browser, step.text or (Keys.SPACE if is_box else Keys.ENTER))
+
+
+def leads_to_another_page(browser: Chrome, step: Step) -> bool:
+    return browser.find_element(By.CSS_SELECTOR, step.selector).tag_name in {"a", "button"}
+
+
+def has_left(browser: Chrome, address: str) -> bool:
+    return browser.current_url != address
+
+
+def list_answers(browser: Chrome, question: Question) -> list[str]:
+    found = browser.find_elements(By.CSS_SELECTOR, question.answer)
+    return [" ".join(str(each.get_property("innerText")).split()) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("take", "has_script"),
+    [(take_by_mouse, True), (take_by_keyboard, True), (take_by_mouse, False)],
+    ids=["mouse", "keyboard", "without script"],
+)
+def test_ten_questions_are_answered(
+    browser: Chrome,
+    page: str,
+    projects: Projects,
+    take: Callable[[Chrome, Step], None],
+    has_script: bool,
+) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not has_script})
+    for question in QUESTIONS:
+        browser.get(page)
+        for step in question.steps:
+            before, leads_on = browser.current_url, leads_to_another_page(browser, step)
+            take(browser, step)
+            if leads_on:
+                wait_until(browser, partial(has_left, browser, before))
+        expected = [" ".join(each.split()) for each in question.find(projects)]
+        wait_until(browser, partial(list_answers, browser, question))
+        answers = list_answers(browser, question)
+        shown = [each[: len(text)] for each, text in zip(answers, expected, strict=False)]
+        assert shown == expected, question.words
