@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
+from ..dumping.formats import formats
 from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters
 from .links import add_query_string, reverse_in_locale
-
-_FORMATS = ("csv", "tsv", "json", "xml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,8 @@ def list_downloads(request: HttpRequest, resource: Resource, query: Query) -> li
         return []
     parameters = build_query_parameters(query)
     records = [
-        Download(name.upper(), add_query_string(path, {"format": name, **parameters}.items()))
-        for name in _FORMATS
+        Download(str(kind.label), add_query_string(path, {"format": name, **parameters}.items()))
+        for name, kind in formats.items()
+        if kind.is_installed
     ]
     return [*records, Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))]

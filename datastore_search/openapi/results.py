@@ -9,8 +9,8 @@ from ..analysis import MAX_COUNTED_RECORDS
 from ..api import parameter_types as types
 from ..api.actions import aggregate
 from ..api.actions.search import REPEATED_PARAMETERS
-from ..api.dumping.formats import formats
 from ..api.parameters import SearchParameters
+from ..dumping.formats import GZIP_TYPE, formats
 from ..field_types import field_types
 from ..reference.examples import Example, show_examples
 from ..search import RecordsFormat
@@ -33,6 +33,7 @@ from .components import (
 
 _ID: Schema = {"type": "integer", "minimum": 1}
 _RESOURCE_ID: Schema = {"type": "string", "description": "The resource's id, whatever was asked."}
+_BINARY: Schema = {"type": "string", "format": "binary"}
 _ROW = list_of(ANY_VALUE, description="The values of a record, in the order of `fields`.")
 _RECORDS = list_of(schema_ref("DatastoreRecord"))
 _FILTERS: Schema = {"description": "As understood.", **schema_ref("DatastoreFilters")}
@@ -76,9 +77,12 @@ def build_dump(example: Example) -> Schema:
     """Describe the file of a dump."""
     table = object_of({"fields": list_of(schema_ref("DatastoreField")), "records": list_of(_ROW)})
     texts: dict[str, Schema] = {
-        kind.content_type.partition(";")[0]: {"schema": table if name == "json" else TEXT}
+        kind.content_type.partition(";")[0]: {
+            "schema": table if name == "json" else TEXT if kind.is_text else _BINARY
+        }
         for name, kind in formats.items()
     }
+    texts[GZIP_TYPE] = {"schema": _BINARY}
     texts["text/csv"].update(show_examples([example], lambda each: each.answer))
     return {
         "description": "The file. CSV and TSV have a header.",

@@ -9,9 +9,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
+from time import monotonic
 from typing import Any, Never, Self, TypeVar
 from weakref import finalize
 
@@ -23,7 +23,8 @@ from .. import storage
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import RecordsIncomplete
-from ..exceptions.availability import TooManyStreams
+from ..exceptions.availability import ClientDisconnected, TooManyStreams
+from ..exceptions.dumps import FileTooSlow
 from ..filters import Clause
 from ..models import Load, Resource
 from ..spooling import Spool
@@ -39,10 +40,13 @@ from .consistency import (
     with_client_timeout,
 )
 from .plan import Plan, choose_stream_plan, count_matches
-from .query import Query, RecordsFormat, build_relation
+from .query import Query, build_relation
 from .sql import BoundQuery
 
 Row = TypeVar("Row")
+
+#: The blocks that are read before any is sent.
+_BLOCKS_AHEAD = 2
 
 _CELLS = sql.SQL("FORMAT text")
 
@@ -61,12 +65,13 @@ class RecordCopy:
         """
         Check the query, and read nothing yet.
 
+        Its ``records_format`` is that of texts.
+
         Raises: ``InvalidParameters``, everything that does not fit the fields.
         """
         self._read = read
         self._plain = query.plain
-        listed = replace(query, records_format=RecordsFormat.LISTS)
-        self._query = BoundQuery(read.relation, listed, read.connection)
+        self._query = BoundQuery(read.relation, query, read.connection)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:
@@ -80,8 +85,8 @@ class RecordCopy:
             yield self._check_rows(copy, map(bytes, copy))
 
     @contextmanager
-    def open_lists(self) -> Iterator[Iterator[bytes]]:
-        """Copy rows as the JSON texts of lists, each with its line's end."""
+    def open_texts(self) -> Iterator[Iterator[bytes]]:
+        """Copy records as the JSON texts of objects or lists, each with its line's end."""
         with self._copy(self._choose_plan().select_texts(), JSON_LINES) as copy:
             yield self._check_rows(copy, map(bytes, copy))
 
@@ -90,6 +95,20 @@ class RecordCopy:
         """Copy rows of cells as they are in CSV, None for null."""
         with self._copy(self._choose_plan().select_cells(), _CELLS) as copy:
             yield self._check_rows(copy, copy.rows())
+
+    def count_rows(self, most: int) -> int:
+        """Count the rows; where they cannot be more than ``most``, nothing is read."""
+        query = self._query
+        records = self._read.relation.record_count
+        if query.known_total is None and records is not None:
+            possible = query.count_page(records)
+            if possible < most:
+                return possible
+        with translate_database_errors(plain=self._plain):
+            total = (
+                count_matches(self._read, query) if query.known_total is None else query.known_total
+            )
+        return query.count_page(total)
 
     def _choose_plan(self) -> Plan:
         query = self._query
@@ -134,6 +153,10 @@ class Stream(Iterator[bytes]):
     The first two blocks are read at once, so that a stream of at most two holds nothing open.  The
     snapshot ends with the last block, or when the stream is closed, by the thread that opened it.
 
+    An empty block is not sent.  It reports that work goes on for a file that must be whole before
+    its first byte: such a stream needs a slot already, and ends when its client is gone or when the
+    file takes too long.
+
     A stream has a connection of its own: no other statement can use it meanwhile.  Only within a
     transaction of the caller it uses the caller's, and then reads everything at once, into a spool.
 
@@ -154,7 +177,7 @@ class Stream(Iterator[bytes]):
         is the sender of the request; None is the program itself.
 
         Raises: ``UnknownResource``; ``StaleVersion``; ``QueryTooSlow``; ``TooManySlowSearches``;
-        ``TooManyStreams``; ``ReadBlocked``; whatever ``begin`` raises.
+        ``TooManyStreams``; ``FileTooSlow``; ``ReadBlocked``; whatever ``begin`` raises.
         """
         self._alias = router.db_for_read(Load)
         shared = connections[self._alias]
@@ -170,11 +193,8 @@ class Stream(Iterator[bytes]):
         end.atexit = False
         self._end: Callable[[], object] = end
         self._ahead: list[bytes] = []
-        self.resource, first = self._read_next()
-        self._ahead.append(first)
         with suppress(StopIteration):
-            self._ahead.append(self._read_next()[1])
-            self._acquire_slot()
+            self._read_ahead(client)
 
     @classmethod
     def open(
@@ -204,8 +224,25 @@ class Stream(Iterator[bytes]):
         self._ahead.clear()
         self._end()
 
+    def _read_ahead(self, client: Client | None) -> None:
+        """Read the first two blocks, and acquire a slot unless these are all."""
+        deadline = monotonic() + conf.FILE_TIMEOUT.total_seconds()
+        while len(self._ahead) < _BLOCKS_AHEAD:
+            self.resource, block = self._read_next()
+            if block:
+                self._ahead.append(block)
+                continue
+            self._acquire_slot()
+            if client is not None and client.is_gone():
+                self._end()
+                raise ClientDisconnected
+            if monotonic() > deadline:
+                self._end()
+                raise FileTooSlow(seconds=int(conf.FILE_TIMEOUT.total_seconds()))
+        self._acquire_slot()
+
     def _acquire_slot(self) -> None:
-        if not self._own:  # a spool acquires a slot itself
+        if self._source.slot or not self._own:  # a spool acquires a slot itself
             return
         try:
             self._source.slot = StreamSlot()

@@ -27,9 +27,10 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 from psycopg import sql
 
-from datastore_search.api.dumping.formats import BLOCK_BYTES
 from datastore_search.api.dumping.parameters import DumpParameters
-from datastore_search.api.dumping.xml_rows import name_elements
+from datastore_search.dumping.dump import BLOCK_BYTES
+from datastore_search.dumping.formats import formats
+from datastore_search.dumping.xml_rows import name_elements
 from datastore_search.exceptions.availability import QueryTooSlow
 from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
@@ -227,7 +228,7 @@ def test_elements_are_named_after_fields(names: list[str], elements: list[str]) 
         assert ET.fromstring(f"<{name}/>").tag == name
 
 
-@pytest.mark.parametrize("name", ["csv", "tsv", "json", "xml"])
+@pytest.mark.parametrize("name", ["csv", "tsv", "json", "ndjson", "xml"])
 def test_a_byte_order_mark_comes_first_on_request(
     client: Client, resource: Resource, name: str
 ) -> None:
@@ -388,8 +389,8 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
 @pytest.mark.parametrize(
     ("parameters", "error"),
     [
-        ({"format": "xls"}, {"format": ["Value must be one of csv, tsv, json, xml"]}),
-        ({"format": "CSV"}, {"format": ["Value must be one of csv, tsv, json, xml"]}),
+        ({"format": "xls"}, {"format": [f"Value must be one of {', '.join(formats)}"]}),
+        ({"format": "CSV"}, {"format": [f"Value must be one of {', '.join(formats)}"]}),
         ({"limit": "-1"}, {"limit": ["Must be a natural number"]}),
         ({"offset": "x"}, {"offset": ["Invalid integer"]}),
         ({"nope": "1"}, {"__extras": ["There is no parameter “nope”."]}),
@@ -409,7 +410,7 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
         ),
     ],
 )
-@pytest.mark.parametrize("name", ["csv", "json", "xml"])
+@pytest.mark.parametrize("name", list(formats))
 def test_invalid_parameters_are_refused_by_name(
     client: Client, resource: Resource, name: str, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
@@ -461,7 +462,7 @@ def test_options_names_the_methods(client: Client, resource: Resource) -> None:
     assert client.options(build_path(resource))["Allow"] == "GET, HEAD, OPTIONS"
 
 
-@pytest.mark.parametrize("name", ["csv", "json", "xml"])
+@pytest.mark.parametrize("name", list(formats))
 def test_a_dump_that_takes_too_long_to_begin_is_refused(
     client: Client, resource: Resource, settings: Any, name: str
 ) -> None:
@@ -614,13 +615,13 @@ def test_the_file_is_named_after_the_title(
     assert dump(client, resource)["Content-Disposition"] == disposition
 
 
-@pytest.mark.parametrize("name", ["csv", "tsv", "json", "xml"])
+@pytest.mark.parametrize("name", list(formats))
 def test_the_file_has_the_ending_of_its_format(
     client: Client, resource: Resource, name: str
 ) -> None:
     response = dump(client, resource, format=name)
 
-    assert response["Content-Disposition"].endswith(f'.{name}"')
+    assert response["Content-Disposition"].endswith(f'.{formats[name].extension}"')
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Cache-Control"] == "max-age=0, must-revalidate, public"
 
@@ -669,7 +670,7 @@ def list_other_queries() -> list[str]:
     return queries
 
 
-@pytest.mark.parametrize("name", ["csv", "json", "xml"])
+@pytest.mark.parametrize("name", ["csv", "csv-excel", "json", "ndjson", "xml"])
 def test_blocks_come_one_by_one_in_little_memory(big: Resource, name: str, client: Client) -> None:
     tracemalloc.start()
     response = dump(client, big, format=name)

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import include, path
 
+from datastore_search.dumping.formats import formats
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
@@ -41,8 +42,8 @@ def test_a_data_page_offers_all_its_records_in_each_format(
     files = list_downloads(get_page(client, resource))
 
     assert files == {
-        label: f"/en/datastore/dump/{resource.pk}?format={name}"
-        for label, name in (("CSV", "csv"), ("TSV", "tsv"), ("JSON", "json"), ("XML", "xml"))
+        str(kind.label): f"/en/datastore/dump/{resource.pk}?format={name}"
+        for name, kind in formats.items()
     } | {"Table Schema": f"/en/datastore/{resource.pk}/schema.json"}
     for address in files.values():
         assert client.get(address).status_code == 200

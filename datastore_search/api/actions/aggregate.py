@@ -11,8 +11,8 @@ from rest_framework.request import Request
 from ...analysis import AggregateQuery, read_aggregate
 from ...clients import Client
 from ...search import ConsistentRead, Page, with_consistent_read
+from ...search.fields import describe_fields
 from ..analysis_parameters import AggregateParameters, build_aggregate_query
-from ..fields import describe_fields
 from ..renderers import wrap_records
 from .action import Action, Answer, authorize_read
 

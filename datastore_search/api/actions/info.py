@@ -18,7 +18,7 @@ from ...exceptions.access import RecordsIncomplete
 from ...field_types import field_types
 from ...models import Field, IndexKind, Profiles, Resource, read_profiles
 from ...search import ConsistentRead, with_consistent_read
-from ..fields import describe_fields
+from ...search.fields import describe_fields
 from ..parameters import InfoParameters
 from .action import Action, Answer, authorize_read
 

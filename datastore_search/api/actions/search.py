@@ -25,7 +25,7 @@ from ...search import (
     retry_if_stale,
     with_consistent_read,
 )
-from ..fields import describe_fields
+from ...search.fields import describe_fields
 from ..parameters import SearchParameters, build_query
 from ..permissions import get_reader
 from ..renderers import wrap_records

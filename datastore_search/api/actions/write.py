@@ -29,9 +29,9 @@ from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
 from ...models import Resource, ResourceQuerySet, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
+from ...search.fields import describe_fields
 from ...spooling import Spool
 from ...writing import GivenField, Method, Writer, open_writer
-from ..fields import describe_fields
 from ..parameters import (
     CreateParameters,
     DeleteParameters,

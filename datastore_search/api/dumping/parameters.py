@@ -8,11 +8,11 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
+from ...dumping.formats import formats
 from ...field_names import SortKey
-from ...search import ID, Query, Relation
+from ...search import ID, Query, RecordsFormat, Relation
 from ..parameter_types import BooleanField, ChoiceField
 from ..parameters import MAX_BIGINT, QueryParameters, build_query
-from .formats import formats
 
 
 class DumpParameters(QueryParameters):
@@ -24,7 +24,12 @@ class DumpParameters(QueryParameters):
     bom = BooleanField(
         help_text=_(
             "Begin the file with a byte order mark, which some spreadsheets need for UTF-8."
+            " Only for files of text; `csv-excel` always has one."
         ),
+        shown_default="false",
+    )
+    gzip = BooleanField(
+        help_text=_("Compress the file with gzip; its name then ends in `.gz`."),
         shown_default="false",
     )
 
@@ -40,6 +45,7 @@ def build_dump_query(parameters: Mapping[str, Any]) -> Query:
         build_query(parameters),
         limit=None if limit is None or limit > MAX_BIGINT else limit,
         include_total=False,
+        records_format=RecordsFormat.LISTS,
     )
 
 

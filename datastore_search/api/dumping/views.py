@@ -17,10 +17,12 @@ from rest_framework.response import Response
 from ...addresses import build_help_address
 from ...clients import Client
 from ...conf import conf
+from ...dumping.dump import Dump
+from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
 from ...http_caching import NotModified, Validators
-from ...search import ConsistentRead, Query, RecordCopy, Stream
+from ...search import ConsistentRead, Query, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
 from ..parameters import make_printable
@@ -28,7 +30,6 @@ from ..permissions import check_may_read
 from ..streams import stream_response
 from ..views import EnvelopeView
 from .filename import build_content_disposition
-from .formats import DEFAULT, formats
 from .parameters import DumpParameters, build_dump_query, complete_query
 
 #: The headers that a dump depends on: they have the token and the session.
@@ -86,11 +87,14 @@ class DumpView(EnvelopeView):
             return not_modified.response
         if request.method == "HEAD":
             stream.close()
-        extension = parameters.get("format", DEFAULT)
-        kind = formats[extension]
+        kind, is_packed = formats[parameters.get("format", DEFAULT)], parameters.get("gzip", False)
         response = stream_response(
-            request, stream, kind.content_type, truncation_mark=kind.truncation_mark
+            request,
+            stream,
+            GZIP_TYPE if is_packed else kind.content_type,
+            truncation_mark=b"" if is_packed else kind.truncation_mark,
         )
+        extension = f"{kind.extension}.gz" if is_packed else kind.extension
         response["Content-Disposition"] = build_content_disposition(stream.resource, extension)
         response["X-Content-Type-Options"] = "nosniff"
         Validators.from_resource(stream.resource, request, vary=_VARY).set_headers(
@@ -104,16 +108,21 @@ class DumpView(EnvelopeView):
         resource, request = read.resource, self.request
         check_may_read(request, resource, name)
         Validators.from_resource(resource, request, vary=_VARY).raise_if_not_modified(request)
-        copy = RecordCopy(read, complete_query(query, read.relation))
-        if request.method == "HEAD":  # everything is checked, and no record is read
-            return _write_nothing()
-        info = {field.name: field.info for field in resource.schema}
+        dump = Dump(
+            read=read,
+            query=complete_query(query, read.relation),
+            infos={field.name: field.info for field in resource.schema},
+            bom=parameters.get("bom", False),
+        )
         kind = formats[parameters.get("format", DEFAULT)]
-        return kind.write_blocks(copy, info, bom=parameters.get("bom", False))
+        blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))
+        # Of a HEAD everything is checked, and no record is read.
+        return _write_nothing() if request.method == "HEAD" else blocks
 
 
 def _write_nothing() -> Generator[bytes]:
-    yield b""
+    """Write a block for the stream, which is closed before the block is sent."""
+    yield b"\n"
 
 
 def _handle_exception(error: Exception, context: dict[str, Any]) -> Response:

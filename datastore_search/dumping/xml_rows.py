@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from functools import lru_cache
 from xml.parsers import expat
 
-from ...field_types import field_types
-from ...search import ID
+from ..field_types import field_types
+from ..search import ID, RecordCopy
+from .dump import Dump, join_blocks
 
 NAMESPACE = "http://www.w3.org/2001/XMLSchema-instance"
 
@@ -195,3 +196,19 @@ class RowWriter:
             attributes, cells = write_attribute(ID, str(cells[0])), cells[1:]
         content = "".join([write(cell) for write, cell in zip(self._writes, cells, strict=True)])
         return f"{_write_element('row', attributes, content)}\n".encode()
+
+
+# The file -----------------------------------------------------------------------------------------
+
+
+def write_xml(dump: Dump) -> Generator[bytes]:
+    """Write an element for each record."""
+    return join_blocks(_write_elements(dump, dump.copy))
+
+
+def _write_elements(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    yield dump.start + f'<data xmlns:xsi="{NAMESPACE}">\n'.encode()
+    write_row = RowWriter(copy.fields)
+    with copy.open_cells() as rows:
+        yield from map(write_row, rows)
+    yield b"</data>\n"

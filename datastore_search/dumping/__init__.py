@@ -1,0 +1,1 @@
+"""The records that a query finds, as a file in one of several formats."""

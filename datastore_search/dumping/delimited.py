@@ -1,0 +1,89 @@
+"""
+CSV and TSV, as PostgreSQL writes them, and CSV for Excel.
+
+Excel reads a CSV file by the language of its user: the separator is a semicolon where the decimal
+point is a comma.  It calculates a cell that begins like a formula, whoever wrote it.
+
+Source: OWASP's page on CSV injection, for the beginnings of formulas.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Generator
+
+from django.utils.formats import get_format
+
+from ..search import RecordCopy
+from .dump import BOM, Dump, join_blocks
+
+#: How a cell begins that a spreadsheet may calculate.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?", re.IGNORECASE)
+
+_NUMBERS = frozenset({"int", "int2", "int4", "int8", "numeric", "float", "float8"})
+
+_WriteCell = Callable[[str], str]
+
+
+def write_delimited(dump: Dump, delimiter: str) -> Generator[bytes]:
+    """Write the header, and the rows of PostgreSQL's COPY."""
+    return join_blocks(_write_rows(dump, dump.copy, delimiter))
+
+
+def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
+    """Write the names of the fields; this line alone ends in CRLF, as CKAN's does."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter).writerow(name for name, _kind in copy.fields)
+    yield dump.start + line.getvalue().encode()
+    with copy.open_csv(delimiter) as rows:
+        yield from rows
+
+
+# For Excel ----------------------------------------------------------------------------------------
+
+
+def write_excel_csv(dump: Dump) -> Generator[bytes]:
+    """Write CSV that Excel opens with a double click, in the active language."""
+    return join_blocks(_write_excel_rows(dump.copy, get_format("DECIMAL_SEPARATOR")))
+
+
+def _write_excel_rows(copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
+    line = io.StringIO()
+    writer = csv.writer(line, delimiter=";" if decimal_point == "," else ",")
+    writer.writerow(disarm(name) for name, _kind in copy.fields)
+    writes = [_choose_cell_writer(kind, decimal_point) for _name, kind in copy.fields]
+    yield BOM + line.getvalue().encode()
+    with copy.open_cells() as rows:
+        for row in rows:
+            line.seek(0)
+            line.truncate()
+            writer.writerow(
+                None if cell is None else write(cell)
+                for write, cell in zip(writes, row, strict=True)
+            )
+            yield line.getvalue().encode()
+
+
+def disarm(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would calculate."""
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+
+
+def _choose_cell_writer(kind: str, decimal_point: str) -> _WriteCell:
+    if kind in _NUMBERS:
+
+        def write_number(cell: str) -> str:
+            if not _PLAIN_NUMBER.fullmatch(cell):  # an infinity
+                return disarm(cell)
+            return cell if decimal_point == "." else cell.replace(".", decimal_point)
+
+        return write_number
+    if kind == "bool":
+        return {"t": "TRUE", "f": "FALSE"}.__getitem__
+    if kind == "timestamp":
+        return lambda cell: disarm(cell.replace("T", " ", 1).removesuffix(".000"))
+    return disarm

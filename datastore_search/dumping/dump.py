@@ -1,0 +1,81 @@
+"""What the formats have in common: the records to write, and the blocks of a file."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..search import ConsistentRead, Query, RecordCopy
+
+#: The size of a block, which is sent at once.
+BLOCK_BYTES = 2**16
+
+#: Work on a file that cannot be sent yet is reported after so many records.
+REPORTED_ROWS = 1_000
+
+#: A block that reports such work, see ``search.Stream``.
+PROGRESS = b""
+
+BOM = "\N{ZERO WIDTH NO-BREAK SPACE}".encode()
+
+#: The container of ``zlib`` that is gzip's, with the largest window.
+_GZIP_WBITS = 31
+
+
+@dataclass(frozen=True)
+class Dump:
+    """
+    The records to write, and how.
+
+    ``infos`` has the data dictionary's entry of each field.
+    """
+
+    read: ConsistentRead
+    query: Query
+    infos: Mapping[str, Mapping[str, Any]]
+    bom: bool = False
+
+    @cached_property
+    def copy(self) -> RecordCopy:
+        """
+        The copy of the records.
+
+        Raises: ``InvalidParameters``, everything that does not fit the fields.
+        """
+        return RecordCopy(self.read, self.query)
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes of a file of text."""
+        return BOM if self.bom else b""
+
+
+def join_blocks(pieces: Iterable[bytes]) -> Generator[bytes]:
+    """Join pieces to blocks of at least ``BLOCK_BYTES``, but the last; none is empty."""
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= BLOCK_BYTES:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)
+
+
+def compress_blocks(blocks: Generator[bytes]) -> Generator[bytes]:
+    """Compress blocks with gzip; the file has no time, so the same records give the same bytes."""
+    compressor, packed = zlib.compressobj(wbits=_GZIP_WBITS), bytearray()
+    with closing(blocks):
+        for block in blocks:
+            if block == PROGRESS:
+                yield PROGRESS
+                continue
+            packed += compressor.compress(block)
+            if len(packed) >= BLOCK_BYTES:
+                yield bytes(packed)
+                packed.clear()
+    yield bytes(packed) + compressor.flush()

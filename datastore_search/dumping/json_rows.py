@@ -1,0 +1,39 @@
+"""JSON in one document, and in a line for each record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from dataclasses import replace
+from itertools import chain, repeat
+
+from ..search import RecordCopy, RecordsFormat
+from ..search.fields import describe_fields
+from .dump import Dump, join_blocks
+
+
+def write_json(dump: Dump) -> Generator[bytes]:
+    """Write the fields, and a list for each record."""
+    return join_blocks(_write_lists(dump, dump.copy))
+
+
+def _write_lists(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    described = describe_fields(copy.fields, dump.infos)
+    fields = json.dumps(described, ensure_ascii=False, separators=(",", ":"))
+    yield dump.start + f'{{\n  "fields": {fields},\n  "records": ['.encode()
+    before = chain([b"\n    "], repeat(b",\n    "))
+    with copy.open_texts() as rows:
+        yield from (start + row[:-1] for start, row in zip(before, rows))  # noqa: B905 - one never ends
+    yield b"\n]}\n"
+
+
+def write_ndjson(dump: Dump) -> Generator[bytes]:
+    """Write an object for each record, each in a line of its own."""
+    as_objects = replace(dump.query, records_format=RecordsFormat.OBJECTS)
+    return join_blocks(_write_objects(dump, RecordCopy(dump.read, as_objects)))
+
+
+def _write_objects(dump: Dump, copy: RecordCopy) -> Generator[bytes]:
+    yield dump.start
+    with copy.open_texts() as rows:
+        yield from rows

@@ -1,0 +1,243 @@
+"""
+Workbooks of Excel (XLSX), with typed cells.
+
+A value that Excel cannot hold exactly is a text: whole numbers and decimals of more than 15 digits,
+days before March 1900, microseconds, moments with a zone.  No cell is a formula.
+
+XlsxWriter needs the whole file before the first byte can be sent.  It writes rows to a file as they
+come, so its memory does not grow with them (``docs/decisions/0034``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, suppress
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ..conf import conf
+from ..exceptions.availability import NoRoomForAnswer
+from ..exceptions.dumps import (
+    CellTooLongForWorkbook,
+    FileTooLarge,
+    TooManyColumnsForWorkbook,
+    TooManyRowsForWorkbook,
+)
+from ..field_types import field_types
+from ..search import RecordCopy
+from .delimited import FORMULA_STARTS
+from .dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
+
+#: Limits of Excel; the header is one of the rows.
+MAX_ROWS, MAX_COLUMNS, MAX_CELL_LENGTH = 1_048_576, 16_384, 32_767
+
+#: Excel holds so many digits of any number.
+_MAX_DIGITS = 15
+
+#: Excel counts a 29 February 1900, so the days before it differ between programs.
+_FIRST_DAY = date(1900, 3, 1)
+
+_OPTIONS = {"constant_memory": True, "strings_to_urls": False, "strings_to_formulas": False}
+
+#: XlsxWriter copies the rows once more, into the sheet, while both files exist.
+_COPIES = 2
+
+#: Characters that XML does not have; XlsxWriter escapes the others.
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+#: The beginning of what XlsxWriter takes for marked-up text, and would write without escapes.
+_MARKUP_START = "<r>"
+
+_Write = Callable[[int, int, str], object]
+
+
+def write_workbook(dump: Dump) -> Generator[bytes]:
+    """
+    Write a workbook of one sheet; reports come while its file is made.
+
+    Raises: ``TooManyColumnsForWorkbook``; when iterated ``TooManyRowsForWorkbook``,
+    ``CellTooLongForWorkbook``, ``FileTooLarge``.
+    """
+    copy = dump.copy
+    if len(copy.fields) > MAX_COLUMNS:
+        raise TooManyColumnsForWorkbook(most=MAX_COLUMNS)
+    return _write_file(copy)
+
+
+def _write_file(copy: RecordCopy) -> Generator[bytes]:
+    count = copy.count_rows(MAX_ROWS)
+    if count >= MAX_ROWS:
+        raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
+    with ExitStack() as files:
+        # The folder goes before the file is sent, and also on failure or when the client goes away.
+        with TemporaryDirectory(prefix="datastore-", dir=conf.SPOOL_FOLDER or None) as folder:
+            path = Path(folder, "dump.xlsx")
+            try:
+                yield from _make_workbook(copy, path)
+                file = files.enter_context(path.open("rb"))
+            except OSError as error:
+                raise NoRoomForAnswer from error
+        while block := file.read(BLOCK_BYTES):
+            yield block
+
+
+def _make_workbook(copy: RecordCopy, path: Path) -> Generator[bytes]:
+    from xlsxwriter import Workbook
+
+    workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
+    try:
+        sheet = _Sheet(workbook, copy.fields)
+        with copy.open_cells() as rows:
+            for number, row in enumerate(rows, 1):
+                sheet.write_row(number, row)
+                if number % REPORTED_ROWS == 0:
+                    _check_size(path.parent)
+                    yield PROGRESS
+    except BaseException:
+        _discard(workbook)
+        raise
+    workbook.close()
+
+
+def _discard(workbook: Any) -> None:
+    """Close the files of a workbook that is not needed, without writing it."""
+    for sheet in workbook.worksheets():
+        with suppress(OSError):
+            sheet.row_data_fh.close()
+    workbook.fileclosed = True
+
+
+def _check_size(folder: Path) -> None:
+    size_bytes = _COPIES * sum(path.stat().st_size for path in folder.iterdir())
+    if size_bytes > conf.MAX_SPOOL_BYTES:
+        raise FileTooLarge(most=conf.MAX_SPOOL_BYTES)
+
+
+class _Sheet:
+    """A sheet with a header, to which rows are written in order."""
+
+    def __init__(self, workbook: Any, fields: tuple[tuple[str, str], ...]) -> None:
+        self._sheet = workbook.add_worksheet()
+        self._names = [name for name, _kind in fields]
+        self._plain = workbook.add_format()
+        # A cell that is edited stays a text.
+        self._quoted = workbook.add_format({"quote_prefix": True})
+        self._formats = {
+            "date": workbook.add_format({"num_format": "yyyy-mm-dd"}),
+            "timestamp": workbook.add_format({"num_format": "yyyy-mm-dd hh:mm:ss.000"}),
+            "time": workbook.add_format({"num_format": "hh:mm:ss.000"}),
+        }
+        self._writes = [self._choose_writer(kind) for _name, kind in fields]
+        self._sheet.freeze_panes(1, 0)
+        for column, name in enumerate(self._names):
+            self._write_text(0, column, name)
+
+    def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
+        """
+        Write the cells of a row; null leaves a cell empty.
+
+        Raises: ``CellTooLongForWorkbook``.
+        """
+        for column, (write, cell) in enumerate(zip(self._writes, cells, strict=True)):
+            if cell is not None:
+                write(number, column, cell)
+
+    def _choose_writer(self, kind: str) -> _Write:
+        if kind in _PARSERS:
+            return self._build_typed_writer(_PARSERS[kind], self._formats.get(kind))
+        if kind in field_types and field_types[kind].is_nested:
+            return self._write_nested
+        return self._write_text
+
+    def _build_typed_writer(self, parse: Callable[[str], Any], style: Any) -> _Write:
+        sheet, write_text = self._sheet, self._write_text
+
+        def write(row: int, column: int, cell: str) -> None:
+            value = parse(cell)
+            if value is None:
+                write_text(row, column, cell)
+            elif isinstance(value, bool):
+                sheet.write_boolean(row, column, value)
+            elif style is not None:
+                sheet.write_datetime(row, column, value, style)
+            else:
+                sheet.write_number(row, column, value)
+
+        return write
+
+    def _write_nested(self, row: int, column: int, cell: str) -> None:
+        if cell != "null":
+            self._write_text(row, column, cell)
+
+    def _write_text(self, row: int, column: int, text: str) -> None:
+        text = _NOT_IN_XML.sub("\ufffd", text)
+        if text.startswith(_MARKUP_START):
+            result = self._sheet.write_rich_string(row, column, self._plain, text[0], text[1:])
+        else:
+            style = self._quoted if text.startswith(FORMULA_STARTS) else None
+            result = self._sheet.write_string(row, column, text, style)
+        if result:
+            raise CellTooLongForWorkbook(
+                most=MAX_CELL_LENGTH, field=self._names[column], row=row + 1
+            )
+
+
+# Values that Excel holds exactly ------------------------------------------------------------------
+
+
+def _parse_integer(cell: str) -> int | None:
+    return int(cell) if len(cell.lstrip("-")) <= _MAX_DIGITS else None
+
+
+def _parse_numeric(cell: str) -> float | None:
+    number = Decimal(cell)
+    if not number.is_finite() or len(number.normalize().as_tuple().digits) > _MAX_DIGITS:
+        return None
+    return float(number)
+
+
+def _parse_float(cell: str) -> float | None:
+    number = float(cell)
+    return number if math.isfinite(number) else None
+
+
+def _parse_date(cell: str) -> date | None:
+    with suppress(ValueError):  # an infinity
+        day = date.fromisoformat(cell)
+        return day if day >= _FIRST_DAY else None
+    return None
+
+
+def _parse_timestamp(cell: str) -> datetime | None:
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(cell)
+        is_exact = moment.microsecond % 1000 == 0 and moment.date() >= _FIRST_DAY
+        return moment if is_exact else None
+    return None
+
+
+def _parse_time(cell: str) -> time | None:
+    with suppress(ValueError):  # 24:00
+        moment = time.fromisoformat(cell)
+        return moment if moment.microsecond % 1000 == 0 else None
+    return None
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "int": _parse_integer,
+    "int2": _parse_integer,
+    "int4": _parse_integer,
+    "int8": _parse_integer,
+    "numeric": _parse_numeric,
+    "float": _parse_float,
+    "float8": _parse_float,
+    "bool": "t".__eq__,
+    "date": _parse_date,
+    "timestamp": _parse_timestamp,
+    "time": _parse_time,
+}

@@ -1,0 +1,49 @@
+"""Files that cannot be written."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_lazy as _
+
+from .parameters import InvalidParameter
+
+
+class FormatNotInstalled(InvalidParameter):
+    parameter = "format"
+    message = _("This portal cannot write %(format)s: its operator must install %(package)s.")
+
+
+class TooManyRowsForWorkbook(InvalidParameter):
+    parameter = "format"
+    message = _(
+        "A sheet of Excel has at most %(most)s rows, and %(count)s records were found. Ask for"
+        " fewer records, or for CSV."
+    )
+
+
+class TooManyColumnsForWorkbook(InvalidParameter):
+    parameter = "format"
+    message = _("A sheet of Excel has at most %(most)s columns. Ask for fewer fields, or for CSV.")
+
+
+class CellTooLongForWorkbook(InvalidParameter):
+    parameter = "format"
+    message = _(
+        "A cell of Excel has at most %(most)s letters, and field “%(field)s” has more in row"
+        " %(row)s. Leave the field out, or ask for CSV."
+    )
+
+
+class FileTooLarge(InvalidParameter):
+    parameter = "format"
+    message = _(
+        "The file would take more than %(most)s bytes of disk. Ask for fewer records or fields, or"
+        " for CSV."
+    )
+
+
+class FileTooSlow(InvalidParameter):
+    parameter = "format"
+    message = _(
+        "It takes more than %(seconds)s seconds to make the file. Ask for fewer records or fields,"
+        " or for CSV."
+    )

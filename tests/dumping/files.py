@@ -1,0 +1,27 @@
+"""Downloads of a resource's records."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.test import Client
+
+from datastore_search.models import Resource
+
+
+def build_address(resource: Resource, locale: str = "en") -> str:
+    return f"/{locale}/datastore/dump/{resource.pk}"
+
+
+def request_file(
+    client: Client, resource: Resource, name: str, locale: str = "en", **parameters: Any
+) -> Any:
+    if "filters" in parameters:
+        parameters["filters"] = json.dumps(parameters["filters"])
+    return client.get(build_address(resource, locale), {"format": name, **parameters})
+
+
+def read_file(response: Any) -> bytes:
+    assert response.status_code == 200, response.content
+    return bytes(response.getvalue())

@@ -1,0 +1,111 @@
+"""The table of formats: packed files, records in lines, what is installed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.dumping.formats import formats
+from datastore_search.models import Resource
+
+from ..builders import check_error, make_resource
+from .files import build_address, read_file, request_file
+
+
+def test_ndjson_has_an_object_in_each_line(client: Client, db: None) -> None:
+    resource = make_resource(
+        'text,n,doc\n"a\nb",12345678901234567890.10,"[1.50, null]"\n,,\n',
+        types={"n": "numeric", "doc": "json"},
+    )
+
+    response = request_file(client, resource, "ndjson")
+
+    assert response["Content-Type"] == "application/x-ndjson; charset=utf-8"
+    first, second = (
+        json.loads(line, parse_float=Decimal) for line in read_file(response).splitlines()
+    )
+    assert first == {
+        "_id": 1,
+        "text": "a\nb",
+        "n": Decimal("12345678901234567890.10"),
+        "doc": [Decimal("1.50"), None],
+    }
+    assert second == {"_id": 2, "text": None, "n": None, "doc": None}
+
+
+def test_ndjson_has_the_named_fields_of_the_records_found(
+    client: Client, resource: Resource
+) -> None:
+    response = request_file(
+        client, resource, "ndjson", fields="code", sort="code desc", filters={"stage": "closed"}
+    )
+
+    assert read_file(response) == b'{"code":"003"}\n'
+
+
+@pytest.mark.parametrize("name", [name for name in formats if name != "xlsx"])
+def test_every_format_is_packed_on_request(client: Client, resource: Resource, name: str) -> None:
+    plain = request_file(client, resource, name)
+
+    packed = request_file(client, resource, name, gzip="true")
+
+    assert packed["Content-Type"] == "application/gzip"
+    assert packed["Content-Disposition"].endswith(f'.{formats[name].extension}.gz"')
+    assert gzip.decompress(read_file(packed)) == read_file(plain)
+
+
+def test_a_packed_file_is_compressed_as_it_is_read(client: Client, transactional_db: None) -> None:
+    text = "x" * 1000
+    resource = make_resource("text\n" + f"{text}\n" * 20_000)
+
+    tracemalloc.start()
+    packed = read_file(request_file(client, resource, "csv", gzip="true"))
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(gzip.decompress(packed)) > 20_000_000
+    assert peak < 2 * 2**20
+
+
+def test_a_format_that_is_not_installed_is_refused_and_not_offered(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("datastore_search.dumping.formats._is_installed", lambda _package: False)
+
+    response = request_file(client, resource, "xlsx")
+
+    assert check_error(response, 409, "Validation Error") == {
+        "format": ["This portal cannot write Excel (XLSX): its operator must install xlsxwriter."]
+    }
+    page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
+    assert "format=csv-excel" in page
+    assert "format=xlsx" not in page
+
+
+@pytest.mark.parametrize("name", list(formats))
+def test_every_format_answers_head_without_the_records(
+    client: Client, resource: Resource, name: str
+) -> None:
+    parameters: dict[str, Any] = {"format": name}
+
+    response = client.head(build_address(resource), parameters)
+
+    assert response.getvalue() == b""
+    named = client.get(build_address(resource), parameters).headers
+    names = set(named) - {"Last-Modified"}  # which is there two seconds after a change
+    assert {name: response.headers.get(name) for name in names} == {
+        name: named[name] for name in names
+    }
+
+
+@pytest.mark.parametrize("name", list(formats))
+def test_a_private_resource_is_refused_in_every_format(client: Client, db: None, name: str) -> None:
+    hidden = make_resource(private=True)
+
+    check_error(request_file(client, hidden, name), 403, "Authorization Error")
