@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from django.contrib import messages
@@ -67,6 +68,10 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
         return redirect("admin:datastore_search_resource_change", load.resource_id)
     if preview is None and "again" in request.POST:  # the worker that made it may be gone
         drafts.update_draft(load, options)
+        return redirect(_PREVIEW, load.pk)
+    if preview and request.POST.get("records_path") in preview.records_paths:
+        chosen = replace(options, records_path=request.POST["records_path"])
+        drafts.update_draft(load, chosen)
         return redirect(_PREVIEW, load.pk)
     if preview and form.is_valid():
         if form.cleaned_data["seen"] not in {"", preview.digest}:

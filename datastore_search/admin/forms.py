@@ -230,6 +230,15 @@ class LoadForm(forms.Form):
         help_text=_("Needed where an archive holds several files."),
         widget=AdminTextInputWidget(attrs={"class": ""}),
     )
+    records_path = forms.CharField(
+        label=_("Records in JSON"),
+        required=False,
+        help_text=_(
+            "The names that lead to the records, such as data.items, or a point for the whole "
+            "file. Empty: they are found."
+        ),
+        widget=AdminTextInputWidget(attrs={"class": ""}),
+    )
     schema = forms.FileField(
         label=_("Table Schema"),
         required=False,

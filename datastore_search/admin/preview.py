@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from ..loading.typing.field_formats import field_formats as types
 from ..messages import Message, Notice
 from ..models import Load, Mode
 from .display import format_count
+
+#: A name in a list of names.
+_QUOTED = re.compile("“(.*?)”")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,14 @@ class DraftPreview:
         """Why the file cannot be loaded; empty if it can."""
         stored = self.stored.get("failure")
         return str(LoadFailed.from_json(stored)) if stored else ""
+
+    @property
+    def records_paths(self) -> list[str]:
+        """The lists of a JSON file of which one has to be chosen; none where nothing is open."""
+        stored = self.stored.get("failure") or {}
+        if stored.get("code") != "json.several_lists":
+            return []
+        return _QUOTED.findall(stored["parameters"]["paths"])
 
     @property
     def digest(self) -> str:

@@ -29,6 +29,12 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     add("--skip-lines", type=_parse_count, metavar="N", help=_("lines above the header"))
     add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
     add("--member", default="", help=_("the name of the file within an archive"))
+    add(
+        "--records-path",
+        default="",
+        metavar="NAMES",
+        help=_("where the records of a JSON file are, such as data.items; . for the whole file"),
+    )
 
 
 def _add_type_arguments(parser: CommandParser) -> None:
@@ -96,6 +102,7 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         skip=options["skip_lines"],
         sheet=options["sheet"],
         member=options["member"],
+        records_path=options["records_path"],
         date_order=options["date_order"],
         schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],

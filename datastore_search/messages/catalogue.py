@@ -178,9 +178,11 @@ TEMPLATES: Mapping[str, str | Promise] = {
     "json.too_deep": _("The JSON nests lists and objects more than %(most)s deep."),
     "json.no_list": _("The JSON holds no list of objects, or of rows, to make records of."),
     "json.several_lists": _(
-        "The JSON holds several lists: %(paths)s. Which one has the records is not clear; save it"
-        " alone."
+        "The JSON holds several lists: %(paths)s. Choose the one that has the records."
     ),
+    "json.unknown_path": _("The JSON has no list and no object at “%(path)s”."),
+    "json.repeated_member": _("The member “%(member)s” is there twice in one object."),
+    "json.invalid_cube": _("The JSON-stat in the file is damaged, or has too many values."),
     "json.no_records": _(
         "The JSON's list holds no object with members, and no row, to make records of."
     ),
@@ -255,6 +257,14 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
+    "notice.json_keyed": _(
+        "Each member of “%(path)s” is a record; its name is in the field “key”."
+    ),
+    "notice.json_columns": _(
+        "Each member of “%(path)s” is a field, with the values of all records."
+    ),
+    "notice.json_cube": _("The records are the values of a JSON-stat cube, one for each."),
+    "notice.json_record": _("The object “%(path)s” is the only record."),
     "notice.json_constants": _(
         "The file has NaN or Infinity, which are not part of JSON; they are kept."
     ),

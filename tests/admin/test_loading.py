@@ -942,3 +942,18 @@ def test_the_list_asks_as_few_queries_for_many_loads_as_for_one(
 
     with django_assert_max_num_queries(12):
         staff.get(LOADS)
+
+
+def test_a_list_of_a_json_file_is_chosen_with_one_click(staff: Client, empty: Resource) -> None:
+    text = '{"schools": [{"n": 1}], "a, b": {"pupils": [{"n": 2}]}}'
+    load = upload(staff, empty, text)
+    page = get_page(staff, load)
+
+    assert 'name="records_path" value="schools"' in page
+    assert 'name="records_path" value="a, b.pupils"' in page
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"records_path": "a, b.pupils"})
+    load.refresh_from_db()
+    assert load.options["records_path"] == "a, b.pupils"
+    assert load.preview
+    assert load.preview["rows"] == [["2"]]

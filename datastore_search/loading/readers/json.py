@@ -1,5 +1,5 @@
 """
-Read JSON: lists of objects or of rows, also within an object, NDJSON and GeoJSON.
+Read JSON: lists of objects or of rows, objects that hold records, NDJSON and GeoJSON.
 
 The members of all objects are the fields, in the order in which they appear.  A text stays a text,
 numbers keep their digits, and what is nested stays JSON.
@@ -14,28 +14,31 @@ from typing import Any, TextIO
 
 from ...exceptions.loads import LoadFailed, NestedTooDeep
 from ...messages import BadRow, Notice
+from .json_layouts import (
+    Layout,
+    Source,
+    detect_layout,
+    find_chosen,
+    find_list,
+    read_field_names,
+    read_records,
+)
 from .json_parser import MAX_DEPTH, MAX_VALUE_LENGTH, Document, Parser
 from .json_records import BadElement, RecordTableBuilder
 from .options import ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 
-#: The names of members of an object, from the outermost to that of the list of records.
-_Path = tuple[str, ...]
-
-#: Names that programs give to the list of records in an object.
-_LIST_NAMES = frozenset(
-    ("records", "features", "data", "results", "items", "rows", "value", "entries", "elements")
-)
-_FEATURES = ("features",)
-#: The list is looked for in objects within each other, up to this number.
-_MAX_PATH_LENGTH = 4
 _START_BYTES = 2**16
+#: A cube of JSON-stat has these members; they decide before its lists are looked for.
+_CUBE_MARKS = ('"dimension"', '"size"')
 
 
 def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
     """
-    Stage a JSON file: a list of objects or of rows, or an object with such a list in it.
+    Stage a JSON file: a list of objects or of rows, or an object that holds records.
+
+    ``records_path`` chooses the value that holds them.
 
     A file with an object on each line is read as NDJSON.  Of GeoJSON, the fields are the properties
     of the features, and the geometry as JSON.
@@ -44,16 +47,17 @@ def read_json(path: Path, options: ReadOptions, staging_area: StagingArea) -> St
     """
     encoding = _detect_encoding(path, options)
     parser = Parser()
-    if _is_ndjson(path, encoding, parser):
+    if not options.records_path and _is_ndjson(path, encoding, parser):
         return read_ndjson(path, options, staging_area)
-    list_path = _find_list(path, encoding, parser)
-    notices = []
-    if list_path and list_path != _FEATURES:
-        notices.append(Notice("notice.nested_list", path=".".join(list_path)))
+    source = _find_source(path, encoding, parser, options.records_path)
+    names: tuple[str, ...] = ()
+    if source.path and source.layout is Layout.LIST:
+        with Document(path, encoding, parser) as document:
+            names = read_field_names(document, source.path)
     with Document(path, encoding, parser) as document, RowWriter(staging_area) as writer:
-        builder = RecordTableBuilder(staging_area, writer, options.nulls)
-        elements = enumerate(_read_list(document, list_path), start=1)
-        return _build_table(builder, parser, elements, notices)
+        builder = RecordTableBuilder(staging_area, writer, options.nulls, names)
+        elements = enumerate(read_records(document, source), start=1)
+        return _build_table(builder, parser, elements, source.describe())
 
 
 def read_ndjson(path: Path, options: ReadOptions, staging_area: StagingArea) -> StagedTable:
@@ -115,66 +119,46 @@ def _read_line(file: TextIO) -> str:
     return ""
 
 
-def _find_list(path: Path, encoding: str, parser: Parser) -> _Path:
+def _find_source(path: Path, encoding: str, parser: Parser, wanted: str) -> Source:
     """
-    Find the list of records in a file: the file itself, a list of a usual name, or the only one.
+    Find the records in a file: at a path, the file's own list, a list in it, or the object itself.
 
-    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, and what ``Document``
-    raises.
+    Raises: ``LoadFailed`` with ``json.no_list``, ``json.several_lists``, ``json.unknown_path``, and
+    what ``Document`` raises.
     """
     with Document(path, encoding, parser) as document:
+        if wanted:
+            return find_chosen(document, wanted)
         if document.peek_character() == "[":
-            return ()
+            return Source(())
         if document.peek_character() != "{":
             document.read_value()
             document.check_end()
             raise LoadFailed("json.no_list")
-        paths = []
-        for found in _find_lists(document, ()):
-            if found[-1] in _LIST_NAMES:
-                return found
-            paths.append(found)
-        document.check_end()
-    if len(paths) > 1:
-        raise LoadFailed("json.several_lists", paths=", ".join(".".join(each) for each in paths))
-    if not paths:
-        raise LoadFailed("json.no_list")
-    return paths[0]
+        if _may_be_cube(path, encoding) and detect_layout(document) is Layout.CUBE:
+            return Source((), Layout.CUBE)
+    try:
+        with Document(path, encoding, parser) as document:
+            return Source(find_list(document))
+    except LoadFailed as failure:
+        if failure.code != "json.no_list":
+            raise
+        with Document(path, encoding, parser) as document:
+            layout = detect_layout(document)
+        if layout is None:
+            raise
+        return Source((), layout)
+    finally:
+        parser.pop_repeated_member()
 
 
-def _find_lists(document: Document, above: _Path) -> Iterator[_Path]:
-    """Find the lists of objects or lists, each before it has been read."""
-    for name in document.read_members():
-        path = (*above, name)
-        if document.peek_character() == "{" and len(path) < _MAX_PATH_LENGTH:
-            yield from _find_lists(document, path)
-        elif document.peek_character() == "[":
-            for position, element in enumerate(document.read_elements()):
-                if position == 0 and isinstance(element, dict | list):
-                    yield path
-        else:
-            document.skip_value()
+def _may_be_cube(path: Path, encoding: str) -> bool:
+    with path.open(encoding=encoding, errors="replace") as file:
+        start = file.read(_START_BYTES)
+    return all(mark in start for mark in _CUBE_MARKS)
 
 
 # Elements -----------------------------------------------------------------------------------------
-
-
-def _read_list(document: Document, list_path: _Path) -> Iterator[Any]:
-    """Read the elements of the list, and the file to its end."""
-    yield from _read_elements(document, list_path)
-    document.check_end()
-
-
-def _read_elements(document: Document, list_path: _Path) -> Iterator[Any]:
-    if not list_path:
-        yield from document.read_elements()
-        return
-    start = "[" if len(list_path) == 1 else "{"
-    for name in document.read_members():
-        if name == list_path[0] and document.peek_character() == start:
-            yield from _read_elements(document, list_path[1:])
-        else:
-            document.skip_value()
 
 
 def _read_lines(path: Path, encoding: str, parser: Parser) -> Iterator[tuple[int, Any]]:

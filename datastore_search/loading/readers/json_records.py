@@ -21,6 +21,8 @@ from .staging import StagedTable, StagingArea
 
 #: The keys of what a feature has besides its properties; a property may have the same name.
 _ID, _GEOMETRY = ("id",), ("geometry",)
+#: The key of the name that an object gives to a record.
+_KEY = ("key",)
 _FEATURE_MEMBERS = frozenset(("type", "bbox", "id", "properties", "geometry"))
 _NULL = type(None)
 
@@ -33,11 +35,31 @@ class BadElement:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class KeyedRecord:
+    """A record that is a member of an object, with the member's name as its key."""
+
+    key: str
+    members: Mapping[str, Any]
+
+
 class RecordTableBuilder:
     """Writes elements as rows, and collects what the table is to know of them."""
 
-    def __init__(self, staging_area: StagingArea, writer: RowWriter, nulls: Sequence[str]) -> None:
-        """Begin without a field; ``nulls`` are texts that stand for no value."""
+    def __init__(
+        self,
+        staging_area: StagingArea,
+        writer: RowWriter,
+        nulls: Sequence[str],
+        names: Sequence[str] = (),
+    ) -> None:
+        """
+        Begin without a field.
+
+        ``nulls`` are texts that stand for no value; ``names`` those of the cells of rows, where
+        they are not in the first row.
+        """
+        self._names = names
         self._staging_area = staging_area
         self._nulls = frozenset(nulls)
         self._writer = writer
@@ -93,13 +115,22 @@ class RecordTableBuilder:
         if isinstance(element, list):
             self._add_element = self._add_cells
             self._add_header(line, element)
+        elif isinstance(element, KeyedRecord):
+            self._add_element = self._add_keyed
+            self._add_keyed(line, element)
         else:
             is_feature = _is_feature(element)
             self._add_element = self._add_feature if is_feature else self._add_object
             self._add_element(line, element)
 
     def _add_header(self, line: int, header: list[Any]) -> None:
-        """Use a first row as the header, if it has only texts."""
+        """Use a first row as the header, if it has only texts and no other names are known."""
+        if self._names:
+            for position, name in enumerate(self._names):
+                self._add_field(_CellKey(position, name))
+            self._writer.widen(len(self._names))
+            self._add_cells(line, header)
+            return
         has_names = all(isinstance(cell, str) and not isinstance(cell, Number) for cell in header)
         for position, cell in enumerate(header):
             self._add_field(_CellKey(position, cell if has_names else ""))
@@ -132,6 +163,9 @@ class RecordTableBuilder:
         else:
             error = BadRow("row.not_an_object")
             self.add_bad_element(line, BadElement(error, format_json(element)))
+
+    def _add_keyed(self, line: int, element: KeyedRecord) -> None:
+        self._add_members(line, [(_KEY, element.key), *element.members.items()])
 
     def _add_members(self, line: int, members: Iterable[tuple[Hashable, Any]]) -> None:
         cells: list[str | None] = [None] * len(self._kinds)

@@ -12,7 +12,8 @@ class ReadOptions:
 
     ``nulls`` are texts that stand for no value, such as ``NA``; ``skip`` counts the lines or rows
     above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
-    in an archive.
+    in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
+    with points between them.
     """
 
     nulls: tuple[str, ...] = ()
@@ -21,3 +22,4 @@ class ReadOptions:
     skip: int | None = None
     sheet: str = ""
     member: str = ""
+    records_path: str = ""

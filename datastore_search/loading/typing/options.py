@@ -102,7 +102,10 @@ _NOT_SAVED = (
 )
 
 #: Options of which the saved one is used where the call has none.
-_SAVED_UNLESS_GIVEN = ("encoding", "delimiter", "sheet", "member", "date_order", "schema")
+_SAVED_UNLESS_GIVEN = (
+    *("encoding", "delimiter", "sheet", "member", "records_path"),
+    *("date_order", "schema"),
+)
 
 
 def resolve_options(resource: Resource | None, options: LoadOptions) -> LoadOptions:

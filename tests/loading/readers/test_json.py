@@ -283,7 +283,7 @@ def test_several_lists_are_named(path: Path) -> None:
     failure = get_read_failure(path, '{"a": [{"n": 1}], "b": {"c": [[1]]}}')
 
     assert failure.code == "json.several_lists"
-    assert failure.parameters == {"paths": "a, b.c"}
+    assert failure.parameters == {"paths": "“a”, “b.c”"}
 
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"\xef\xbb\xbf"])

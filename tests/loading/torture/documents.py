@@ -105,9 +105,85 @@ CASES = [
         "two_lists.json",
         "an object with two lists of objects",
         failure=(
-            "The JSON holds several lists: schools, pupils. Which one has the records is not clear;"
-            " save it alone."
+            "The JSON holds several lists: “schools”, “pupils”. Choose the one that has the"
+            " records."
         ),
+    ),
+    Case(
+        "two_lists.json",
+        "one of two lists, by choice",
+        options=LoadOptions(records_path="pupils"),
+        fields={"n": "int4"},
+        records=[[2]],
+        notices=["The records are the list “pupils” of the file."],
+    ),
+    Case(
+        "two_lists.json",
+        "a list that is not there",
+        options=LoadOptions(records_path="teachers.all"),
+        failure="The JSON has no list and no object at “teachers.all”.",
+    ),
+    Case(
+        "no_list.json",
+        "one object, by choice",
+        options=LoadOptions(records_path="."),
+        fields={"error": "json"},
+        records=[[{"code": 404, "message": "Not found"}]],
+        notices=["The object “.” is the only record."],
+    ),
+    Case(
+        "ckan_dump.json",
+        "rows below the names of their fields, as CKAN dumps them",
+        fields={"_id_2": "int4", "province": "text"},
+        records=[[1, "Hanoi"], [2, "Da Nang"]],
+        notices=[
+            "The records are the list “records” of the file.",
+            "“_id” is the number of a record, so the field is called “_id_2”.",
+        ],
+        labels={"_id_2": "_id"},
+    ),
+    Case(
+        "keyed.json",
+        "objects by their keys, one with a member of that name",
+        fields={"key": "text", "n": "int4", "key_2": "text"},
+        records=[["hanoi", 1, None], ["hue", 2, "x"]],
+        notices=[
+            "Each member of “.” is a record; its name is in the field “key”.",
+            "Names that were there already got a number: key_2.",
+        ],
+        labels={"key_2": "key"},
+    ),
+    Case(
+        "columns.json",
+        "a list of values for each field",
+        fields={"province": "text", "area": "numeric"},
+        records=[["Hanoi", 3359.80], ["Hue", None]],
+        notices=["Each member of “.” is a field, with the values of all records."],
+    ),
+    Case(
+        "columns_by_position.json",
+        "an object of positions for each field, as pandas writes a table",
+        options=LoadOptions(records_path="a.b"),
+        fields={"province": "text", "n": "int4"},
+        records=[["Hanoi", 1], ["Hue", 2]],
+        notices=["Each member of “a.b” is a field, with the values of all records."],
+    ),
+    Case(
+        "cube.json",
+        "JSON-stat: a value for each year and region, one missing",
+        fields={"year": "text", "region": "text", "region label": "text", "value": "numeric"},
+        records=[
+            ["2023", "HN", "Hanoi", 8.50],
+            ["2023", "HU", "Hue", 1.2],
+            ["2024", "HN", "Hanoi", None],
+            ["2024", "HU", "Hue", 1.3],
+        ],
+        notices=["The records are the values of a JSON-stat cube, one for each."],
+    ),
+    Case(
+        "short_cube.json",
+        "JSON-stat with fewer values than its dimensions tell",
+        failure="The JSON-stat in the file is damaged, or has too many values.",
     ),
     Case(
         "rows.json",
