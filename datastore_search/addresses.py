@@ -11,7 +11,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 from django.http import HttpRequest
-from django.urls import get_script_prefix, reverse
+from django.urls import NoReverseMatch, get_script_prefix, reverse
 from rest_framework.request import Request
 
 #: What stands between the base that a client calls and the part of the path that varies.
@@ -65,9 +65,14 @@ def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: obj
     Raises: ``NoReverseMatch`` if the portal does not include the URL.
     """
     match = request.resolver_match
-    path = reverse(
-        f"datastore_search:{name}", args=arguments, current_app=match.namespace if match else None
-    )
+    try:
+        path = reverse(
+            f"datastore_search:{name}",
+            args=arguments,
+            current_app=match.namespace if match else None,
+        )
+    except NoReverseMatch:  # the portal includes it elsewhere, as the API without a locale
+        path = reverse(f"datastore_search:{name}", args=arguments)
     script = get_script_prefix()
     resolved = f"{script}{_get_first_part(request.path_info)}"
     requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"

@@ -306,6 +306,16 @@ class Settings:
         return cast(str, getattr(settings, "DATASTORE_SEARCH_PNG_FONT", "DejaVu Sans"))
 
     @cached_property
+    def SITE_TITLE(self) -> str:
+        """The name of the portal, as `status_show` gives it."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_SITE_TITLE", ""))
+
+    @cached_property
+    def SITE_DESCRIPTION(self) -> str:
+        """What the portal is for, in a sentence, as `status_show` gives it."""
+        return cast(str, getattr(settings, "DATASTORE_SEARCH_SITE_DESCRIPTION", ""))
+
+    @cached_property
     def PAGES_VERSION(self) -> str:
         """
         The version of the portal's templates and of everything that its data pages show besides

@@ -67,6 +67,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 SEARCH, WRITING = REFERENCE / "datastore_search.md", REFERENCE / "writing.md"
 OTHERS, TYPES = REFERENCE / "other-actions.md", REFERENCE / "field-types.md"
 ANALYSIS = REFERENCE / "facets-and-aggregates.md"
+CATALOGUE = REFERENCE / "catalogue.md"
 
 #: Members of ``error`` that no class of the exceptions names.
 OTHER_MEMBERS = frozenset({"__extras", "callback", "query", "records_row"})
@@ -119,7 +120,7 @@ def get_section(page: Path, name: str) -> str:
 def get_page_path(action: str) -> Path:
     (page,) = [
         page
-        for page in (SEARCH, WRITING, OTHERS, ANALYSIS)
+        for page in (SEARCH, WRITING, OTHERS, ANALYSIS, CATALOGUE)
         if re.search(rf"^##? `{action}`$", read_text(page), re.MULTILINE)
     ]
     return page
@@ -233,7 +234,7 @@ def test_every_parameter_says_what_it_is(parameters: type[ActionParameters]) -> 
 def test_the_reference_has_no_action_that_there_is_not() -> None:
     described = [
         name
-        for page in (WRITING, OTHERS, ANALYSIS)
+        for page in (WRITING, OTHERS, ANALYSIS, CATALOGUE)
         for name in re.findall(r"^## `(\w+)`$", read_text(page), re.MULTILINE)
     ]
 
@@ -294,7 +295,24 @@ EVERYTHING: Mapping[str, list[dict[str, Any]]] = {
     "datastore_upsert": [{"records": [{"n": 1}], "dry_run": True, "include_records": True}],
     "datastore_delete": [{"filters": {"n": 1}, "include_deleted_records": True}],
     "datastore_records_delete": [{"filters": {"n": 1}, "include_deleted_records": True}],
+    "package_show": [{"id": ID}],
+    "package_search": [{}],
+    "resource_show": [{"id": ID}],
+    "resource_search": [{"query": "name:x"}],
+    "organization_show": [{"id": "hue", "include_datasets": True}],
     "status_show": [{}],
+}
+#: Actions whose results are no objects.
+LISTS = {
+    "package_list",
+    "current_package_list_with_resources",
+    "resource_view_list",
+    "organization_list",
+    "group_list",
+    "tag_list",
+    "license_list",
+    "site_read",
+    "help_show",
 }
 
 
@@ -309,6 +327,7 @@ def rivers(client: Client, token: str) -> None:
     records = [{"n": 1, "t": "river"}, {"n": 2, "t": "rivers"}]
     sent = {"resource_id": ID, "records": records, "primary_key": "n"}
     assert act(client, "datastore_create", sent, token).status_code == 200
+    Resource.objects.filter(pk=ID).update(publisher="Hue")
 
 
 @pytest.mark.parametrize(
@@ -336,7 +355,7 @@ def test_the_reference_has_the_members_within_a_description(client: Client, toke
 
 
 def test_every_action_with_a_result_of_members_was_asked() -> None:
-    assert {*EVERYTHING, "help_show"} == set(actions)
+    assert {*EVERYTHING, *LISTS} == set(actions)
 
 
 # Errors -------------------------------------------------------------------------------------------

@@ -62,7 +62,25 @@ class ResourceForm(forms.ModelForm):
 
     class Meta:
         model = Resource
-        fields = ("title", "name", "description", "private", "language", "indexes")
+        fields = (
+            "title",
+            "name",
+            "description",
+            "private",
+            "language",
+            "license",
+            "source",
+            "publisher",
+            "contact",
+            "contact_email",
+            "tags",
+            "temporal_start",
+            "temporal_end",
+            "spatial",
+            "frequency",
+            "version_date",
+            "indexes",
+        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Offer the text search configurations of PostgreSQL as languages."""

@@ -48,6 +48,20 @@ from .uploads import accept_uploads
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20
 
+#: What a resource says of its data.
+DESCRIPTION_FIELDS = [
+    "license",
+    "source",
+    "publisher",
+    "contact",
+    "contact_email",
+    "tags",
+    ("temporal_start", "temporal_end"),
+    "spatial",
+    "frequency",
+    "version_date",
+]
+
 _NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 
 
@@ -137,12 +151,14 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Resource | None = None) -> Any:
         """Show the addresses and the key of a resource only once it exists."""
         about = (None, {"fields": ["title", "name", "description", "private", "language"]})
+        described = (_("About the data"), {"fields": DESCRIPTION_FIELDS, "classes": ["collapse"]})
         indexes = (_("Indexes"), {"fields": ["indexes"], "classes": ["collapse"]})
         known = (
             _("Address"),
             {"fields": ["id", "api_address", "primary_key_display", "created_at", "modified_at"]},
         )
-        return [about, indexes, known] if obj else [about, indexes]
+        added = [about, described, indexes]
+        return [*added, known] if obj else added
 
     def get_inlines(
         self, request: HttpRequest, obj: Resource | None

@@ -282,6 +282,19 @@ class NamesField(ParameterField):
         return parts
 
 
+class JsonNamesField(NamesField):
+    """Names as ``NamesField`` reads them, or the JSON text of a list of names."""
+
+    def split(self, data: object) -> list[str]:
+        """Split the parameter into names."""
+        if isinstance(data, str) and data.lstrip()[:1] == "[":
+            try:
+                data = parse_json(data)
+            except MalformedJson:
+                self.fail("invalid")
+        return super().split(data)
+
+
 class SortField(NamesField):
     """Sort keys: a list, or a text separated by commas."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 from django_filters import CharFilter, FilterSet
 
+from ..catalogue import match_word
 from ..exceptions.search import TooManyWords
-from ..models import Field, Resource
+from ..models import Resource
 
 MAX_CATALOGUE_Q_LENGTH = 200
 
@@ -49,16 +50,7 @@ class CatalogueFilterSet(FilterSet):
     def filter_by_words(
         self, resources: QuerySet[Resource], name: str, text: str
     ) -> QuerySet[Resource]:
-        """Keep the resources that hold every word in a name, title, description, id or field."""
+        """Keep the resources that hold every word."""
         for word in text.split():
-            fields = Field.objects.filter(
-                Q(name__icontains=word) | Q(label__icontains=word), resource=OuterRef("pk")
-            )
-            resources = resources.filter(
-                Q(title__icontains=word)
-                | Q(name__icontains=word)
-                | Q(description__icontains=word)
-                | Q(id__icontains=word)
-                | Exists(fields)
-            )
+            resources = resources.filter(match_word(word))
         return resources

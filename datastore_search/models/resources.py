@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.contrib.postgres.expressions import ArraySubquery
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
 from django.db import connections, models, router
 from django.db.models.functions import JSONObject
 from django.utils.functional import cached_property
@@ -31,6 +34,11 @@ from .loads import Load
 from .table_versions import TableVersion
 
 Reader = AbstractBaseUser | AnonymousUser
+
+#: Of a resource; each costs room in every description.
+MAX_TAGS: Final = 50
+
+_SPDX_ID = re.compile(r"[A-Za-z0-9.+-]{1,100}")
 
 
 def get_default_language() -> str:
@@ -58,6 +66,16 @@ def validate_indexes(kinds: Iterable[str]) -> None:
     connection = connections[router.db_for_write(Resource)]
     if IndexKind.SUBSTRINGS in kinds and not storage.has_trigrams(connection):
         raise ValidationError(str(SubstringsNotSupported()))
+
+
+def validate_license(text: str) -> None:
+    """
+    Refuse what is neither an SPDX id nor an address.
+
+    Raises: ``ValidationError``.
+    """
+    if _SPDX_ID.fullmatch(text) is None:
+        URLValidator(schemes=("https", "http"))(text)
 
 
 class IndexKind(models.TextChoices):
@@ -188,6 +206,55 @@ class Resource(GuardedModel):
             "PostgreSQL’s text search configuration, such as “english” or “simple”. "
             "A change takes effect with the next load."
         ),
+    )
+    license = models.CharField(
+        _("licence"),
+        max_length=200,
+        blank=True,
+        validators=[validate_license],
+        help_text=_("An SPDX id, such as “CC-BY-4.0”, or the address of the licence."),
+    )
+    source = models.CharField(
+        _("source"),
+        max_length=500,
+        blank=True,
+        help_text=_("Where the data come from: an address, or a text."),
+    )
+    publisher = models.CharField(_("publisher"), max_length=200, blank=True)
+    contact = models.CharField(
+        _("contact"),
+        max_length=200,
+        blank=True,
+        help_text=_("A person or an office that answers questions."),
+    )
+    contact_email = models.EmailField(_("e-mail of the contact"), blank=True)
+    tags = ArrayField(
+        models.CharField(max_length=100),
+        MAX_TAGS,
+        verbose_name=_("tags"),
+        default=list,
+        blank=True,
+        help_text=_("Words to find the resource by, with commas between them."),
+    )
+    temporal_start = models.DateField(_("first day covered"), null=True, blank=True)
+    temporal_end = models.DateField(_("last day covered"), null=True, blank=True)
+    spatial = models.CharField(
+        _("area covered"),
+        max_length=300,
+        blank=True,
+        help_text=_("The name of a place, or several."),
+    )
+    frequency = models.CharField(
+        _("frequency of updates"),
+        max_length=100,
+        blank=True,
+        help_text=_("How often the data change, such as “monthly”."),
+    )
+    version_date = models.DateField(
+        _("date of this version"),
+        null=True,
+        blank=True,
+        help_text=_("The day that the data are of."),
     )
     table_version = models.OneToOneField(
         TableVersion,

@@ -166,6 +166,7 @@ _OPTION_LISTS: Mapping[type[types.ParameterField], Callable[[], _Forms]] = {
 #: The schemas of lists, each of which has a limit.
 _LISTS: Mapping[type[types.ParameterField], Callable[[int], _Forms]] = {
     types.NamesField: _build_names,
+    types.JsonNamesField: _build_names,
     types.SortField: _build_names,
     types.ObjectsField: _build_objects,
     types.RecordsField: _build_objects,

@@ -15,6 +15,7 @@ from ..field_types import field_types
 from ..reference.examples import Example, show_examples
 from ..search import RecordsFormat
 from ..writing import Method
+from .catalogue import build_catalogue_schemas
 from .components import (
     ANY_VALUE,
     BOOLEAN,
@@ -49,6 +50,19 @@ _RESULTS: dict[str, Schema] = {
     "datastore_upsert": schema_ref("DatastoreWritten"),
     "datastore_delete": schema_ref("DatastoreDeleted"),
     "datastore_records_delete": schema_ref("DatastoreDeleted"),
+    "package_list": list_of(TEXT),
+    "package_show": schema_ref("CatalogueDataset"),
+    "package_search": schema_ref("CataloguePage"),
+    "current_package_list_with_resources": list_of(schema_ref("CatalogueDataset")),
+    "resource_show": schema_ref("CatalogueResource"),
+    "resource_view_list": list_of(OBJECT),
+    "resource_search": schema_ref("CatalogueResources"),
+    "organization_list": list_of(one_of(TEXT, schema_ref("CatalogueOrganization"))),
+    "organization_show": schema_ref("CatalogueOrganization"),
+    "group_list": list_of(OBJECT),
+    "tag_list": list_of(one_of(TEXT, schema_ref("CatalogueTag"))),
+    "license_list": list_of(schema_ref("CatalogueLicense")),
+    "site_read": BOOLEAN,
     "help_show": {"type": "string", "description": "What the action does."},
     "status_show": schema_ref("DatastoreStatus"),
 }
@@ -126,6 +140,7 @@ def build_schemas() -> dict[str, Schema]:
         "DatastoreWritten": _build_written(),
         "DatastoreDeleted": _build_deleted(),
         "DatastoreStatus": _build_status(),
+        **build_catalogue_schemas(),
     }
 
 
@@ -453,6 +468,8 @@ def _build_status() -> Schema:
         {
             "ckan_version": {**TEXT, "description": "The release of CKAN whose actions these are."},
             "datastore_search_version": TEXT,
+            "site_title": TEXT,
+            "site_description": TEXT,
             "site_url": {"type": "string", "format": "uri"},
             "locale_default": TEXT,
             "extensions": list_of(TEXT),

@@ -41,7 +41,8 @@ def load_sample(sample: dict[str, Any]) -> None:
         **{
             name: sample[name]
             for name in ("id", "name", "title", "description", "private", "language")
-        }
+        },
+        **sample.get("about", {}),
     )
     load_file(resource, SAMPLES / sample["file"])
     for field in resource.fields.all():

@@ -15,6 +15,7 @@ from rest_framework.request import Request
 
 from ... import __version__
 from ...addresses import build_site_address
+from ...conf import conf
 from ...exceptions.requests import UnknownHelp
 from ..parameters import HelpParameters, StatusParameters, make_printable
 from .action import Action, Answer
@@ -38,6 +39,8 @@ def _show_status(request: Request, sent: Mapping[str, object]) -> Answer:
     result = {
         "ckan_version": CKAN_VERSION,
         "datastore_search_version": __version__,
+        "site_title": conf.SITE_TITLE,
+        "site_description": conf.SITE_DESCRIPTION,
         "site_url": build_site_address(request),
         "locale_default": settings.LANGUAGE_CODE,
         "extensions": ["datastore"],

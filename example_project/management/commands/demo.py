@@ -68,7 +68,8 @@ class Command(BaseCommand):
             defaults={
                 name: sample[name]
                 for name in ("name", "title", "description", "private", "language")
-            },
+            }
+            | sample.get("about", {}),
         )
         if resource.table_version_id:
             return

@@ -1,0 +1,367 @@
+"""
+The reading actions of CKAN's catalogue: datasets, resources, organizations, tags and licences.
+
+Each resource is a dataset of its own.  Lists have the public ones, as CKAN's; ``package_search``
+has the private ones that the user may read, with ``include_private``.
+
+Source: CKAN's actions of these names.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+from django.db.models import F, Q
+from django.urls import NoReverseMatch
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ... import catalogue
+from ...addresses import reverse_in_locale
+from ...catalogue import Addresses
+from ...exceptions.access import UnknownOrganization, UnknownResource
+from ...exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
+from ...models import Resource, ResourceQuerySet
+from ..catalogue_parameters import (
+    DEFAULT_FACET_VALUES,
+    DEFAULT_ROWS,
+    MAX_FACET_VALUES,
+    MAX_ROWS,
+    CurrentPackagesParameters,
+    GroupListParameters,
+    NoParameters,
+    OrganizationListParameters,
+    OrganizationShowParameters,
+    PackageListParameters,
+    PackageSearchParameters,
+    PackageShowParameters,
+    ResourceSearchParameters,
+    ResourceShowParameters,
+    ResourceViewListParameters,
+    TagListParameters,
+)
+from ..parameters import MAX_BIGINT, ActionParameters, make_printable
+from ..permissions import get_reader
+from .action import Action, Answer, authorize_read
+
+DEFAULT_SORT = "score desc, metadata_modified desc"
+
+#: A stand-in for the id of a resource, as one address is built for all of them.
+_ANY_ID = uuid.UUID(int=0)
+
+
+def build_addresses(request: Request) -> Addresses:
+    """Build the absolute addresses of resources, with one look-up for each kind."""
+
+    @cache
+    def find_pattern(name: str) -> str:
+        try:
+            return request.build_absolute_uri(reverse_in_locale(request, name, _ANY_ID))
+        except NoReverseMatch:  # the portal does not include it
+            return ""
+
+    def build(name: str, resource_id: uuid.UUID) -> str:
+        return find_pattern(name).replace(str(_ANY_ID), str(resource_id))
+
+    return Addresses(dump=partial(build, "dump"), page=partial(build, "resource"))
+
+
+# Datasets -----------------------------------------------------------------------------------------
+
+
+def _list_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = PackageListParameters.parse(sent)
+    names = catalogue.list_public_resources().order_by("name").values_list("name", flat=True)
+    return Answer(list(names[_read_slice(parameters)]), public=True)
+
+
+def _show_package(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = PackageShowParameters.parse(sent)
+    name = str(parameters.get("id") or parameters["name_or_id"])
+    resource, validators = _get_readable(request, sent, name)
+    described = catalogue.describe_dataset(resource, build_addresses(request))
+    return Answer(described, validators=validators)
+
+
+def _search_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = PackageSearchParameters.parse(sent)
+    include_private = parameters.get("include_private", False)
+    resources = (
+        catalogue.list_readable_resources(get_reader(request))
+        if include_private
+        else catalogue.list_public_resources()
+    )
+
+    @cache
+    def list_publishers() -> list[str]:
+        return list(resources.exclude(publisher="").values_list("publisher", flat=True).distinct())
+
+    condition = Q()
+    for name in ("q", "fq"):
+        text = parameters.get(name, "")
+        condition &= catalogue.parse_catalogue_query(text, name, list_publishers)
+    sort = parameters.get("sort", DEFAULT_SORT)
+    order = catalogue.parse_catalogue_sort(sort)
+    rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
+    start = min(parameters.get("start", 0), MAX_BIGINT - MAX_ROWS)
+    found = catalogue.search_datasets(resources, condition, order, start, rows)
+    addresses = build_addresses(request)
+    facets = _count_facets(resources.filter(condition), parameters)
+    result = {
+        "count": found.count,
+        "facets": {
+            name: {each.name: each.count for each in values} for name, values in facets.items()
+        },
+        "results": [catalogue.describe_dataset(each, addresses) for each in found.page],
+        "sort": sort,
+        "search_facets": {
+            name: {
+                "title": name,
+                "items": [
+                    {"name": each.name, "display_name": each.title, "count": each.count}
+                    for each in values
+                ],
+            }
+            for name, values in facets.items()
+        },
+    }
+    return Answer(result, public=not include_private)
+
+
+def _count_facets(
+    resources: ResourceQuerySet, parameters: Mapping[str, Any]
+) -> dict[str, list[catalogue.Facet]]:
+    if not parameters.get("facet", True):
+        return {}
+    limit = min(parameters.get("facet_limit", DEFAULT_FACET_VALUES), MAX_FACET_VALUES)
+    least = parameters.get("facet_mincount", 1)
+    return {
+        name: [
+            each for each in catalogue.count_facet(resources, name, limit) if each.count >= least
+        ]
+        for name in dict.fromkeys(parameters.get("facet_field", ()))
+    }
+
+
+def _list_current_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = CurrentPackagesParameters.parse(sent)
+    if parameters.get("page") and "limit" in parameters:
+        parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
+    resources = catalogue.select_columns(catalogue.list_public_resources())
+    ordered = resources.order_by(*catalogue.parse_catalogue_sort(""))
+    addresses = build_addresses(request)
+    found = ordered[_read_slice(parameters, MAX_ROWS)]
+    return Answer([catalogue.describe_dataset(each, addresses) for each in found], public=True)
+
+
+# Resources ----------------------------------------------------------------------------------------
+
+
+def _show_resource(request: Request, sent: Mapping[str, object]) -> Answer:
+    name = str(ResourceShowParameters.parse(sent)["id"])
+    resource, validators = _get_readable(request, sent, name)
+    described = catalogue.describe_resource(resource, build_addresses(request))
+    return Answer(described, validators=validators)
+
+
+def _list_resource_views(request: Request, sent: Mapping[str, object]) -> Answer:
+    name = str(ResourceViewListParameters.parse(sent)["id"])
+    _resource, validators = _get_readable(request, sent, name)
+    return Answer([], validators=validators)
+
+
+#: How each field of ``resource_search`` is compared.
+_RESOURCE_FIELDS: Mapping[str, Callable[[str], Q]] = {
+    "id": lambda text: Q(id__icontains=text),
+    "name": lambda text: Q(title__icontains=text) | Q(title="", name__icontains=text),
+    "description": lambda text: Q(description__icontains=text),
+    "format": catalogue.match_format,
+}
+_RESOURCE_ORDERS = {
+    "name": F("name").asc(),
+    "created": F("created_at").asc(),
+    "last_modified": F("modified_at").asc(),
+}
+
+
+def _search_resources(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = ResourceSearchParameters.parse(sent)
+    condition = Q()
+    for pair in parameters["query"]:
+        name, colon, text = pair.partition(":")
+        if not colon:
+            raise InvalidCatalogueQuery(parameter="query", text=pair[:100])
+        if name not in _RESOURCE_FIELDS:
+            raise UnknownCatalogueField(parameter="query", field=name[:100])
+        condition &= _RESOURCE_FIELDS[name](text)
+    order_by = parameters.get("order_by", "name")
+    if order_by not in _RESOURCE_ORDERS:
+        raise UnknownCatalogueField(parameter="order_by", field=order_by[:100])
+    bounds = _read_slice(parameters, MAX_ROWS)
+    order = [_RESOURCE_ORDERS[order_by], F("pk").asc()]
+    found = catalogue.search_datasets(
+        catalogue.list_public_resources(),
+        condition,
+        order,
+        bounds.start,
+        bounds.stop - bounds.start,
+    )
+    addresses = build_addresses(request)
+    results = [catalogue.describe_resource(each, addresses) for each in found.page]
+    return Answer({"count": found.count, "results": results}, public=True)
+
+
+# Organizations, groups, tags, licences ------------------------------------------------------------
+
+
+def _list_organizations(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = OrganizationListParameters.parse(sent)
+    wanted = parameters.get("organizations")
+    listed = [
+        each
+        for each in catalogue.list_publishers(catalogue.list_public_resources())
+        if not wanted or each.name in wanted
+    ][_read_slice(parameters)]
+    if not parameters.get("all_fields"):
+        return Answer([each.name for each in listed], public=True)
+    return Answer([_describe_organization(each) for each in listed], public=True)
+
+
+def _show_organization(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = OrganizationShowParameters.parse(sent)
+    name = parameters["id"]
+    resources = catalogue.list_public_resources()
+    for each in catalogue.list_publishers(resources):
+        if name in {each.name, catalogue.build_publisher_id(each.title)}:
+            break
+    else:
+        raise UnknownOrganization(organization=make_printable(name))
+    result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
+    if parameters.get("include_datasets"):
+        condition = catalogue.parse_catalogue_query(
+            f"organization:{each.name}",
+            "id",
+            lambda: list(resources.values_list("publisher", flat=True).distinct()),
+        )
+        order = catalogue.parse_catalogue_sort("")
+        found = catalogue.search_datasets(resources, condition, order, 0, MAX_ROWS)
+        addresses = build_addresses(request)
+        result["packages"] = [catalogue.describe_dataset(each, addresses) for each in found.page]
+    return Answer(result, public=True)
+
+
+def _describe_organization(organization: catalogue.Facet) -> dict[str, Any]:
+    return {
+        **catalogue.describe_publisher(organization.title),
+        "display_name": organization.title,
+        "image_display_url": "",
+        "num_followers": 0,
+        "package_count": organization.count,
+    }
+
+
+def _list_groups(request: Request, sent: Mapping[str, object]) -> Answer:
+    GroupListParameters.parse(sent)
+    return Answer([], public=True)
+
+
+def _list_tags(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = TagListParameters.parse(sent)
+    part = parameters.get("query", "").strip().casefold()
+    is_in_vocabulary = bool(parameters.get("vocabulary_id"))
+    tags = [] if is_in_vocabulary else catalogue.list_tags(catalogue.list_public_resources())
+    names = [each.name for each in tags if part in each.name.casefold()]
+    if not parameters.get("all_fields"):
+        return Answer(names, public=True)
+    members = ("id", "name", "vocabulary_id", "display_name")
+    described = map(catalogue.describe_tag, names)
+    return Answer([{name: tag[name] for name in members} for tag in described], public=True)
+
+
+def _list_licenses(request: Request, sent: Mapping[str, object]) -> Answer:
+    NoParameters.parse(sent)
+    return Answer(catalogue.list_licenses(), public=True)
+
+
+def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
+    NoParameters.parse(sent)
+    return Answer(result=True, public=True)
+
+
+# Shared -------------------------------------------------------------------------------------------
+
+
+def _get_readable(request: Request, sent: Mapping[str, object], name: str) -> tuple[Resource, Any]:
+    """
+    Find a resource that the user may read, and build the validators of the answer.
+
+    One that has never been loaded is shown to users who may change it, as they are about to.
+
+    Raises: ``UnknownResource``; ``AccessDenied``; ``NotModified``.
+    """
+    resource = catalogue.get_dataset(name)
+    if resource is None or not (
+        resource.table_version or resource.permits(get_reader(request), "change")
+    ):
+        raise UnknownResource(resource=make_printable(name))
+    return resource, authorize_read(request, resource, name, sent)
+
+
+def _read_slice(parameters: Mapping[str, Any], most: int = MAX_BIGINT // 2) -> slice:
+    offset = min(parameters.get("offset", 0), MAX_BIGINT // 2)
+    return slice(offset, offset + min(parameters.get("limit", most), most))
+
+
+def _build(
+    name: str,
+    parameters: type[ActionParameters],
+    run: Callable[[Request, Mapping[str, object]], Answer],
+    description: str | Promise,
+) -> Action:
+    return Action(name=name, parameters=parameters, run=run, help=description)
+
+
+catalogue_actions: Sequence[Action] = (
+    _build("package_list", PackageListParameters, _list_packages, _("List the names of datasets.")),
+    _build("package_show", PackageShowParameters, _show_package, _("Describe a dataset.")),
+    _build("package_search", PackageSearchParameters, _search_packages, _("Search datasets.")),
+    _build(
+        "current_package_list_with_resources",
+        CurrentPackagesParameters,
+        _list_current_packages,
+        _("Describe the datasets, the last modified first."),
+    ),
+    _build("resource_show", ResourceShowParameters, _show_resource, _("Describe a resource.")),
+    _build(
+        "resource_view_list",
+        ResourceViewListParameters,
+        _list_resource_views,
+        _("List the views of a resource: there are none."),
+    ),
+    _build(
+        "resource_search",
+        ResourceSearchParameters,
+        _search_resources,
+        _("Find resources by parts of their members."),
+    ),
+    _build(
+        "organization_list",
+        OrganizationListParameters,
+        _list_organizations,
+        _("List the publishers of datasets."),
+    ),
+    _build(
+        "organization_show",
+        OrganizationShowParameters,
+        _show_organization,
+        _("Describe a publisher of datasets."),
+    ),
+    _build("group_list", GroupListParameters, _list_groups, _("List groups: there are none.")),
+    _build("tag_list", TagListParameters, _list_tags, _("List the tags of datasets.")),
+    _build("license_list", NoParameters, _list_licenses, _("List the licences that are known.")),
+    _build("site_read", NoParameters, _read_site, _("Say that this portal may be read.")),
+)

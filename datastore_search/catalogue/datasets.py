@@ -1,0 +1,119 @@
+"""Ask the catalogue: the datasets that match, and how many there are of each tag or publisher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import router
+from django.db.models import CharField, Count, F, Func, Q
+from django.db.models.expressions import OrderBy
+
+from ..models import Reader, Resource, ResourceQuerySet
+from .descriptions import FORMAT, build_publisher_name
+
+_HEAVY = ("options", "indexes", "primary_key")
+_HEAVY_OF_TABLE = ("value_counts", "profiles", "field_formats", "indexes", "load")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDatasets:
+    """A page of datasets, and how many there are in all."""
+
+    count: int
+    page: Sequence[Resource]
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A value that datasets have in common: its name, what is shown of it, how many have it."""
+
+    name: str
+    title: str
+    count: int
+
+
+class _Unnest(Func):
+    """The elements of an array, each in a row."""
+
+    function = "unnest"
+    set_returning = True
+    output_field = CharField()
+
+
+def list_public_resources() -> ResourceQuerySet:
+    """List the loaded resources that everyone may read, from the database for reads."""
+    return _list_loaded().filter(private=False)
+
+
+def list_readable_resources(reader: Reader) -> ResourceQuerySet:
+    """List the loaded resources that a user may read."""
+    return _list_loaded().filter(_list_loaded().readable_by(reader).condition)
+
+
+def _list_loaded() -> ResourceQuerySet:
+    using = router.db_for_read(Resource)
+    return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
+
+
+def search_datasets(
+    resources: ResourceQuerySet, condition: Q, order: Sequence[OrderBy], start: int, rows: int
+) -> FoundDatasets:
+    """Read a page of the datasets that meet a condition, and count them all."""
+    found = resources.filter(condition)
+    page = list(select_columns(found).order_by(*order)[start : start + rows]) if rows else []
+    is_whole = bool(page) and len(page) < rows
+    return FoundDatasets(start + len(page) if is_whole else found.count(), page)
+
+
+def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
+    """Read the table version with each resource, and nothing that no description shows."""
+    return resources.select_related("table_version").defer(
+        *_HEAVY, *(f"table_version__{name}" for name in _HEAVY_OF_TABLE)
+    )
+
+
+def get_dataset(name: str) -> Resource | None:
+    """Find a resource by its id, one of its aliases, or its name."""
+    resources = select_columns(Resource.objects.using(router.db_for_read(Resource)))
+    return resources.named(name).first() or resources.filter(name=name[:200]).first()
+
+
+def list_publishers(resources: ResourceQuerySet) -> list[Facet]:
+    """List the publishers of resources by name; spellings with one name are one publisher."""
+    counted = resources.exclude(publisher="").values_list("publisher").annotate(n=Count("pk"))
+    merged: dict[str, Facet] = {}
+    for publisher, count in counted.order_by("publisher"):
+        name = build_publisher_name(publisher)
+        known = merged.get(name, Facet(name, publisher, 0))
+        merged[name] = Facet(name, known.title, known.count + count)
+    return sorted(merged.values(), key=lambda facet: facet.name)
+
+
+def list_tags(resources: ResourceQuerySet) -> list[Facet]:
+    """List the tags of resources by name."""
+    tags = resources.annotate(tag=_Unnest(F("tags"))).values_list("tag").annotate(n=Count("pk"))
+    return sorted(
+        (Facet(tag, tag, count) for tag, count in tags), key=lambda facet: facet.name.casefold()
+    )
+
+
+def count_facet(resources: ResourceQuerySet, name: str, limit: int) -> list[Facet]:
+    """
+    Count the values of ``tags``, ``organization``, ``license_id`` or ``res_format``.
+
+    The most frequent come first, ``limit`` of them at most; other names have no values.
+    """
+    if name == "tags":
+        facets = list_tags(resources)
+    elif name == "organization":
+        facets = list_publishers(resources)
+    elif name == "license_id":
+        counted = resources.exclude(license="").values_list("license").annotate(n=Count("pk"))
+        facets = [Facet(each, each, count) for each, count in counted]
+    elif name == "res_format":
+        count = resources.count()
+        facets = [Facet(FORMAT, FORMAT, count)] if count else []
+    else:
+        facets = []
+    return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]
