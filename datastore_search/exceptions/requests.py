@@ -23,6 +23,10 @@ class NotAnObject(BadRequest):
     message = _("The request's body must be a JSON object.")
 
 
+class NotAMessage(BadRequest):
+    message = _("The request's body must be a request or notification of JSON-RPC 2.0.")
+
+
 class UnreadableText(BadRequest):
     message = _("The request's body is not text in a known Unicode encoding.")
 

@@ -164,7 +164,7 @@ def describe_cut() -> str:
 def _describe_nothing(total: int | None) -> str:
     if not total:
         return _("Nothing was found.")
-    return _("Nothing is left from this offset on: %(total)s were found.") % {"total": total}
+    return _("%(total)s were found. No row is shown: see limit and offset.") % {"total": total}
 
 
 def _describe_page(first: int, last: int, total: int | None) -> str:

@@ -16,6 +16,7 @@ from ..api.body import parse_object
 from ..api.envelope import report_failure
 from ..api.views import EnvelopeView
 from ..conf import conf
+from ..exceptions.requests import NotAMessage
 from ..request_limits import check_body, check_query_string
 from .authentication import BearerTokenAuthentication
 
@@ -55,6 +56,8 @@ class AgentsView(EnvelopeView):
         check_query_string(sent)
         check_body(sent, conf.MAX_SEARCH_BODY_BYTES)
         message = parse_object(sent.body)
+        if message.get("jsonrpc") != "2.0" or not isinstance(message.get("method"), str):
+            raise NotAMessage  # answers are none either: the server asks nothing
         response = answer_message(request, message, _list_origins(request))
         add_never_cache_headers(response)
         return response

@@ -7,7 +7,8 @@ from typing import Any
 
 from django.test import Client
 
-PATH = "/en/datastore/mcp"
+ROUTE = "/datastore/mcp"
+PATH = f"/en{ROUTE}"
 HEADERS = {"Accept": "application/json, text/event-stream"}
 
 

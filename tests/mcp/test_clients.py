@@ -16,8 +16,7 @@ import pytest
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from datastore_search.mcp.answers import MAX_ANSWER_LETTERS
-from datastore_search.mcp.tools import DEFAULT_ROWS, MAX_ROWS, tools
+from datastore_search.mcp.tools import tools
 
 from ..builders import make_resource, make_token
 
@@ -100,11 +99,3 @@ def test_the_program_of_the_guide_finds_a_table(live_server: Any, capfd: Any) ->
     exec(blocks[-1].replace("http://127.0.0.1:8000", live_server.url), {})
 
     assert str(resource.pk) in capfd.readouterr().out
-
-
-def test_the_guide_has_every_tool_and_the_limits() -> None:
-    text = " ".join(GUIDE.read_text().split())
-
-    assert re.findall(r"\| `(\w+)` \| ", text) == [*tools, "Authorization", "Origin", "Host"]
-    assert f"at most {MAX_ANSWER_LETTERS:,} letters" in text
-    assert f"`limit` is {DEFAULT_ROWS} if not given, and {MAX_ROWS} at most" in text

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import csv
+import re
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
+from datastore_search.api.parameters import SearchParameters
 from datastore_search.mcp.answers import MAX_ANSWER_LETTERS
-from datastore_search.mcp.tools import tools
+from datastore_search.mcp.catalogue import DEFAULT_TABLES, MAX_TABLES
+from datastore_search.mcp.tools import DEFAULT_ROWS, MAX_ROWS, tools
 from datastore_search.models import Field, Resource
 
 from ..builders import make_listed_resource, make_resource, make_slow, make_token
-from .exchange import ask_tool, call_tool, list_tools
+from .exchange import ROUTE, ask_tool, call_tool, list_tools
 
 #: Arguments of each tool that asks one table, beside its id.
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -57,7 +62,7 @@ def test_more_tables_are_found_from_an_offset_on(client: Client, no_resource: No
     assert second.startswith("Rows 3 to 3 of 3, as CSV.\n")
     assert [row[1] for row in read_csv(first)[1:] + read_csv(second)[1:]] == ["a", "b", "c"]
     assert ask_tool(client, "find_tables", offset=5) == (
-        "Nothing is left from this offset on: 3 were found."
+        "3 were found. No row is shown: see limit and offset."
     )
 
 
@@ -122,6 +127,12 @@ def test_an_answer_says_how_to_ask_for_the_next_records(client: Client, resource
 
     assert text == (
         "Rows 2 to 3 of 6, as CSV. For the next ones, ask again with offset 3.\n\ncode\n002\n003\n"
+    )
+
+
+def test_a_limit_of_0_counts(client: Client, resource: Resource) -> None:
+    assert ask_tool(client, "search_records", resource_id=str(resource.pk), limit=0) == (
+        "6 were found. No row is shown: see limit and offset."
     )
 
 
@@ -319,8 +330,7 @@ def test_a_slow_search_ends_by_the_limit_of_anonymous_ones(
     text, is_error = call_tool(client, "search_records", resource_id=str(slow.pk))
 
     assert is_error
-    assert "SELECT" not in text
-    assert text
+    assert text == "Search took too long"
 
 
 # Schemas ------------------------------------------------------------------------------------------
@@ -340,7 +350,45 @@ def test_every_tool_describes_each_of_its_arguments(client: Client, db: None) ->
         assert tool["annotations"]["readOnlyHint"] is True
 
 
+def test_arguments_are_described_in_the_language_of_the_path(client: Client, db: None) -> None:
+    meanings = {}
+    for language in ("en", "vi"):
+        tools_by_name = {each["name"]: each for each in list_tools(client, f"/{language}{ROUTE}")}
+        schema = tools_by_name["search_records"]["inputSchema"]
+        meanings[language] = schema["properties"]["sort"]["description"]
+
+    assert meanings["en"].startswith("A key is a field, then `asc` or `desc`")
+    with translation.override("vi"):
+        assert meanings["vi"].startswith(str(SearchParameters().fields["sort"].help_text))
+    assert meanings["vi"] != meanings["en"]
+
+
 def test_every_argument_is_a_parameter_of_the_action() -> None:
     for tool in tools.values():
         assert set(tool.names) <= set(tool.parameters().get_fields())
         assert set(tool.required) <= set(tool.names)
+
+
+# The reference ------------------------------------------------------------------------------------
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "agents.md"
+
+
+def test_the_reference_has_every_tool_with_its_arguments() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([^|]+) \|$", REFERENCE.read_text(), re.MULTILINE)
+
+    assert {name: re.findall(r"`(\w+)`", cell) for name, cell in rows if name in tools} == {
+        name: [*tool.names] for name, tool in tools.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        f"at most {MAX_ANSWER_LETTERS:,} letters",
+        f"is {DEFAULT_ROWS} if not given, and {MAX_ROWS} at most",
+        f"`find_tables` is {DEFAULT_TABLES}, and {MAX_TABLES} at most",
+    ],
+)
+def test_the_reference_says_every_limit(limit: str) -> None:
+    assert limit in " ".join(REFERENCE.read_text().split())

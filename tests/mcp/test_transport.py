@@ -102,7 +102,20 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(client: Client, db: None) -
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"[{}]", b'"text"', b"\xff", b"[" * 1000, b'{"a": NaN}']
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"[{}]",
+        b'"text"',
+        b"\xff",
+        b"[" * 1000,
+        b'{"a": NaN}',
+        b"{}",
+        b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+        b'{"jsonrpc": "1.0", "method": "ping"}',
+    ],
 )
 def test_what_is_no_message_is_a_bad_request(client: Client, db: None, body: bytes) -> None:
     response = client.post(PATH, body, content_type="application/json", headers=HEADERS)
@@ -110,7 +123,7 @@ def test_what_is_no_message_is_a_bad_request(client: Client, db: None, body: byt
     assert response.status_code == 400
     error = response.json()["error"]
     assert error["message"]
-    assert "Traceback" not in error["message"]
+    assert len(error["message"]) < 200
 
 
 def test_a_large_message_is_refused_unread(client: Client, db: None, settings: Any) -> None:
