@@ -8,7 +8,7 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
-from ..html.test_browser import add_strict_policy, list_errors, measure_overflow, set_size
+from ..html.test_browser import list_errors, measure_overflow, set_size
 
 #: Whether the direction of code is its own, so that ``_id`` does not become ``id_``.
 IS_CODE_ISOLATED = """
@@ -19,21 +19,14 @@ return [...document.querySelectorAll("main code")].every((code) => {
 """
 
 
-@pytest.fixture
-def base(live_server: Any, settings: Any) -> str:
-    policy = f"{add_strict_policy.__module__}.{add_strict_policy.__name__}"
-    settings.MIDDLEWARE = [policy, *settings.MIDDLEWARE]
-    return f"{live_server.url}"
-
-
 @pytest.mark.parametrize("locale", ["en", "vi", "ar"])
 def test_the_pages_fit_and_break_no_strict_policy(
-    browser: Chrome, base: str, transactional_db: None, locale: str
+    browser: Chrome, live_server: Any, transactional_db: None, locale: str
 ) -> None:
     for width in (360, 1440):
         set_size(browser, width, 800)
         for page in ("", "datastore_search/", "datastore_aggregate/", "dump/"):
-            browser.get(f"{base}/{locale}/datastore/api/{page}")
+            browser.get(f"{live_server.url}/{locale}/datastore/api/{page}")
 
             assert measure_overflow(browser) == 0, page
             assert browser.execute_script(IS_CODE_ISOLATED), page
@@ -46,12 +39,12 @@ def test_the_pages_fit_and_break_no_strict_policy(
 
 
 def test_links_lead_from_a_condition_to_its_operators(
-    browser: Chrome, base: str, transactional_db: None
+    browser: Chrome, live_server: Any, transactional_db: None
 ) -> None:
-    browser.get(f"{base}/en/datastore/")
+    browser.get(f"{live_server.url}/en/datastore/")
     browser.find_element(By.LINK_TEXT, "API").click()
     browser.find_element(By.LINK_TEXT, "datastore_search").click()
     browser.find_element(By.CSS_SELECTOR, "#filters a").click()
 
-    assert browser.current_url == f"{base}/en/datastore/api/#filters"
+    assert browser.current_url == f"{live_server.url}/en/datastore/api/#filters"
     assert browser.find_element(By.ID, "operator-startswith").text.startswith("startswith")
