@@ -46,6 +46,12 @@ class PageParameters(ActionParameters):
 class PackageListParameters(PageParameters):
     """The parameters of ``package_list``."""
 
+    include_private = BooleanField(
+        help_text=_("Include the private datasets that the user may read; false if not given.")
+    )
+    include_drafts = IgnoredField(help_text=_NO_EFFECT)
+    include_deleted = IgnoredField(help_text=_NO_EFFECT)
+
 
 class CurrentPackagesParameters(PageParameters):
     """The parameters of ``current_package_list_with_resources``."""

@@ -322,6 +322,7 @@ def test_a_search_takes_two_statements(
 
 LISTS = [
     ("package_list", {}),
+    ("package_list", {"include_private": "true"}),
     ("package_search", {"q": "river"}),
     ("package_search", {"facet.field": '["tags", "organization"]'}),
     ("package_search", {"include_private": "true"}),

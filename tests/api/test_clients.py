@@ -555,3 +555,42 @@ def test_the_program_ends_with_a_failure_when_it_is_refused(portal: Portal) -> N
     assert (refused.returncode, unknown.returncode) == (1, 1)
     assert "NotAuthorized" in refused.stderr.splitlines()[-1]
     assert unknown.stderr.splitlines()[-1].endswith("NotFound: Resource “nope” was not found.")
+
+
+# The catalogue ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["", "/vi", "/en_GB"])
+def test_ckanapi_goes_from_the_catalogue_to_the_records(portal: Portal, path: str) -> None:
+    with RemoteCKAN(portal.base + path, apikey=portal.token) as remote:
+        found = remote.action.package_search(q="survey", rows=5, include_private=True)
+        (dataset,) = found["results"]
+        (resource,) = remote.action.package_show(id=dataset["id"])["resources"]
+        assert resource["datastore_active"] is True
+        records = remote.action.datastore_search(resource_id=resource["id"])["records"]
+
+    dump = requests.get(resource["url"], headers={"Authorization": portal.token}, timeout=60)
+    assert [each["code"] for each in records] == ["001", "002", "003", "004"]
+    assert len(dump.text.splitlines()) == 5
+
+
+@pytest.mark.parametrize("path", ["", "/vi", "/en_GB"])
+@pytest.mark.parametrize(
+    "command", [["search", "datasets", "q=survey"], ["dump", "datasets", "--all"]]
+)
+def test_the_program_of_ckanapi_takes_datasets_away(
+    portal: Portal, path: str, command: list[str]
+) -> None:
+    Resource.objects.update(private=False)
+
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ckanapi")), *command, "-r", portal.base + path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [portal.table], (
+        done.stderr
+    )

@@ -75,8 +75,10 @@ def build_addresses(request: Request) -> Addresses:
 
 def _list_packages(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = PackageListParameters.parse(sent)
-    names = catalogue.list_public_resources().order_by("name").values_list("name", flat=True)
-    return Answer(list(names[_read_slice(parameters)]), public=True)
+    include_private = parameters.get("include_private", False)
+    resources = _list_resources(request, include_private=include_private)
+    names = resources.order_by("name").values_list("name", flat=True)
+    return Answer(list(names[_read_slice(parameters)]), public=not include_private)
 
 
 def _show_package(request: Request, sent: Mapping[str, object]) -> Answer:
@@ -90,11 +92,7 @@ def _show_package(request: Request, sent: Mapping[str, object]) -> Answer:
 def _search_packages(request: Request, sent: Mapping[str, object]) -> Answer:
     parameters = PackageSearchParameters.parse(sent)
     include_private = parameters.get("include_private", False)
-    resources = (
-        catalogue.list_readable_resources(get_reader(request))
-        if include_private
-        else catalogue.list_public_resources()
-    )
+    resources = _list_resources(request, include_private=include_private)
 
     @cache
     def list_publishers() -> list[str]:
@@ -309,6 +307,13 @@ def _get_readable(request: Request, sent: Mapping[str, object], name: str) -> tu
     ):
         raise UnknownResource(resource=make_printable(name))
     return resource, authorize_read(request, resource, name, sent)
+
+
+def _list_resources(request: Request, *, include_private: bool) -> ResourceQuerySet:
+    """List the public resources, or those that the user may read."""
+    if include_private:
+        return catalogue.list_readable_resources(get_reader(request))
+    return catalogue.list_public_resources()
 
 
 def _read_slice(parameters: Mapping[str, Any], most: int = MAX_BIGINT // 2) -> slice:
