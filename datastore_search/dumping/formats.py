@@ -20,6 +20,7 @@ from ..exceptions.dumps import FormatNotInstalled
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
 from .json_rows import write_json, write_ndjson
+from .parquet import write_parquet
 from .workbook import write_workbook
 from .xml_rows import write_xml
 
@@ -103,6 +104,13 @@ formats: Mapping[str, DumpFormat] = {
         extension="xlsx",
         write=write_workbook,
         package="xlsxwriter",
+    ),
+    "parquet": DumpFormat(
+        label="Parquet",
+        content_type="application/vnd.apache.parquet",
+        extension="parquet",
+        write=write_parquet,
+        package="pyarrow",
     ),
     "json": DumpFormat(
         label="JSON",

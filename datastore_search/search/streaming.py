@@ -110,6 +110,11 @@ class RecordCopy:
             )
         return query.count_page(total)
 
+    def fetch_of_matches(self, columns: Clause) -> list[tuple[Any, ...]]:
+        """Fetch aggregates over all matches, whatever the page; ``data`` is a record."""
+        with translate_database_errors(plain=self._plain):
+            return self._read.fetch_rows(self._query.select(columns))
+
     def _choose_plan(self) -> Plan:
         query = self._query
         with translate_database_errors(plain=self._plain):

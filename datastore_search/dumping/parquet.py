@@ -1,0 +1,229 @@
+"""
+Parquet, with typed columns, by pyarrow.
+
+PostgreSQL's CSV is read in pieces into columns, and each group of rows is written and sent as soon
+as it is full: nothing waits in a file.  The footer comes last, so a truncated file is never read.
+
+A column keeps every value exactly, or it is text: numbers that need more than 38 digits, NaN and
+infinite decimals, infinite dates and 24:00 have no place in Parquet's types.  So the values are
+measured first, in the same snapshot (``docs/decisions/0034``).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from psycopg import sql
+
+from ..filters import Clause
+from ..search import RecordCopy
+from .dump import Dump, join_blocks
+
+#: The digits of the widest decimal that every reader of Parquet has.
+_MAX_DIGITS = 38
+
+#: The bytes of CSV that are parsed at once, and of columns that are written at once.
+_PARSED_BYTES, _GROUP_BYTES = 2**19, 2**22
+
+#: What shows that each value of a type fits Parquet's type, over ``{v}``, its text.
+_FITS: Mapping[str, str] = {
+    "date": "bool_and({v} LIKE '____-__-__')",
+    "timestamp": "bool_and({v} LIKE '____-__-__T%')",
+    "timestamptz": "bool_and({v} LIKE '____-__-__T%')",
+    "time": "bool_and({v} < '24')",
+    "numeric": "ARRAY[max(abs({v}::numeric)), max(scale({v}::numeric))]",
+}
+
+
+def write_parquet(dump: Dump) -> Generator[bytes]:
+    """Write the records as a Parquet file."""
+    return join_blocks(_write_groups(dump.copy))
+
+
+def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    columns = _Columns(copy.fields, _measure_values(copy))
+    sink = _Sink()
+    with (
+        ParquetWriter(pa.PythonFile(sink, "w"), columns.schema, compression="zstd") as writer,
+        copy.open_csv(",") as rows,
+    ):
+        for table in _group_tables(map(columns.parse, _join_rows(rows))):
+            writer.write_table(table)
+            yield sink.take_bytes()
+            pa.default_memory_pool().release_unused()
+    yield sink.take_bytes()
+
+
+class _Sink(io.RawIOBase):
+    """A file that forgets what was taken from it, and keeps its position."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+        self._position = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def write(self, data: Any) -> int:
+        count = len(memoryview(data).cast("B"))
+        self._written += data
+        self._position += count
+        return count
+
+    def take_bytes(self) -> bytes:
+        """Return what was written since the last time."""
+        taken = bytes(self._written)
+        self._written.clear()
+        return taken
+
+
+def _join_rows(rows: Iterable[bytes]) -> Iterator[bytes]:
+    block = bytearray()
+    for row in rows:
+        block += row
+        if len(block) >= _PARSED_BYTES:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)
+
+
+def _group_tables(tables: Iterable[Any]) -> Iterator[Any]:
+    """Join tables to groups of rows."""
+    import pyarrow as pa
+
+    group: list[Any] = []
+    size_bytes = 0
+    for table in tables:
+        group.append(table)
+        size_bytes += table.nbytes
+        if size_bytes >= _GROUP_BYTES:
+            yield pa.concat_tables(group)
+            group, size_bytes = [], 0
+    if group:
+        yield pa.concat_tables(group)
+
+
+def _measure_values(copy: RecordCopy) -> dict[str, Any]:
+    """Measure the values of the fields whose types do not tell what fits, over all matches."""
+    measured = [(name, _FITS[kind]) for name, kind in copy.fields if kind in _FITS]
+    if not measured:
+        return {}
+    text = sql.SQL(", ").join(
+        sql.SQL(template.replace("%", "%%")).format(v=sql.SQL("(data ->> %s)"))
+        for _name, template in measured
+    )
+    parameters = [name for name, template in measured for _use in range(template.count("{v}"))]
+    (row,) = copy.fetch_of_matches(Clause(text, parameters))
+    return {name: value for (name, _fits), value in zip(measured, row, strict=True)}
+
+
+class _Columns:
+    """The columns of a file, and what reads them from CSV."""
+
+    def __init__(self, fields: tuple[tuple[str, str], ...], measures: Mapping[str, Any]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        self._csv = csv
+        types = {name: _choose_type(kind, measures.get(name)) for name, kind in fields}
+        self.schema = pa.schema(types.items())
+        self._nested = [n for n, (name, kind) in enumerate(fields) if kind in _NESTED]
+        texts = {name for (name, kind) in fields if kind in _NESTED}
+        self._convert = csv.ConvertOptions(
+            column_types={
+                name: pa.string() if name in texts else kind for name, kind in types.items()
+            },
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,  # an empty text
+            true_values=["t"],
+            false_values=["f"],
+        )
+        self._parse = csv.ParseOptions(newlines_in_values=True)
+
+    def parse(self, rows: bytes) -> Any:
+        """Read whole rows into columns."""
+        import pyarrow as pa
+
+        table = self._csv.read_csv(
+            pa.BufferReader(rows),
+            # The block is larger than the rows, so that no row is too large for it.
+            read_options=self._csv.ReadOptions(
+                column_names=self.schema.names, block_size=len(rows) + 1, use_threads=False
+            ),
+            parse_options=self._parse,
+            convert_options=self._convert,
+        )
+        for position in self._nested:
+            field = self.schema.field(position)
+            values = [_read_nested(text, field.type) for text in table.column(position).to_pylist()]
+            table = table.set_column(position, field, pa.array(values, field.type))
+        return table
+
+
+def _read_nested(text: str, kind: Any) -> Any:
+    """Read a list; JSON stays text, in which null is nothing."""
+    if text == "null":
+        return None
+    value = json.loads(text) if str(kind).startswith("list") else text
+    if isinstance(value, list) and str(kind.value_type) == "double":
+        return [None if each is None else float(each) for each in value]
+    return value
+
+
+_NESTED = frozenset({"json", "_text", "_int4", "_int8", "_float8", "_bool"})
+
+
+def _choose_type(kind: str, measure: Any) -> Any:
+    """Choose the type of a column; text for what would not come back equal."""
+    import pyarrow as pa
+
+    if kind in _FITS and kind != "numeric":
+        is_exact = measure is not False
+        return _build_types(pa)[kind] if is_exact else pa.string()
+    if kind == "numeric":
+        largest, scale = measure
+        return _choose_decimal(pa, largest, scale)
+    return _build_types(pa).get(kind, pa.string())
+
+
+def _choose_decimal(pa: Any, largest: Decimal | None, scale: Decimal | None) -> Any:
+    if largest is None:
+        return pa.decimal128(_MAX_DIGITS, 0)
+    if not largest.is_finite() or scale is None:
+        return pa.string()
+    digits = max(largest.adjusted() + 1, 1)
+    fits = digits + int(scale) <= _MAX_DIGITS
+    return pa.decimal128(_MAX_DIGITS, int(scale)) if fits else pa.string()
+
+
+def _build_types(pa: Any) -> dict[str, Any]:
+    return {
+        "int": pa.int64(),
+        "int2": pa.int16(),
+        "int4": pa.int32(),
+        "int8": pa.int64(),
+        "float": pa.float64(),
+        "float8": pa.float64(),
+        "bool": pa.bool_(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us"),
+        "timestamptz": pa.timestamp("us", "UTC"),
+        "time": pa.time64("us"),
+        "_text": pa.list_(pa.string()),
+        "_int4": pa.list_(pa.int32()),
+        "_int8": pa.list_(pa.int64()),
+        "_float8": pa.list_(pa.float64()),
+        "_bool": pa.list_(pa.bool_()),
+    }
