@@ -75,6 +75,11 @@ class PackageShowParameters(ActionParameters):
     use_default_schema = IgnoredField(help_text=_NO_EFFECT)
     include_tracking = IgnoredField(help_text=_NO_EFFECT)
     include_plugin_data = IgnoredField(help_text=_NO_EFFECT)
+    # The program of ckanapi sends the same to every action that describes something.
+    include_datasets = IgnoredField(help_text=_NO_EFFECT)
+    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
+    include_users = IgnoredField(help_text=_NO_EFFECT)
+    include_groups = IgnoredField(help_text=_NO_EFFECT)
 
 
 class PackageSearchParameters(ActionParameters):
@@ -192,6 +197,7 @@ class OrganizationShowParameters(ActionParameters):
     include_groups = IgnoredField(help_text=_NO_EFFECT)
     include_tags = IgnoredField(help_text=_NO_EFFECT)
     include_followers = IgnoredField(help_text=_NO_EFFECT)
+    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
 
 
 class GroupListParameters(PageParameters):

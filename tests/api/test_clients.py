@@ -584,7 +584,8 @@ def test_the_program_of_ckanapi_takes_datasets_away(
     Resource.objects.update(private=False)
 
     done = subprocess.run(
-        [str(Path(sys.executable).with_name("ckanapi")), *command, "-r", portal.base + path],
+        ["ckanapi", *command, "-r", portal.base + path],
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
         timeout=120,
