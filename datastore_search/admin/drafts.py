@@ -15,10 +15,11 @@ from django.utils.translation import gettext
 
 from ..exceptions.loads import LoadFailed
 from ..loading.jobs import LoadOptions, drafts, resolve_options
+from ..loading.readers.options import SKIP_FOOTER
 from ..models import Load, Resource
 from .display import get_queue_notice
 from .forms import LoadForm, PreviewForm
-from .preview import get_preview
+from .preview import DraftPreview, get_preview
 
 _PREVIEW = "admin:datastore_search_load_preview"
 
@@ -69,8 +70,7 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     if preview is None and "again" in request.POST:  # the worker that made it may be gone
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
-    if preview and request.POST.get("records_path") in preview.records_paths:
-        chosen = replace(options, records_path=request.POST["records_path"])
+    if preview and (chosen := _apply_click(request, preview, options)):
         drafts.update_draft(load, chosen)
         return redirect(_PREVIEW, load.pk)
     if preview and form.is_valid():
@@ -83,6 +83,18 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     context["fields"] = preview.build_fields(form) if preview else ()
     context["queue_notice"] = get_queue_notice(load)
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
+
+
+def _apply_click(
+    request: HttpRequest, preview: DraftPreview, options: LoadOptions
+) -> LoadOptions | None:
+    """Return the options with what the preview offered and a click has chosen; None if nothing."""
+    path = request.POST.get("records_path")
+    if path in preview.records_paths:
+        return replace(options, records_path=path)
+    if preview.has_footer and request.POST.get("footer") == SKIP_FOOTER:
+        return replace(options, footer=SKIP_FOOTER)
+    return None
 
 
 def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:

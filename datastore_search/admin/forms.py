@@ -22,6 +22,7 @@ from ..conf import conf
 from ..exceptions.loads import LoadFailed
 from ..exceptions.requests import UploadTooLarge
 from ..loading.jobs import BadRowsChoice, LoadOptions
+from ..loading.readers.options import SKIP_FOOTER
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
 from ..models import Field, IndexKind, Mode, Resource
@@ -120,6 +121,10 @@ class FieldForm(forms.ModelForm):
                 required=False,
                 widget=PlainSelect,
             )
+
+
+#: What becomes of notes below a table.
+_FOOTERS = [("", _("Load them")), (SKIP_FOOTER, _("Leave them out"))]
 
 
 class PreviewForm(forms.Form):
@@ -247,6 +252,9 @@ class LoadForm(forms.Form):
         required=False,
         help_text=_("Needed where an archive holds several files."),
         widget=AdminTextInputWidget(attrs={"class": ""}),
+    )
+    footer = forms.ChoiceField(
+        label=_("Notes and totals below the table"), choices=_FOOTERS, required=False
     )
     records_path = forms.CharField(
         label=_("Records in JSON"),

@@ -68,6 +68,12 @@ class DraftPreview:
         return _QUOTED.findall(stored["parameters"]["paths"])
 
     @property
+    def has_footer(self) -> bool:
+        """Whether there are notes or totals below the table that can be left out."""
+        stored = self.stored.get("notices", ())
+        return any(notice.get("code") == "notice.footer_found" for notice in stored)
+
+    @property
     def digest(self) -> str:
         """A digest of this preview, different for each preview of the draft."""
         return hashlib.sha256(json.dumps(self.stored, sort_keys=True).encode()).hexdigest()

@@ -30,6 +30,12 @@ def _add_reading_arguments(parser: CommandParser) -> None:
     add("--sheet", default="", help=_("the sheet’s name, or its number from 1"))
     add("--member", default="", help=_("the name of the file within an archive"))
     add(
+        "--footer",
+        default="",
+        choices=("skip",),
+        help=_("leave out notes and totals below the table"),
+    )
+    add(
         "--records-path",
         default="",
         metavar="NAMES",
@@ -103,6 +109,7 @@ def build_load_options(options: Mapping[str, Any]) -> LoadOptions:
         sheet=options["sheet"],
         member=options["member"],
         records_path=options["records_path"],
+        footer=options["footer"],
         date_order=options["date_order"],
         schema=_read_schema(options["schema"]),
         drop_missing_fields=options["drop_missing_fields"],

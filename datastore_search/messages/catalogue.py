@@ -257,6 +257,13 @@ TEMPLATES: Mapping[str, str | Promise] = {
         " are empty."
     ),
     "notice.nested_list": _("The records are the list “%(path)s” of the file."),
+    "notice.footer_found": _(
+        "The last rows, from line %(line)s on, look like notes or totals below the table:"
+        " %(count)s. They can be left out."
+    ),
+    "notice.footer_skipped": _(
+        "Notes or totals below the table, from line %(line)s on, were left out: %(count)s."
+    ),
     "notice.json_keyed": _(
         "Each member of “%(path)s” is a record; its name is in the field “key”."
     ),

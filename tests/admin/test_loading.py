@@ -957,3 +957,15 @@ def test_a_list_of_a_json_file_is_chosen_with_one_click(staff: Client, empty: Re
     assert load.options["records_path"] == "a, b.pupils"
     assert load.preview
     assert load.preview["rows"] == [["2"]]
+
+
+def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: Resource) -> None:
+    load = upload(staff, empty, "year,n,m\n2024,1,2\n2025,3,4\n\nSource: the ministry\n")
+
+    assert 'name="footer" value="skip"' in get_page(staff, load)
+
+    staff.post(f"{LOADS}{load.pk}/preview/", {"footer": "skip"})
+    assert 'name="footer"' not in get_page(staff, load)
+    load = submit(staff, load)
+    empty.refresh_from_db()
+    assert (load.record_count, empty.options) == (2, {"footer": "skip"})

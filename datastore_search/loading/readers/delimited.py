@@ -25,8 +25,9 @@ from .delimited_encoding import convert_to_utf8
 from .delimited_layout import Layout, find_layout
 from .delimited_rows import Row, scan_rows
 from .duckdb_sql import SQL, Composed, quote_literal
+from .footers import delete_rows, describe_footer, find_staged_footer
 from .headers import make_unique_names
-from .options import ReadOptions
+from .options import SKIP_FOOTER, ReadOptions
 from .staging import ROW_ERRORS, STAGED_ROWS, StagedTable, StagingArea, get_column
 
 _BLOCK_BYTES = 2**20
@@ -64,6 +65,9 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         if not _stage_regular(source, layout, staging_area):
             _stage_row_by_row(source, layout, staging_area)
         width = _drop_empty_columns(layout.header, staging_area)
+        footer = find_staged_footer(staging_area, width)
+        if footer and options.footer == SKIP_FOOTER:
+            delete_rows(staging_area, footer[0])
     except duckdb.OutOfMemoryException as error:
         raise LoadFailed("load.out_of_memory") from error
     header = tuple(cell.strip() for cell in layout.header[:width])
@@ -72,7 +76,11 @@ def read_delimited(path: Path, options: ReadOptions, staging_area: StagingArea) 
         names=make_unique_names(header),
         labels=header,
         declared_types=(None,) * width,
-        notices=(*text.notices, *_describe_layout(layout, width)),
+        notices=(
+            *text.notices,
+            *_describe_layout(layout, width),
+            *describe_footer(footer, options),
+        ),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: The choice to leave out the footer of a table.
+SKIP_FOOTER = "skip"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
@@ -13,7 +16,7 @@ class ReadOptions:
     ``nulls`` are texts that stand for no value, such as ``NA``; ``skip`` counts the lines or rows
     above the header; ``sheet`` is a sheet's name, or its number from 1; ``member`` is a file's name
     in an archive; ``records_path`` are the names of the members of JSON that lead to the records,
-    with points between them.
+    with points between them.  ``footer`` is ``skip`` to leave out notes and totals below the table.
     """
 
     nulls: tuple[str, ...] = ()
@@ -23,3 +26,4 @@ class ReadOptions:
     sheet: str = ""
     member: str = ""
     records_path: str = ""
+    footer: str = ""

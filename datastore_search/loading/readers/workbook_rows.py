@@ -17,9 +17,10 @@ from python_calamine import CalamineSheet
 
 from ...exceptions.loads import LoadFailed
 from ...messages import BadRow, Notice
+from .footers import MAX_ROWS, describe_footer, is_short
 from .headers import make_unique_names
 from .numeric_columns import find_number_types
-from .options import ReadOptions
+from .options import SKIP_FOOTER, ReadOptions
 from .row_writer import RowWriter
 from .staging import StagedTable, StagingArea
 from .workbook_cells import DATES, FORMATTERS, find_declared_type, may_lack_date
@@ -88,12 +89,21 @@ def stage_sheet(
     above = [Notice("notice.rows_above_header", row=header.line)] if position else []
     with RowWriter(staging_area, sheet.cells.width) as writer:
         builder = _TableBuilder(writer, sheet, header, options.nulls)
+        footer = _Footer(builder, header)
         for row in chain(first[position + 1 :], rows):
-            builder.add_row(row)
+            footer.add_row(row)
+        if options.footer != SKIP_FOOTER:
+            footer.flush()
         if not builder.has_fields:
             raise LoadFailed("workbook.empty_sheet", sheet=sheet.cells.name)
         return builder.build(
-            staging_area, [*notices, *above, *_describe_merged_cells(sheet, header.line)]
+            staging_area,
+            [
+                *notices,
+                *above,
+                *_describe_merged_cells(sheet, header.line),
+                *describe_footer(footer.lines, options),
+            ],
         )
 
 
@@ -138,6 +148,42 @@ def _describe_merged_cells(sheet: Sheet, header_line: int) -> list[Notice]:
     ranges = sheet.cells.merged_cell_ranges or []
     count = sum(last_row + 1 >= header_line for _first, (last_row, _last_column) in ranges)
     return [Notice("notice.merged_cells", count=count)] if count else []
+
+
+class _Footer:
+    """Holds back the rows that may be a footer, until a row of the table follows."""
+
+    def __init__(self, builder: _TableBuilder, header: _Row) -> None:
+        self._builder = builder
+        self._width = header.count_filled()
+        self._line = header.line
+        self._has_rows = False
+        self._held: list[_Row] = []
+
+    def add_row(self, row: _Row) -> None:
+        """Add a row to the table, or hold it back below a blank row."""
+        may_be_footer = bool(self._held) or (self._has_rows and row.line > self._line + 1)
+        self._line, self._has_rows = row.line, True
+        if may_be_footer and is_short(row.count_filled(), self._width):
+            self._held.append(row)
+            if len(self._held) > MAX_ROWS:
+                self.flush()
+                self._held.clear()
+            return
+        if self._held:
+            self.flush()
+            self._held.clear()
+        self._builder.add_row(row)
+
+    def flush(self) -> None:
+        """Add the rows that are held back to the table."""
+        for row in self._held:
+            self._builder.add_row(row)
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines of the rows that are held back."""
+        return [row.line for row in self._held]
 
 
 class _TableBuilder:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource
-from ..readers.options import ReadOptions
+from ..readers.options import SKIP_FOOTER, ReadOptions
 from .field_formats import parse_field_format
 from .schema import parse_table_schema
 
@@ -103,7 +103,7 @@ _NOT_SAVED = (
 
 #: Options of which the saved one is used where the call has none.
 _SAVED_UNLESS_GIVEN = (
-    *("encoding", "delimiter", "sheet", "member", "records_path"),
+    *("encoding", "delimiter", "sheet", "member", "records_path", "footer"),
     *("date_order", "schema"),
 )
 
@@ -170,6 +170,7 @@ def _check_options(options: LoadOptions) -> None:
         "mode": Mode.values,
         "bad_rows": [choice.value for choice in BadRowsChoice],
         "date_order": ["", *_DATE_ORDERS],
+        "footer": ["", SKIP_FOOTER],
     }
     for name, known in choices.items():
         value = getattr(options, name)

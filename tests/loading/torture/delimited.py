@@ -21,6 +21,11 @@ def build_bad_rows_message(count: int, line: int, reason: str) -> str:
     return f"Rows that cannot be loaded: {count}. The first: Line {line}: {reason}"
 
 
+_FOUND = (
+    "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
+    " left out."
+)
+
 CASES = [
     Case(
         "leading_zeros.csv",
@@ -333,7 +338,26 @@ CASES = [
         "footer.csv",
         "a total below the table",
         failure=build_bad_rows_message(1, 4, build_cell_count_message(1, 3)),
+        notices=[
+            _FOUND.format(4, 1),
+        ],
         row_errors=[(4, "", "", build_cell_count_message(1, 3))],
+    ),
+    Case(
+        "footer.csv",
+        "a total below the table, left out by choice",
+        LoadOptions(footer="skip"),
+        fields={"a": "int4", "b": "int4", "c": "int4"},
+        records=[[1, 2, 3]],
+        notices=["Notes or totals below the table, from line 4 on, were left out: 1."],
+    ),
+    Case(
+        "footer_padded.csv",
+        "notes with all delimiters below lines without cells, and a cut one",
+        LoadOptions(footer="skip"),
+        fields={"year": "int4", "n": "int4", "m": "int4"},
+        records=[[2023, 1, 2], [2024, None, None], [2025, 3, 4]],
+        notices=["Notes or totals below the table, from line 5 on, were left out: 4."],
     ),
     Case(
         "open_quote.csv",

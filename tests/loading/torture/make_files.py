@@ -173,6 +173,23 @@ def _build_texts() -> bytes:
     )
 
 
+@register_builder("footer.xlsx")
+def _build_footer() -> bytes:
+    """Notes below a blank row, and a short row within the table, which is none."""
+    return save_workbook(
+        build_sheet(
+            ["year", "n", "m", "rate"],
+            [2023, 1, 2, 0.5],
+            [],
+            [2024],
+            [2025, 3, 4, 0.25],
+            [],
+            ["Source: the ministry"],
+            ["Note", "preliminary"],
+        )[0]
+    )
+
+
 @register_builder("second_sheet.xlsx")
 def _build_second_sheet() -> bytes:
     workbook, _sheet = build_sheet(title="Cover")

@@ -16,6 +16,11 @@ _TRUNCATED = "The compressed file ends too early: a part of it is missing."
 _ENCRYPTED = "The workbook is protected by a password. Save it without one."
 _OUT_OF_MEMORY = "The file needs more memory than a load may take."
 
+_FOUND = (
+    "The last rows, from line {} on, look like notes or totals below the table: {}. They can be"
+    " left out."
+)
+
 CASES = [
     Case(
         "dates.xlsx",
@@ -64,6 +69,29 @@ CASES = [
         "a return as Excel writes it, and blanks, which count where the file keeps them",
         fields={"k": "text"},
         records=[["a\r\nb"], [" kept "], ["_x000D_"], ["&amp;"], ["trimmed"]],
+    ),
+    Case(
+        "footer.xlsx",
+        "notes below the table",
+        fields={"year": "text", "n": "text", "m": "int4", "rate": "numeric"},
+        records=[
+            ["2023", "1", 2, 0.5],
+            ["2024", None, None, None],
+            ["2025", "3", 4, 0.25],
+            ["Source: the ministry", None, None, None],
+            ["Note", "preliminary", None, None],
+        ],
+        notices=[
+            _FOUND.format(7, 2),
+        ],
+    ),
+    Case(
+        "footer.xlsx",
+        "notes below the table, left out by choice",
+        options=LoadOptions(footer="skip"),
+        fields={"year": "int4", "n": "int4", "m": "int4", "rate": "numeric"},
+        records=[[2023, 1, 2, 0.5], [2024, None, None, None], [2025, 3, 4, 0.25]],
+        notices=["Notes or totals below the table, from line 7 on, were left out: 2."],
     ),
     Case("no_cells.xlsx", "only empty sheets", failure="No sheet of the workbook has cells."),
     Case("blanks.xlsx", "no cell but a no-break blank", failure="The sheet “Sheet” has no cells."),
