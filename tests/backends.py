@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
+from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.backends import BaseBackend, ModelBackend
+from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
+from django.db import connection
 from django.db.models import QuerySet
+from django.test import override_settings
 
 from datastore_search.models import Resource
 
@@ -83,3 +91,29 @@ class ViewMineBackend(BaseBackend):
             and isinstance(obj, Resource)
             and obj.name == "mine"
         )
+
+
+@contextmanager
+def install_guardian() -> Iterator[None]:
+    """Install django-guardian; its tables end with the transaction of the caller."""
+    values = {
+        "ANONYMOUS_USER_NAME": None,
+        "GUARDIAN_MONKEY_PATCH_USER": False,
+        "GUARDIAN_MONKEY_PATCH_GROUP": False,
+        "AUTHENTICATION_BACKENDS": [
+            "django.contrib.auth.backends.ModelBackend",
+            "guardian.backends.ObjectPermissionBackend",
+        ],
+    }
+    # The app reads its settings when it is installed.
+    with (
+        override_settings(**values),
+        override_settings(INSTALLED_APPS=[*settings.INSTALLED_APPS, "guardian"]),
+    ):
+        models = import_module("guardian.models")  # once the app is installed
+        apps.clear_cache()  # models have cached their relations
+        with connection.schema_editor() as editor:
+            editor.create_model(models.UserObjectPermission)
+            editor.create_model(models.GroupObjectPermission)
+        yield
+    ContentType.objects.clear_cache()

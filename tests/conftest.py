@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import django
 import pytest
-from django.apps import apps
 from django.conf import settings
-from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.utils import translation
 from selenium.webdriver import Chrome
@@ -22,6 +19,7 @@ from datastore_search.loading.jobs import queue
 from datastore_search.models import Resource
 from datastore_search.storage import admission
 
+from .backends import install_guardian
 from .browsers import reset_browser, start_browser
 from .builders import make_resource
 from .reading import read_in_test_process
@@ -139,22 +137,10 @@ def read_here() -> Iterator[None]:
 
 
 @pytest.fixture
-def guardian(db: None, settings: Any) -> Iterator[None]:
+def guardian(db: None) -> Iterator[None]:
     """A portal with object permissions of django-guardian."""
-    settings.ANONYMOUS_USER_NAME = None
-    settings.GUARDIAN_MONKEY_PATCH_USER = settings.GUARDIAN_MONKEY_PATCH_GROUP = False
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "guardian"]
-    settings.AUTHENTICATION_BACKENDS = [
-        "django.contrib.auth.backends.ModelBackend",
-        "guardian.backends.ObjectPermissionBackend",
-    ]
-    models = import_module("guardian.models")  # once the app is installed
-    apps.clear_cache()  # models have cached their relations
-    with connection.schema_editor() as editor:
-        editor.create_model(models.UserObjectPermission)
-        editor.create_model(models.GroupObjectPermission)
-    yield
-    ContentType.objects.clear_cache()
+    with install_guardian():
+        yield
 
 
 @pytest.fixture(scope="module")

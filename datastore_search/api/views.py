@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.cache import add_never_cache_headers
@@ -29,6 +29,9 @@ from .body import read_parameters
 from .envelope import build_success, exception_handler
 from .permissions import check_may_send_records
 from .renderers import EnvelopeRenderer, SpooledEnvelope
+
+#: What REST framework finds in a body.
+_NO_DATA: Final = QueryDict()
 
 
 class IgnoreAccept(BaseContentNegotiation):
@@ -63,6 +66,12 @@ class EnvelopeView(APIView):
                 response = self._render(response)
         response["Content-Language"] = language
         return _remove_body(response) if request.method == "HEAD" else response
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Hide the body, which ``body`` reads, from classes that look for a CSRF token in it."""
+        wrapped = super().initialize_request(request, *args, **kwargs)
+        vars(wrapped).update(_data=_NO_DATA, _full_data=_NO_DATA)
+        return wrapped
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Read the setting at each request, so that it can change."""

@@ -1,0 +1,643 @@
+"""
+Who may use which door to a private resource.
+
+A door is an address that shows, lists or changes a resource.  The rows are compared with the tables
+of the app itself (URLs, actions, formats, pages of the admin, template tags), so that a new door
+without a row fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from importlib import import_module
+from itertools import product
+from typing import Any, Final
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser, Group
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import connection
+from django.db.models import Model
+from django.template import Context, Template
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, reverse
+from django.utils import timezone
+from django.utils.http import http_date
+from knox.models import AuthToken
+
+from datastore_search import urls
+from datastore_search.api.actions import actions
+from datastore_search.api.dumping.formats import formats
+from datastore_search.messages import BadRow
+from datastore_search.models import Alias, Load, LoadState, Resource, RowError
+from datastore_search.templatetags import datastore as tags
+from datastore_search.tokens import issue_token
+
+from .backends import install_guardian
+from .builders import act, check_error, get_record_table, grant, make_resource, make_user
+from .shared import ModuleTransaction
+
+#: Begins the names and values of the private resource: no refusal may have it.
+SECRET: Final = "zq"
+
+CSV = "code,zqname\nzq1,zqfirst\nzq2,zqsecond\n"
+
+PASSWORD = "django.contrib.auth.backends.ModelBackend"
+
+ALL_VERBS = frozenset({"view", "add", "change", "delete"})
+
+
+# Users --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of user: how the permissions were given, and what became of token and session."""
+
+    permissions: frozenset[str] = frozenset()  # for all resources
+    granted: frozenset[str] = frozenset()  # for the private resource, with django-guardian
+    is_in_group: bool = False  # and to a group of the user
+    granted_other: frozenset[str] = frozenset()  # for another private resource
+    is_staff: bool = False
+    is_superuser: bool = False
+    lost: str = ""
+
+    @property
+    def verbs(self) -> frozenset[str]:
+        """What such a user may do with the private resource."""
+        if self.lost:
+            return frozenset()
+        return ALL_VERBS if self.is_superuser else self.permissions | self.granted
+
+
+#: The kinds of users; ``make_visitors`` makes one of each.
+KINDS: dict[str, Kind] = {
+    "nobody": Kind(lost="everything"),
+    "wrong": Kind(lost="everything"),
+    "other": Kind(granted_other=ALL_VERBS),
+    "adder": Kind(permissions=frozenset({"add"})),
+    "reader of all": Kind(permissions=frozenset({"view"})),
+    "reader of this": Kind(granted=frozenset({"view"})),
+    "reader by group": Kind(granted=frozenset({"view"}), is_in_group=True),
+    "writer of this": Kind(granted=frozenset({"change"})),
+    "staff": Kind(is_staff=True),
+    "staff for this": Kind(granted=frozenset({"view", "change", "delete"}), is_staff=True),
+    "superuser": Kind(is_superuser=True),
+    "revoked": Kind(is_superuser=True, lost="token and session"),
+    "expired": Kind(is_superuser=True, lost="time"),
+    "inactive": Kind(is_superuser=True, lost="account"),
+    "former reader": Kind(granted=frozenset({"view"}), lost="permission"),
+}
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """A user's means of access: the token for the API, the cookie of the session for pages."""
+
+    kind: Kind
+    token: str = ""
+    session: str = ""
+    conditions: dict[str, str] = field(default_factory=dict)
+
+    def open_client(self) -> Client:
+        client = Client(headers=self.conditions)
+        if self.session:
+            client.cookies[django_settings.SESSION_COOKIE_NAME] = self.session
+        return client
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {**self.conditions, **({"Authorization": self.token} if self.token else {})}
+
+
+@dataclass
+class Portal:
+    """A portal with a private resource, its loads, and one visitor of each kind."""
+
+    hidden: Resource
+    load: Load
+    draft: Load
+    token: AuthToken
+    visitors: dict[str, Visitor]
+
+
+def make_visitor(name: str, kind: Kind, hidden: Resource, other: Resource) -> Visitor:
+    """Make a user of this kind, with a token and a session."""
+    user = make_user(
+        name,
+        permissions=tuple(f"{verb}_resource" for verb in kind.permissions),
+        is_staff=kind.is_staff or kind.is_superuser,
+        is_superuser=kind.is_superuser,
+    )
+    holder = Group.objects.create(name=name) if kind.is_in_group else user
+    if kind.is_in_group:
+        user.groups.add(holder)
+    for verb in kind.granted:
+        grant(holder, verb, hidden)
+    for verb in kind.granted_other:
+        grant(user, verb, other)
+    client = Client()
+    client.force_login(user, backend=PASSWORD)
+    visitor = Visitor(
+        kind, issue_token(user), client.cookies[django_settings.SESSION_COOKIE_NAME].value
+    )
+    take_away(kind.lost, user, client, hidden)
+    return visitor
+
+
+def take_away(lost: str, user: Any, client: Client, hidden: Resource) -> None:
+    """End what a user had: the credentials, their time, the account, or the permission."""
+    session = client.session
+    match lost:
+        case "token and session":
+            AuthToken.objects.filter(user=user).delete()
+            session.delete()
+        case "time":
+            AuthToken.objects.filter(user=user).update(expiry=timezone.now() - timedelta(hours=1))
+            session.set_expiry(-3600)
+            session.save()
+        case "account":
+            user.is_active = False
+            user.save()
+        case "permission":
+            import_module("guardian.shortcuts").remove_perm("view_resource", user, hidden)
+
+
+def make_visitors(hidden: Resource, other: Resource) -> dict[str, Visitor]:
+    visitors = {
+        name: make_visitor(name, kind, hidden, other)
+        for name, kind in KINDS.items()
+        if name not in {"nobody", "wrong"}
+    }
+    nobody = Visitor(KINDS["nobody"])
+    return {**visitors, "nobody": nobody, "wrong": Visitor(KINDS["wrong"], "0" * 64, "0" * 32)}
+
+
+@pytest.fixture(scope="module")
+def _portal(module_transaction: ModuleTransaction) -> Iterator[Portal]:
+    with install_guardian():
+        hidden = make_resource(
+            CSV, name="zqname", title="zqtitle", description="Rivers", private=True
+        )
+        Alias.objects.create(resource=hidden, name="door")
+        other = make_resource("a\n1\n", name="other", private=True)
+        load = hidden.loads.create(source="zqfile.csv", state=LoadState.FAILED)
+        bad_row = BadRow("row.empty_key")
+        RowError.objects.create(
+            load=load, line=2, field="code", value="zqbad", message=bad_row.to_json()
+        )
+        draft = hidden.loads.create(source="zqdraft.csv", state=LoadState.DRAFT)
+        owner = make_user("zqowner")
+        issue_token(owner)
+        token = AuthToken.objects.get(user=owner)
+        yield Portal(hidden, load, draft, token, make_visitors(hidden, other))
+        ModuleTransaction.end_current()
+
+
+@pytest.fixture
+def portal(_portal: Portal, db: None) -> Portal:
+    """A portal with django-guardian, and a private resource."""
+    return _portal
+
+
+# Doors --------------------------------------------------------------------------------------------
+
+
+Send = Callable[[Portal, Visitor], Any]
+
+
+def may_enter_admin(kind: Kind) -> bool:
+    return not kind.lost and (kind.is_staff or kind.is_superuser)
+
+
+@dataclass(frozen=True)
+class Door:
+    """A door: the permission that it requires, and how to send the request."""
+
+    name: str
+    verb: str
+    send: Send
+    is_admin: bool = False
+    is_superusers: bool = False  # other users may not, whatever their permissions for the resource
+    is_list: bool = False  # a list is shown to all, with what the user may read
+    status: int = 200
+
+    def is_open_to(self, kind: Kind) -> bool:
+        if self.is_superusers:
+            return "add" in kind.verbs and kind.is_superuser
+        verbs = {self.verb, "change"} if self.is_admin and self.verb == "view" else {self.verb}
+        return bool(verbs & kind.verbs) and (may_enter_admin(kind) or not self.is_admin)
+
+
+#: Every action that reads a resource, with the parameters that it requires.
+READING: dict[str, dict[str, Any]] = {
+    "datastore_search": {},
+    "datastore_info": {},
+    "datastore_facets": {"facets": ["code"]},
+    "datastore_aggregate": {"group_by": ["code"]},
+    "datastore_suggest": {"field": "code"},
+}
+
+#: Every action that writes, with parameters and the permission.
+WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "datastore_create": [
+        ({"fields": [{"id": "zqmore", "type": "text"}]}, "change"),
+        ({"private": False}, "change"),
+    ],
+    "datastore_upsert": [({"method": "insert", "records": [{"code": "zq3"}]}, "change")],
+    "datastore_delete": [({"filters": {"code": "zq1"}}, "change"), ({}, "delete")],
+    "datastore_records_delete": [({"filters": {}}, "change")],
+}
+
+#: The actions that name no resource.
+OTHER_ACTIONS = {"help_show", "status_show"}
+
+#: The pages, and what each can be asked for beside its plain address.
+PAGES: dict[str, list[dict[str, str]]] = {
+    "resource": [{}, {"embed": "1"}, {"q": "first"}, {"page": "99"}, {"q": ""}],
+    "api-examples": [{}],
+    "chart": [
+        {},
+        {"show": "count", "by": "code"},
+        {"show": "count", "by": "code", "embed": "1"},
+        {"show": "count", "by": "code", "format": "csv"},
+        {"show": "count", "by": "code", "format": "svg"},
+    ],
+    "map": [{}],
+    "record": [{}],
+    "schema": [{}],
+}
+
+#: The answers that are neither 200 nor a refusal.
+STATUSES = {
+    "page resource page=99": 404,
+    "page resource q=": 302,
+    "admin datastore_search_load_cancel": 302,
+    "admin datastore_search_load_retry": 302,
+}
+
+#: Pages that know no tokens of others, and redirect as Django does for what does not exist.
+NOT_FOUND_IN_ADMIN = {"admin knox_authtoken_history"}
+
+#: The lists of resources.
+LISTS = {"catalogue": [{}, {"q": "rivers"}]}
+
+#: The other addresses, which the rows of actions, dumps and lists have.
+OTHER_URLS = {"action", "action-3", "dump", "version", None}
+
+#: The pages of the admin, and the permission of each; None where only superusers may.
+ADMIN: dict[str, str | None] = {
+    "datastore_search_resource_changelist": "view",
+    "datastore_search_resource_add": None,
+    "datastore_search_resource_history": "view",
+    "datastore_search_resource_delete": "delete",
+    "datastore_search_resource_change": "view",
+    "datastore_search_resource_load": "change",
+    "datastore_search_load_preview": "change",
+    "datastore_search_load_options": "change",
+    "datastore_search_load_cancel": "change",
+    "datastore_search_load_retry": "change",
+    "datastore_search_load_bad_rows": "view",
+    "datastore_search_load_changelist": "view",
+    "datastore_search_load_history": "view",
+    "datastore_search_load_change": "view",
+    "knox_authtoken_changelist": None,
+    "knox_authtoken_add": None,
+    "knox_authtoken_history": None,
+    "knox_authtoken_delete": None,
+    "knox_authtoken_change": None,
+}
+
+#: Shown to every member of staff, with the loads that the user may view.
+ADMIN_LISTS = {"datastore_search_load_progress"}
+
+#: Refused to all: a load is made by its resource, and deleted with it.
+CLOSED_ADMIN = {"datastore_search_load_add", "datastore_search_load_delete"}
+
+#: The tags that show a resource; another one only links a file.
+TAGS = {"datastore_table": "", "datastore_chart": ' show="count" by="code"'}
+OTHER_TAGS = {"datastore_styles"}
+
+
+def send_action(
+    method: str, action: str, sent: dict[str, Any], *, by_alias: bool = False, path: str = "3/"
+) -> Send:
+    def send(portal: Portal, visitor: Visitor) -> Any:
+        name = "door" if by_alias else str(portal.hidden.pk)
+        parameters = sent if "resource" in sent else {"resource_id": name, **sent}
+        address = f"/en/api/{path}action/{action}"
+        if method == "post":
+            return Client().post(
+                address, parameters, content_type="application/json", headers=visitor.headers
+            )
+        query = {
+            key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in parameters.items()
+        }
+        return Client().get(address, query, headers=visitor.headers)
+
+    return send
+
+
+def build_page_address(name: str, portal: Portal) -> str:
+    arguments: dict[str, object] = {} if name in LISTS else {"resource_id": portal.hidden.pk}
+    if name == "record":
+        arguments["key"] = "1"
+    return reverse(f"datastore_search:{name}", kwargs=arguments)
+
+
+def open_page(name: str, query: dict[str, str]) -> Send:
+    return lambda portal, visitor: visitor.open_client().get(
+        build_page_address(name, portal), query
+    )
+
+
+def open_dump(extension: str, *, by_alias: bool, by_session: bool) -> Send:
+    def send(portal: Portal, visitor: Visitor) -> Any:
+        address = f"/en/datastore/dump/{'door' if by_alias else portal.hidden.pk}"
+        client, headers = (visitor.open_client(), {}) if by_session else (Client(), visitor.headers)
+        return client.get(address, {"format": extension}, headers=headers)
+
+    return send
+
+
+def search_names(**sent: Any) -> Send:
+    parameters = {"resource_id": "_table_metadata", **sent}
+    return lambda _portal, visitor: act(Client(), "datastore_search", parameters, visitor.token)
+
+
+def build_admin_address(name: str, portal: Portal) -> str:
+    page = name.removeprefix("datastore_search_").removeprefix("knox_")
+    if page.endswith(("_changelist", "_add", "_progress")):
+        return reverse(f"admin:{name}")
+    model = page.partition("_")[0]
+    objects: dict[str, Model] = {
+        "resource": portal.hidden,
+        "authtoken": portal.token,
+        "load": portal.draft if page in {"load_preview", "load_options"} else portal.load,
+    }
+    return reverse(f"admin:{name}", args=[objects[model].pk])
+
+
+def open_admin(name: str) -> Send:
+    def send(portal: Portal, visitor: Visitor) -> Any:
+        client, address = visitor.open_client(), build_admin_address(name, portal)
+        if name.endswith(("_cancel", "_retry")):
+            return client.post(address)
+        return client.get(address, {"load": portal.load.pk} if name.endswith("_progress") else {})
+
+    return send
+
+
+def render_tag(tag: str, arguments: str) -> Send:
+    def send(portal: Portal, visitor: Visitor) -> Any:
+        request = RequestFactory().get("/en/")
+        page = visitor.open_client().get("/en/datastore/")
+        request.user = getattr(page.wsgi_request, "user", AnonymousUser())
+        text = f"{{% load datastore %}}{{% {tag} resource{arguments} %}}"
+        context = Context({"request": request, "resource": portal.hidden.pk})
+        page.content = Template(text).render(context).encode()
+        return page
+
+    return send
+
+
+def list_api_doors() -> Iterator[Door]:
+    for action, sent in READING.items():
+        for method, by_alias in product(("get", "post"), (False, True)):
+            path = "" if method == "get" else "3/"
+            send = send_action(method, action, sent, by_alias=by_alias, path=path)
+            yield Door(f"{method} {action} {'by alias' * by_alias}", "view", send)
+    for action, rows in WRITING.items():
+        for (sent, verb), by_alias in product(rows, (False, True)):
+            send = send_action("post", action, {"force": True, **sent}, by_alias=by_alias)
+            yield Door(f"{action} {' '.join(sent)} {'by alias' * by_alias}", verb, send)
+    new = {"resource": {"name": "new"}, "fields": [{"id": "a"}]}
+    yield Door("datastore_create resource", "add", send_action("post", "datastore_create", new))
+    for filters in ({}, {"name": "door"}):
+        send = search_names(filters=filters)
+        yield Door(f"_table_metadata {'by name' if filters else ''}", "view", send, is_list=True)
+    for extension, by_alias, by_session in product(formats, (False, True), (False, True)):
+        send = open_dump(extension, by_alias=by_alias, by_session=by_session)
+        name = f"dump {extension} {'by alias' * by_alias} {'by session' * by_session}"
+        yield Door(name, "view", send)
+
+
+def list_html_doors() -> Iterator[Door]:
+    for page, queries in {**PAGES, **LISTS}.items():
+        for query in queries:
+            name = " ".join([f"page {page}", *map("=".join, query.items())])
+            yield Door(name, "view", open_page(page, query), is_list=page in LISTS)
+    for tag, arguments in TAGS.items():
+        yield Door(f"tag {tag}", "view", render_tag(tag, arguments), is_list=True)
+    for page, verb in ADMIN.items():
+        send = open_admin(page)
+        yield Door(f"admin {page}", verb or "", send, is_admin=True, is_superusers=verb is None)
+
+
+DOORS = {
+    door.name: replace(door, status=STATUSES.get(door.name, 200))
+    for door in (*list_api_doors(), *list_html_doors())
+}
+READING_DOORS = [name for name, door in DOORS.items() if door.verb == "view" and not door.is_list]
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def test_every_door_has_a_row() -> None:
+    named = {pattern.name for pattern in urls.urlpatterns}
+    pages = {
+        pattern.name
+        for model, owner in admin.site._registry.items()
+        if model._meta.app_label in {"datastore_search", "knox"}
+        for pattern in owner.get_urls()
+        if isinstance(pattern, URLPattern) and pattern.name
+    }
+
+    assert {*actions} == READING.keys() | WRITING.keys() | OTHER_ACTIONS
+    assert {name for name, action in actions.items() if action.is_writing} == WRITING.keys()
+    assert named == PAGES.keys() | LISTS.keys() | OTHER_URLS
+    assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
+    assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", DOORS)
+def test_a_door_is_open_to_those_with_the_permission_alone(
+    portal: Portal, name: str, kind: str
+) -> None:
+    door, visitor = DOORS[name], portal.visitors[kind]
+
+    response = door.send(portal, visitor)
+
+    text = read_text(response)
+    is_shown = SECRET in text or str(portal.hidden.pk) in text
+    if door.is_list:
+        assert response.status_code == 200
+        assert is_shown is door.is_open_to(visitor.kind)
+    elif door.is_open_to(visitor.kind):
+        assert response.status_code == door.status
+        assert is_shown or door.verb != "view" or door.status != 200
+        assert "public" not in response.get("Cache-Control", "")
+    else:
+        check_is_refused(door, response, visitor.kind)
+
+
+def read_text(response: Any) -> str:
+    """Read the headers and the body of an answer."""
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    return f"{[*response.items()]}\n{body.decode()}"
+
+
+def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
+    if door.is_admin and not may_enter_admin(kind):
+        assert response.status_code == 302
+        assert response["Location"].startswith("/en/admin/login/?next=")
+    elif door.name in NOT_FOUND_IN_ADMIN:
+        assert (response.status_code, response["Location"]) == (302, "/en/admin/")
+    else:
+        assert response.status_code == 403
+    assert SECRET not in read_text(response)
+
+
+@pytest.mark.parametrize("name", CLOSED_ADMIN)
+@pytest.mark.parametrize("kind", KINDS)
+def test_loads_are_added_and_deleted_with_their_resource_alone(
+    portal: Portal, name: str, kind: str
+) -> None:
+    door, visitor = Door(name, "", open_admin(name), is_admin=True), portal.visitors[kind]
+
+    check_is_refused(door, door.send(portal, visitor), visitor.kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_progress_of_loads_is_told_to_those_who_may_view_them(
+    portal: Portal, kind: str
+) -> None:
+    visitor = portal.visitors[kind]
+    door = Door("progress", "view", open_admin("datastore_search_load_progress"), is_admin=True)
+
+    response = door.send(portal, visitor)
+
+    if may_enter_admin(visitor.kind):
+        assert bool(response.json()["loads"]) is door.is_open_to(visitor.kind)
+    else:
+        check_is_refused(door, response, visitor.kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_address_leads_to_an_upload(portal: Portal, kind: str) -> None:
+    name = default_storage.save("zqupload.csv", ContentFile(CSV))
+    client = portal.visitors[kind].open_client()
+
+    for address in (f"/{name}", f"/media/{name}", f"/.media/{name}", f"/static/{name}"):
+        assert client.get(address, follow=True).status_code == 404
+
+
+# What an answer depends on ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["nobody", "other"])
+@pytest.mark.parametrize("name", READING_DOORS)
+def test_a_copy_from_before_a_resource_turned_private_is_not_confirmed(
+    portal: Portal, name: str, kind: str
+) -> None:
+    door, visitor = DOORS[name], portal.visitors[kind]
+    old = timezone.now() - timedelta(days=1)
+    Resource.objects.filter(pk=portal.hidden.pk).update(private=False, modified_at=old)
+    before = door.send(portal, visitor)
+    Resource.objects.filter(pk=portal.hidden.pk).update(private=True)
+
+    for condition in list_conditions(before):
+        response = door.send(portal, replace(visitor, conditions=condition))
+        check_is_refused(door, response, visitor.kind)
+
+
+def list_conditions(response: Any) -> list[dict[str, str]]:
+    """List the headers by which a client asks whether its copy is still right."""
+    conditions = [{"If-None-Match": "*"}, {"If-Modified-Since": http_date()}]
+    if "ETag" in response:
+        conditions.append({"If-None-Match": response["ETag"]})
+    return conditions
+
+
+@pytest.mark.parametrize("kind", ["nobody", "other"])
+@pytest.mark.parametrize("name", READING_DOORS)
+def test_a_refusal_reads_no_record(portal: Portal, name: str, kind: str) -> None:
+    door, visitor = DOORS[name], portal.visitors[kind]
+    before = door.send(portal, visitor)
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {get_record_table(portal.hidden)} RENAME TO away")
+
+    after = door.send(portal, visitor)
+
+    assert (after.status_code, after.content) == (before.status_code, before.content)
+
+
+# Requests of other sites --------------------------------------------------------------------------
+
+
+def test_a_session_is_no_token(portal: Portal) -> None:
+    session = replace(portal.visitors["superuser"], token="")
+    client = session.open_client()
+    sent = {"resource_id": str(portal.hidden.pk)}
+
+    for action, parameters in READING.items():
+        refused = act(client, action, {**sent, **parameters})
+        check_error(refused, 403, "Authorization Error")
+    for action, rows in WRITING.items():
+        for parameters, _verb in rows:
+            refused = act(client, action, {**sent, "force": True, **parameters})
+            check_error(refused, 403, "Authorization Error")
+
+
+@pytest.mark.parametrize("action", WRITING)
+def test_an_api_with_sessions_asks_for_the_token_of_a_form(
+    portal: Portal, settings: Any, action: str
+) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [
+        "rest_framework.authentication.SessionAuthentication"
+    ]
+    client = Client(enforce_csrf_checks=True)
+    client.cookies[settings.SESSION_COOKIE_NAME] = portal.visitors["superuser"].session
+    ((sent, _verb), *_) = WRITING[action]
+    parameters = {"resource_id": str(portal.hidden.pk), "force": True, **sent}
+
+    refused = act(client, action, parameters)
+    client.cookies[settings.CSRF_COOKIE_NAME] = token = "a" * 32
+    done = client.post(
+        f"/en/api/action/{action}",
+        parameters,
+        content_type="application/json",
+        headers={"X-CSRFToken": token},
+    )
+
+    assert "CSRF" in check_error(refused, 403, "Authorization Error")["message"]
+    assert done.status_code == 200
+
+
+@pytest.mark.parametrize("name", ADMIN)
+def test_the_admin_takes_no_form_of_another_site(portal: Portal, name: str) -> None:
+    session = portal.visitors["superuser"].session
+    client = Client(enforce_csrf_checks=True)
+    client.cookies[django_settings.SESSION_COOKIE_NAME] = session
+
+    response = client.post(build_admin_address(name, portal), {"post": "yes", "cancel": "yes"})
+
+    assert response.status_code == 403
+    assert Resource.objects.filter(pk=portal.hidden.pk).exists()
+    assert Load.objects.filter(pk=portal.draft.pk, state=LoadState.DRAFT).exists()
+
+
+@pytest.mark.parametrize("name", [*PAGES, *LISTS])
+def test_pages_take_no_form(portal: Portal, name: str) -> None:
+    client = portal.visitors["superuser"].open_client()
+
+    assert client.post(build_page_address(name, portal), {"private": "0"}).status_code == 405
