@@ -33,7 +33,8 @@ from knox.models import AuthToken
 
 from datastore_search import urls
 from datastore_search.api.actions import actions
-from datastore_search.api.dumping.formats import formats
+from datastore_search.dumping.formats import formats
+from datastore_search.mcp.tools import tools
 from datastore_search.messages import BadRow
 from datastore_search.models import Alias, Load, LoadState, Resource, RowError
 from datastore_search.templatetags import datastore as tags
@@ -41,6 +42,8 @@ from datastore_search.tokens import issue_token
 
 from .backends import install_guardian
 from .builders import act, check_error, get_record_table, grant, make_resource, make_user
+from .mcp.exchange import request
+from .mcp.exchange import send as send_message
 from .shared import ModuleTransaction
 
 #: Begins the names and values of the private resource: no refusal may have it.
@@ -185,7 +188,8 @@ def _portal(module_transaction: ModuleTransaction) -> Iterator[Portal]:
         hidden = make_resource(
             CSV, name="zqname", title="zqtitle", description="Rivers", private=True
         )
-        Alias.objects.create(resource=hidden, name="door")
+        for name in ("door", "zqalias"):
+            Alias.objects.create(resource=hidden, name=name)
         other = make_resource("a\n1\n", name="other", private=True)
         load = hidden.loads.create(source="zqfile.csv", state=LoadState.FAILED)
         bad_row = BadRow("row.empty_key")
@@ -257,6 +261,16 @@ WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {
 
 #: The actions that name no resource.
 OTHER_ACTIONS = {"help_show", "status_show"}
+
+#: Every tool of agents that reads a resource, with the arguments that it requires.
+TOOLS: dict[str, dict[str, Any]] = {
+    "describe_table": {},
+    "search_records": {},
+    "aggregate_records": {"group_by": ["code"]},
+    "count_values": {"facets": ["code"]},
+    "suggest_values": {"field": "code"},
+}
+LISTING_TOOLS: dict[str, dict[str, Any]] = {"find_tables": {}}
 
 #: The pages, and what each can be asked for beside its plain address.
 PAGES: dict[str, list[dict[str, str]]] = {
@@ -398,6 +412,15 @@ def open_admin(name: str) -> Send:
     return send
 
 
+def call_tool(tool: str, arguments: dict[str, Any]) -> Send:
+    def send(portal: Portal, visitor: Visitor) -> Any:
+        named = {} if tool in LISTING_TOOLS else {"resource_id": str(portal.hidden.pk)}
+        message = request("tools/call", name=tool, arguments={**named, **arguments})
+        return send_message(Client(), message, **visitor.headers)
+
+    return send
+
+
 def render_tag(tag: str, arguments: str) -> Send:
     def send(portal: Portal, visitor: Visitor) -> Any:
         request = RequestFactory().get("/en/")
@@ -423,9 +446,9 @@ def list_api_doors() -> Iterator[Door]:
             yield Door(f"{action} {' '.join(sent)} {'by alias' * by_alias}", verb, send)
     new = {"resource": {"name": "new"}, "fields": [{"id": "a"}]}
     yield Door("datastore_create resource", "add", send_action("post", "datastore_create", new))
-    for filters in ({}, {"name": "door"}):
-        send = search_names(filters=filters)
-        yield Door(f"_table_metadata {'by name' if filters else ''}", "view", send, is_list=True)
+    yield Door("_table_metadata", "view", search_names(), is_list=True)
+    for tool, arguments in {**TOOLS, **LISTING_TOOLS}.items():
+        yield Door(f"tool {tool}", "view", call_tool(tool, arguments), is_list=True)
     for extension, by_alias, by_session in product(formats, (False, True), (False, True)):
         send = open_dump(extension, by_alias=by_alias, by_session=by_session)
         name = f"dump {extension} {'by alias' * by_alias} {'by session' * by_session}"
@@ -468,6 +491,7 @@ def test_every_door_has_a_row() -> None:
     assert {name for name, action in actions.items() if action.is_writing} == WRITING.keys()
     assert named == PAGES.keys() | LISTS.keys() | PUBLIC_PAGES | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
+    assert tools.keys() == TOOLS.keys() | LISTING_TOOLS.keys()
     assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS
 
 
@@ -481,7 +505,7 @@ def test_a_door_is_open_to_those_with_the_permission_alone(
     response = door.send(portal, visitor)
 
     text = read_text(response)
-    is_shown = SECRET in text or str(portal.hidden.pk) in text
+    is_shown = SECRET in text
     if door.is_list:
         assert response.status_code == 200
         assert is_shown is door.is_open_to(visitor.kind)
@@ -496,7 +520,7 @@ def test_a_door_is_open_to_those_with_the_permission_alone(
 def read_text(response: Any) -> str:
     """Read the headers and the body of an answer."""
     body = b"".join(response.streaming_content) if response.streaming else response.content
-    return f"{[*response.items()]}\n{body.decode()}"
+    return f"{[*response.items()]}\n{body.decode(errors='replace')}"
 
 
 def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
