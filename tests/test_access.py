@@ -186,7 +186,13 @@ def make_visitors(hidden: Resource, other: Resource) -> dict[str, Visitor]:
 def _portal(module_transaction: ModuleTransaction) -> Iterator[Portal]:
     with install_guardian():
         hidden = make_resource(
-            CSV, name="zqname", title="zqtitle", description="Rivers", private=True
+            CSV,
+            name="zqname",
+            title="zqtitle",
+            description="Rivers",
+            publisher="Office",
+            tags=["zqtag"],
+            private=True,
         )
         for name in ("door", "zqalias"):
             Alias.objects.create(resource=hidden, name=name)
@@ -259,8 +265,26 @@ WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {
     "datastore_records_delete": [({"filters": {}}, "change")],
 }
 
-#: The actions that name no resource.
-OTHER_ACTIONS = {"help_show", "status_show"}
+#: The actions of the catalogue that describe a resource by its id.
+DESCRIBING = {"package_show", "resource_show", "resource_view_list"}
+
+#: The lists of the catalogue that have what the user may read.
+LISTING: dict[str, dict[str, Any]] = {"package_search": {"include_private": True}}
+
+#: The lists that have what anonymous users may read, for every user.
+PUBLIC_LISTING: dict[str, dict[str, Any]] = {
+    "package_list": {},
+    "package_search": {},
+    "current_package_list_with_resources": {},
+    "resource_search": {"query": "name:zq"},
+    "organization_list": {"all_fields": True},
+    "organization_show": {"id": "office", "include_datasets": True},
+    "group_list": {"all_fields": True},
+    "tag_list": {"all_fields": True},
+}
+
+#: The actions that show no resource.
+OTHER_ACTIONS = {"help_show", "status_show", "license_list", "site_read"}
 
 #: Every tool of agents that reads a resource, with the arguments that it requires.
 TOOLS: dict[str, dict[str, Any]] = {
@@ -412,6 +436,16 @@ def open_admin(name: str) -> Send:
     return send
 
 
+def describe(action: str) -> Send:
+    return lambda portal, visitor: act(
+        Client(), action, {"id": str(portal.hidden.pk)}, visitor.token
+    )
+
+
+def list_datasets(action: str, sent: dict[str, Any]) -> Send:
+    return lambda _portal, visitor: act(Client(), action, sent, visitor.token)
+
+
 def call_tool(tool: str, arguments: dict[str, Any]) -> Send:
     def send(portal: Portal, visitor: Visitor) -> Any:
         named = {} if tool in LISTING_TOOLS else {"resource_id": str(portal.hidden.pk)}
@@ -446,6 +480,10 @@ def list_api_doors() -> Iterator[Door]:
             yield Door(f"{action} {' '.join(sent)} {'by alias' * by_alias}", verb, send)
     new = {"resource": {"name": "new"}, "fields": [{"id": "a"}]}
     yield Door("datastore_create resource", "add", send_action("post", "datastore_create", new))
+    for action in DESCRIBING:
+        yield Door(action, "view", describe(action))
+    for action, sent in LISTING.items():
+        yield Door(action, "view", list_datasets(action, sent), is_list=True)
     yield Door("_table_metadata", "view", search_names(), is_list=True)
     for tool, arguments in {**TOOLS, **LISTING_TOOLS}.items():
         yield Door(f"tool {tool}", "view", call_tool(tool, arguments), is_list=True)
@@ -487,7 +525,8 @@ def test_every_door_has_a_row() -> None:
         if isinstance(pattern, URLPattern) and pattern.name
     }
 
-    assert {*actions} == READING.keys() | WRITING.keys() | OTHER_ACTIONS
+    by_id = READING.keys() | WRITING.keys() | DESCRIBING
+    assert {*actions} == by_id | LISTING.keys() | PUBLIC_LISTING.keys() | OTHER_ACTIONS
     assert {name for name, action in actions.items() if action.is_writing} == WRITING.keys()
     assert named == PAGES.keys() | LISTS.keys() | PUBLIC_PAGES | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
@@ -511,7 +550,9 @@ def test_a_door_is_open_to_those_with_the_permission_alone(
         assert is_shown is door.is_open_to(visitor.kind)
     elif door.is_open_to(visitor.kind):
         assert response.status_code == door.status
-        assert is_shown or door.verb != "view" or door.status != 200
+        assert (
+            is_shown or str(portal.hidden.pk) in text or door.verb != "view" or door.status != 200
+        )
         assert "public" not in response.get("Cache-Control", "")
     else:
         check_is_refused(door, response, visitor.kind)
@@ -532,6 +573,18 @@ def check_is_refused(door: Door, response: Any, kind: Kind) -> None:
     else:
         assert response.status_code == 403
     assert SECRET not in read_text(response)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("action", PUBLIC_LISTING)
+def test_a_list_of_public_datasets_never_has_a_private_one(
+    portal: Portal, action: str, kind: str
+) -> None:
+    response = list_datasets(action, PUBLIC_LISTING[action])(portal, portal.visitors[kind])
+
+    assert response.status_code == (404 if action == "organization_show" else 200)
+    assert SECRET not in read_text(response)
+    assert "ffice" not in json.dumps(response.json().get("result"))
 
 
 @pytest.mark.parametrize("name", CLOSED_ADMIN)
