@@ -78,4 +78,4 @@ def test_every_value_of_every_type_comes_back(client: Client, printed: str) -> N
 def test_a_second_run_changes_nothing_but_the_password(printed: str) -> None:
     call_command("demo", stdout=StringIO())
 
-    assert Load.objects.count() == Resource.objects.count() == 5
+    assert Load.objects.count() == Resource.objects.count() == 6
