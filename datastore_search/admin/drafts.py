@@ -70,14 +70,12 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     if preview is None and "again" in request.POST:  # the worker that made it may be gone
         drafts.update_draft(load, options)
         return redirect(_PREVIEW, load.pk)
-    if preview and (chosen := _apply_click(request, preview, options)):
-        drafts.update_draft(load, chosen)
-        return redirect(_PREVIEW, load.pk)
     if preview and form.is_valid():
         if form.cleaned_data["seen"] not in {"", preview.digest}:
             messages.warning(request, gettext("The draft has changed. Look at it once more."))
             return redirect(_PREVIEW, load.pk)
-        return _apply_choices(request, load, form.build_options())
+        chosen = _apply_click(request, preview, form.build_options())
+        return _apply_choices(request, load, chosen)
     context = _build_context(owner, request, load.resource, gettext("Preview"), load)
     context |= {"preview": preview, "form": form}
     context["fields"] = preview.build_fields(form) if preview else ()
@@ -85,16 +83,14 @@ def handle_preview(request: HttpRequest, owner: ModelAdmin, load: Load) -> HttpR
     return TemplateResponse(request, "datastore_search/admin/preview.html", context)
 
 
-def _apply_click(
-    request: HttpRequest, preview: DraftPreview, options: LoadOptions
-) -> LoadOptions | None:
-    """Return the options with what the preview offered and a click has chosen; None if nothing."""
+def _apply_click(request: HttpRequest, preview: DraftPreview, options: LoadOptions) -> LoadOptions:
+    """Return the options with what the preview offers, if a click has chosen it."""
     path = request.POST.get("records_path")
     if path in preview.records_paths:
         return replace(options, records_path=path)
     if preview.has_footer and request.POST.get("footer") == SKIP_FOOTER:
         return replace(options, footer=SKIP_FOOTER)
-    return None
+    return options
 
 
 def _apply_choices(request: HttpRequest, load: Load, options: LoadOptions) -> HttpResponseRedirect:

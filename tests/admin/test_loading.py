@@ -964,8 +964,9 @@ def test_notes_below_a_table_are_left_out_with_one_click(staff: Client, empty: R
 
     assert 'name="footer" value="skip"' in get_page(staff, load)
 
-    staff.post(f"{LOADS}{load.pk}/preview/", {"footer": "skip"})
+    staff.post(f"{LOADS}{load.pk}/preview/", {"footer": "skip", "type_0": "text"})
     assert 'name="footer"' not in get_page(staff, load)
-    load = submit(staff, load)
+    load = submit(staff, load, type_0="text")
     empty.refresh_from_db()
     assert (load.record_count, empty.options) == (2, {"footer": "skip"})
+    assert load.options["types"] == {"year": "text"}

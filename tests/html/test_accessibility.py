@@ -157,6 +157,10 @@ def test_every_page_of_the_admin_is_accessible(
     browser.add_cookie({"name": name, "value": client.cookies[name].value})
     draft = drafts.create_draft(table, LoadOptions(), file=make_file(CSV_WITH_BAD_ROW))
     loaded = Load.objects.filter(resource=table).exclude(pk=draft.pk).get()
+    offers = [
+        drafts.create_draft(table, LoadOptions(), file=make_file(text))
+        for text in ("a,b,c\n1,2,3\n\nSource: us\n", '{"a": [{"n": 1}], "b": {"c": [{"n": 2}]}}')
+    ]
     admin = "admin/datastore_search"
 
     check_pages(
@@ -169,6 +173,6 @@ def test_every_page_of_the_admin_is_accessible(
             f"{admin}/resource/{table.pk}/load/",
             f"{admin}/load/",
             f"{admin}/load/{loaded.pk}/change/",
-            f"{admin}/load/{draft.pk}/preview/",
+            *(f"{admin}/load/{each.pk}/preview/" for each in (draft, *offers)),
         ],
     )

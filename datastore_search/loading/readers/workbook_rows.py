@@ -223,10 +223,14 @@ class _TableBuilder:
 
     def _add_numbers_without_date(self, row: _Row) -> bool:
         """Add the errors of cells that look like dates but have numbers that are none."""
-        if DATES.isdisjoint(map(type, row.cells)):
+        suspects = [
+            position
+            for position, cell in enumerate(row.cells)
+            if type(cell) in DATES and may_lack_date(cell)
+        ]
+        if not suspects:
             return False
-        suspects = [position for position, cell in enumerate(row.cells) if may_lack_date(cell)]
-        numbers = self._find_numbers_without_date(row.line) if suspects else {}
+        numbers = self._find_numbers_without_date(row.line)
         found = [position for position in suspects if position in numbers]
         for position in found:
             number = numbers[position]
