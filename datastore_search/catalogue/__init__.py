@@ -21,7 +21,7 @@ from .descriptions import (
     describe_resource,
     describe_tag,
 )
-from .licenses import list_licenses
+from .licenses import describe_license, list_licenses
 from .query import (
     MAX_CLAUSES,
     match_format,
@@ -39,6 +39,7 @@ __all__ = [
     "build_publisher_name",
     "count_facet",
     "describe_dataset",
+    "describe_license",
     "describe_publisher",
     "describe_resource",
     "describe_tag",

@@ -32,6 +32,7 @@ from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, with_consistent_read
+from .about import list_facts
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
 from .chips import build_chips
@@ -297,6 +298,7 @@ class ResourceView(PageView):
         notes = describe_fields(choice.columns, profiles)
         context |= {
             "description": show_bidi_controls(resource.description),
+            "facts": list_facts(resource),
             "field_notes": notes,
             "filter_form": FilterForm(resource, query, profiles),
             "address": self.request.path,

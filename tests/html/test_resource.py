@@ -508,3 +508,36 @@ def test_the_admin_leads_to_the_page(client: Client, resource: Resource) -> None
 
     assert build_path(resource) in client.get(f"{admin}/{resource.pk}/change/").content.decode()
     assert build_path(empty) not in client.get(f"{admin}/{empty.pk}/change/").content.decode()
+
+
+def test_a_page_says_where_its_data_come_from(client: Client, resource: Resource) -> None:
+    Resource.objects.filter(pk=resource.pk).update(
+        license="CC-BY-4.0",
+        source="https://example.org/a?b=1&c=<2>",
+        publisher="Office <of> Water",
+        contact="Ann",
+        contact_email="ann@example.org",
+        tags=["water", "a,b"],
+        temporal_start="2019-01-31",
+        spatial="Hu\u202eế",
+    )
+
+    page = client.get(build_path(resource)).content.decode()
+
+    about = page.partition("datastore-record")[2].partition("</dl>")[0]
+    texts = re.findall(r"<dt>(.*?)</dt><dd>(?:<a href=\"([^\"]*)\"[^>]*>)?<bdi>(.*?)</bdi>", about)
+    assert [(link, text) for _label, link, text in texts] == [
+        ("https://creativecommons.org/licenses/by/4.0/", "Creative Commons Attribution 4.0"),
+        ("https://example.org/a?b=1&amp;c=&lt;2&gt;",) * 2,
+        ("", "Office &lt;of&gt; Water"),
+        ("mailto:ann@example.org", "Ann"),
+        ("", "water, a,b"),
+        ("", "Jan. 31, 2019"),
+        ("", "Hu‹U+202E›ế"),
+    ]
+
+
+def test_a_page_of_a_resource_that_says_nothing_has_no_such_list(
+    client: Client, resource: Resource
+) -> None:
+    assert "datastore-record" not in client.get(build_path(resource)).content.decode()

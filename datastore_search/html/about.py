@@ -1,0 +1,63 @@
+"""What a resource says of itself, as a data page shows it: licence, source, publisher, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.utils.formats import date_format
+
+from ..catalogue import describe_license
+from ..models import Resource
+from .bidi import show_bidi_controls
+
+_is_address = URLValidator(schemes=("https", "http"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A statement on a resource, and an address behind it, if any."""
+
+    label: str
+    text: str
+    link: str = ""
+
+
+def list_facts(resource: Resource) -> list[Fact]:
+    """List what is known of a resource, with the labels that the admin has."""
+    labels = {field.name: str(field.verbose_name) for field in Resource._meta.fields}  # noqa: SLF001 - Django's public name for it
+    return [
+        Fact(labels[name], show_bidi_controls(text), link)
+        for name, text, link in _list_texts(resource)
+        if text
+    ]
+
+
+def _list_texts(resource: Resource) -> Iterator[tuple[str, str, str]]:
+    title, license_link, _is_open = describe_license(resource.license)
+    yield "license", title, license_link
+    yield "source", resource.source, _find_link(resource.source)
+    yield "publisher", resource.publisher, ""
+    mail = f"mailto:{resource.contact_email}" if resource.contact_email else ""
+    yield "contact", resource.contact or resource.contact_email, mail
+    yield "tags", ", ".join(resource.tags), ""
+    yield "temporal_start", _format_day(resource.temporal_start), ""
+    yield "temporal_end", _format_day(resource.temporal_end), ""
+    yield "spatial", resource.spatial, ""
+    yield "frequency", resource.frequency, ""
+    yield "version_date", _format_day(resource.version_date), ""
+
+
+def _find_link(text: str) -> str:
+    try:
+        _is_address(text)
+    except ValidationError:
+        return ""
+    return text
+
+
+def _format_day(day: date | None) -> str:
+    return date_format(day, "DATE_FORMAT") if day else ""
