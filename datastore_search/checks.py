@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -19,9 +19,13 @@ from .loading.sources.addresses import is_server_name
 from .middleware import LocaleMiddleware
 from .models import IndexKind, Load
 from .task_framework import DummyBackend, TaskException
+from .throttling import ANONYMOUS, AUTHENTICATED, WINDOW_SECONDS
 
 #: A source of a Content-Security-Policy.
 _SOURCE = re.compile(r"[^\s;,]+")
+
+#: A number of requests in a second, a minute, an hour or a day.
+_RATE = re.compile(rf"[1-9][0-9]{{0,8}}/({'|'.join(WINDOW_SECONDS)})")
 
 
 @register(Tags.translation)
@@ -117,6 +121,28 @@ def check_frame_ancestors(
             "DATASTORE_SEARCH_FRAME_ANCESTORS is not a list of sources.",
             hint='Name each as "\'self\'" or "https://www.example.org".',
             id="datastore_search.E006",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def check_throttle_rates(
+    app_configs: Sequence[AppConfig] | None, **options: Any
+) -> list[CheckMessage]:
+    """Require lists of rates for the two kinds of clients."""
+    rates = conf.THROTTLE_RATES
+    if (
+        isinstance(rates, Mapping)
+        and {ANONYMOUS, AUTHENTICATED} >= rates.keys()
+        and not any(isinstance(each, str) for each in rates.values())
+        and all(_RATE.fullmatch(rate) for each in rates.values() for rate in each)
+    ):
+        return []
+    return [
+        Error(
+            "DATASTORE_SEARCH_THROTTLE_RATES is not a mapping of lists of rates.",
+            hint='Write it as {"anonymous": ["120/minute", "20000/day"], "authenticated": []}.',
+            id="datastore_search.E007",
         )
     ]
 

@@ -11,7 +11,7 @@ The docstrings, in Markdown, and the defaults are the table of ``docs/reference/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
 from typing import cast
@@ -183,6 +183,18 @@ class Settings:
         for each process. A file has no name and disappears with its process.
         """
         return str(getattr(settings, "DATASTORE_SEARCH_SPOOL_FOLDER", ""))
+
+    @cached_property
+    def THROTTLE_RATES(self) -> Mapping[str, Sequence[str]]:
+        """
+        How often a client may ask the API, dumps and pages [together](../how-to/deploy.md#quotas):
+        lists of rates such as `"120/minute"` and `"20000/day"`, for `"anonymous"` by address and
+        for `"authenticated"` by user. A kind without a list is not limited; without the setting,
+        nothing is counted.
+        """
+        return cast(
+            Mapping[str, Sequence[str]], getattr(settings, "DATASTORE_SEARCH_THROTTLE_RATES", {})
+        )
 
     @cached_property
     def AUTHENTICATION_CLASSES(self) -> Sequence[str]:

@@ -28,6 +28,10 @@ from .shared import ModuleTransaction, restore_shared_resource
 # Passwords of tests need no protection; Django's default hash takes a third of a second.
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# Tests, and the servers that they start, ask more often than a client of the example portal may.
+os.environ["THROTTLE"] = "0"
+settings.DATASTORE_SEARCH_THROTTLE_RATES = {}
+
 # Find static files on request: otherwise each test client scans all of them.
 settings.WHITENOISE_AUTOREFRESH = True
 

@@ -52,6 +52,24 @@ def test_a_frame_ancestor_that_is_no_source_is_e006(settings: Any, sources: Any)
     assert run_check_ids() == {"datastore_search.E006"}
 
 
+@pytest.mark.parametrize(
+    "rates",
+    [
+        ["10/minute"],
+        {"anonymous": "10/minute"},
+        {"users": ["10/minute"]},
+        {"anonymous": ["10"]},
+        {"anonymous": ["0/minute"]},
+        {"anonymous": ["10/week"]},
+        {"anonymous": ["-1/day"]},
+    ],
+)
+def test_rates_that_cannot_be_counted_are_e007(settings: Any, rates: Any) -> None:
+    settings.DATASTORE_SEARCH_THROTTLE_RATES = rates
+
+    assert "datastore_search.E007" in run_check_ids()
+
+
 def test_a_database_without_letters_is_w002(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "can_fold_case", lambda _connection: False)
 

@@ -24,6 +24,7 @@ from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_limits import measure_body
 from ..spooling import Spool
+from ..throttling import check_rates, set_rate_headers
 from .actions import VARY, Action, actions
 from .body import read_parameters
 from .envelope import build_success, exception_handler
@@ -65,6 +66,7 @@ class EnvelopeView(APIView):
             if isinstance(response, Response):
                 response = self._render(response)
         response["Content-Language"] = language
+        set_rate_headers(request, response)
         return _remove_body(response) if request.method == "HEAD" else response
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
@@ -79,6 +81,15 @@ class EnvelopeView(APIView):
 
     def perform_authentication(self, request: Request) -> None:
         """Do nothing: the token is read when something depends on it, not for public reads."""
+
+    def check_throttles(self, request: Request) -> None:
+        """
+        Apply the portal's throttles, and the rates of the app.
+
+        Raises: ``Throttled``.
+        """
+        super().check_throttles(request)
+        check_rates(request)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response]:
         """Answer every failure with an envelope."""

@@ -8,6 +8,7 @@ from http import HTTPStatus
 
 from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.utils.translation import gettext as _
+from rest_framework.exceptions import Throttled
 
 from .. import storage
 from ..exceptions.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
@@ -36,6 +37,7 @@ REPORTED_ERRORS = (
     RecordsIncomplete,
     RequestTooLarge,
     TemporarilyUnavailable,
+    Throttled,
     TooManyParameters,
     UnknownHelp,
     UnknownPage,
@@ -95,9 +97,12 @@ def _describe_request_error(error: Exception, is_authenticated: bool) -> ErrorMe
                 if is_authenticated
                 else _("This resource is private. Sign in with an account that may read it.")
             )
+        case Throttled():
+            status, title = HTTPStatus.TOO_MANY_REQUESTS, _("Not available at the moment")
+            message = str(error.detail)
         case _:
             return None
-    return ErrorMessage(status, title, message)
+    return ErrorMessage(status, title, message, getattr(error, "wait", None))
 
 
 def _describe_temporary_error(error: Exception) -> ErrorMessage:

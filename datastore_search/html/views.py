@@ -32,6 +32,7 @@ from ..models import Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, with_consistent_read
+from ..throttling import check_rates, set_rate_headers
 from .about import list_facts
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
@@ -90,6 +91,7 @@ class PageView(View):
         with translation.override(language):
             try:
                 check_query_string(request)
+                check_rates(request)
                 self.is_embedded = self.can_be_embedded and request.GET.get(EMBED) == "1"
                 response = super().dispatch(request, *args, **kwargs)
             except NotModified as not_modified:
@@ -100,6 +102,7 @@ class PageView(View):
                     raise
                 response = self._render_error(message)
         response["Content-Language"] = language
+        set_rate_headers(request, response)
         if self.is_embedded:
             allow_framing(request, response)
         return response
