@@ -337,8 +337,8 @@ class CreateParameters(ActionParameters):
     resource = ObjectField(
         help_text=_(
             "Describes a new resource: `id` (a UUID; chosen if not given), `name` (its title, cut"
-            " at 300 letters) and `description`. Other members have no effect. Not together with"
-            " `resource_id`."
+            " at 300 letters), `description`, the `content_language` of both, and translations"
+            " such as `name_fr`. Other members have no effect. Not together with `resource_id`."
         )
     )
     private = BooleanField(

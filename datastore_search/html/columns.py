@@ -49,13 +49,19 @@ _TYPE_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field as a column; ``kind`` is number, moment or text."""
+    """
+    A field as a column; ``kind`` is number, moment or text.
+
+    The languages are those of the label and the notes, empty where they are unknown.
+    """
 
     name: str
     label: str
     notes: str
     type: str
     kind: str
+    label_language: str = ""
+    notes_language: str = ""
 
     @property
     def type_label(self) -> str:
@@ -96,14 +102,22 @@ class ColumnChoice:
 
 def build_columns(resource: Resource) -> tuple[Column, ...]:
     """Build a column for each field of a described resource."""
-    return tuple(map(_build_column, resource.schema))
+    return tuple(_build_column(field, resource.content_language) for field in resource.schema)
 
 
-def _build_column(field: Field) -> Column:
+def _build_column(field: Field, plain_language: str) -> Column:
     kinds = (("number", NUMBERS), ("moment", DATES | {"time"}))
     kind = next((kind for kind, types in kinds if field.type in types), "text")
-    label = show_bidi_controls(field.label or field.name)
-    return Column(field.name, label, show_bidi_controls(field.notes), field.type, kind)
+    label, notes = field.choose_label(plain_language), field.choose_notes(plain_language)
+    return Column(
+        field.name,
+        show_bidi_controls(label.text or field.name),
+        show_bidi_controls(notes.text),
+        field.type,
+        kind,
+        label.language,
+        notes.language,
+    )
 
 
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:

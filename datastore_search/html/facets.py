@@ -98,6 +98,7 @@ class OtherField:
     """A field without a facet, and the link that opens one."""
 
     label: str
+    label_language: str
     link: str
 
 
@@ -152,7 +153,11 @@ def build_facet_panel(
 
 def _list_others(choice: FacetChoice, query: PageQuery) -> tuple[OtherField, ...]:
     return tuple(
-        OtherField(column.label, query.query_string.add("facet", column.name).link)
+        OtherField(
+            column.label,
+            column.label_language,
+            query.query_string.add("facet", column.name).link,
+        )
         for column in choice.others
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.utils.html import escape
 
 from ..models import Field, Profiles, Resource
-from .bidi import show_bidi_controls
+from .columns import Column
 from .conditions import (
     NOT_EMPTY,
     NOT_EMPTY_LABEL,
@@ -64,14 +64,22 @@ class InputGroup:
     """The inputs of a field: one, or two for the ends of a range."""
 
     label: str
+    label_language: str
     inputs: tuple[Input, ...]
 
 
 class FilterForm:
     """The form that asks for what a page query asks for, and for more."""
 
-    def __init__(self, resource: Resource, query: PageQuery, profiles: Profiles | None) -> None:
-        """Take a described resource, and the profiles of its fields."""
+    def __init__(
+        self,
+        resource: Resource,
+        columns: Iterable[Column],
+        query: PageQuery,
+        profiles: Profiles | None,
+    ) -> None:
+        """Take a described resource, its columns, and the profiles of its fields."""
+        self._columns = {column.name: column for column in columns}
         self._profiles = profiles.fields if profiles else {}
         self._suggestion_bytes = 0
         self._fields = resource.schema
@@ -117,7 +125,7 @@ class FilterForm:
     @property
     def fields(self) -> list[Pair]:
         """The names and labels of all fields; no name where the browser sends the label."""
-        pairs = [(field.name, get_label(field)) for field in self._fields]
+        pairs = [(column.name, column.label) for column in self._columns.values()]
         return [("" if " ".join(label.split()) == name else name, label) for name, label in pairs]
 
     @property
@@ -144,8 +152,10 @@ class FilterForm:
             for operator in operators
         )
         suggestions = tuple(self._list_suggestions(field))
+        column = self._columns[field.name]
         return InputGroup(
-            get_label(field),
+            column.label,
+            column.label_language,
             tuple(
                 replace(each, suggestions=suggestions) if operator == "field" else each
                 for operator, each in zip(operators, inputs, strict=True)
@@ -196,8 +206,3 @@ def _choose_operators(field: Field) -> tuple[str, ...]:
     if field.type in RANGE_TYPES:
         return ("from", "to")
     return ("field",) if field.type in ("text", "bool") else ()
-
-
-def get_label(field: Field) -> str:
-    """Return the label of a field, or its name, as it can be shown."""
-    return show_bidi_controls(field.label or field.name)

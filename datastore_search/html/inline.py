@@ -148,6 +148,7 @@ def _describe_resource(
     """Describe what is asked of a resource, with the address of the whole page if there is one."""
     labels = {column.name: column.label for column in build_columns(read.resource)}
     return {
+        "resource": read.resource,
         "title": show_bidi_controls(str(read.resource)),
         "chips": build_chips(query, labels),
         "whole_address": "" if path is None else f"{path}{page}{query.query_string.query}",

@@ -239,7 +239,7 @@ class CatalogueView(PageView):
         return Entry(
             resource,
             show_bidi_controls(str(resource)),
-            show_bidi_controls(resource.description),
+            show_bidi_controls(resource.local_description.text),
             reverse_in_locale(self.request, "resource", resource.pk),
             format_count(version.record_count if version else 0),
             format_count(cast("Any", resource).field_count),
@@ -300,10 +300,10 @@ class ResourceView(PageView):
         profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         notes = describe_fields(choice.columns, profiles)
         context |= {
-            "description": show_bidi_controls(resource.description),
+            "description": show_bidi_controls(resource.local_description.text),
             "facts": list_facts(resource),
             "field_notes": notes,
-            "filter_form": FilterForm(resource, query, profiles),
+            "filter_form": FilterForm(resource, columns, query, profiles),
             "address": self.request.path,
             "has_api": bool(find_search_path(self.request)),
             "api_link": add_query_string("api/", parameters),

@@ -82,7 +82,7 @@ def _build_row(resource: Resource, names: list[str]) -> list[object]:
     return [
         str(resource.pk),
         str(resource),
-        resource.description,
+        resource.local_description.text,
         version.record_count if version else 0,
         f"{shown}, …" if is_shortened else shown,
     ]

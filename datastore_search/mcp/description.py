@@ -73,7 +73,9 @@ def _describe_resource(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "resource_id": meta["id"],
         "title": str(resource or ""),
-        "description": cut_text(resource.description if resource else "", _MAX_DESCRIPTION_LETTERS),
+        "description": cut_text(
+            resource.local_description.text if resource else "", _MAX_DESCRIPTION_LETTERS
+        ),
         "records": meta["count"],
         "aliases": meta["aliases"],
     }

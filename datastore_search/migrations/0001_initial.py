@@ -3,6 +3,7 @@
 import datastore_search.models.aliases
 import datastore_search.models.loads
 import datastore_search.models.resources
+import datastore_search.models.translations
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import uuid
@@ -35,6 +36,17 @@ class Migration(migrations.Migration):
                 ),
                 ("title", models.CharField(blank=True, max_length=300, verbose_name="title")),
                 ("description", models.TextField(blank=True, verbose_name="description")),
+                (
+                    "content_language",
+                    models.CharField(
+                        blank=True,
+                        help_text="The language of the title, the description, the labels and the notes. Empty: unknown.",
+                        max_length=35,
+                        validators=[datastore_search.models.translations.validate_content_language],
+                        verbose_name="language of the texts",
+                    ),
+                ),
+                ("translations", models.JSONField(blank=True, default=dict, editable=False)),
                 (
                     "private",
                     models.BooleanField(
@@ -415,6 +427,7 @@ class Migration(migrations.Migration):
                 ("position", models.PositiveIntegerField(editable=False, verbose_name="position")),
                 ("label", models.CharField(blank=True, max_length=500, verbose_name="label")),
                 ("notes", models.TextField(blank=True, verbose_name="notes")),
+                ("translations", models.JSONField(blank=True, default=dict, editable=False)),
                 ("is_sparse", models.BooleanField(default=False, editable=False)),
                 ("has_order_index", models.BooleanField(default=False, editable=False)),
                 (

@@ -30,10 +30,22 @@ from .resources import (
     validate_language,
 )
 from .table_versions import Origin, Profiles, TableVersion, read_profiles
+from .translations import (
+    MAX_LABEL_LENGTH,
+    MAX_TITLE_LENGTH,
+    LocalText,
+    Translations,
+    add_translations,
+    split_translations,
+    validate_content_language,
+    write_translations,
+)
 
 __all__ = [
     "FINISHED",
     "MAX_ALIAS_LENGTH",
+    "MAX_LABEL_LENGTH",
+    "MAX_TITLE_LENGTH",
     "RUNNING",
     "UPLOADS_FOLDER",
     "Alias",
@@ -41,6 +53,7 @@ __all__ = [
     "IndexKind",
     "Load",
     "LoadState",
+    "LocalText",
     "Mode",
     "Origin",
     "Profiles",
@@ -49,6 +62,8 @@ __all__ = [
     "ResourceQuerySet",
     "RowError",
     "TableVersion",
+    "Translations",
+    "add_translations",
     "build_upload_name",
     "check_alias",
     "drop_tables_on_commit",
@@ -57,7 +72,10 @@ __all__ = [
     "normalize_name",
     "parse_resource_id",
     "read_profiles",
+    "split_translations",
     "validate_alias",
+    "validate_content_language",
     "validate_indexes",
     "validate_language",
+    "write_translations",
 ]

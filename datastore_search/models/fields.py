@@ -10,8 +10,17 @@ from django.utils.translation import gettext_lazy as _
 
 from ..routing import PrimaryManager
 from .base import GuardedModel
+from .translations import (
+    MAX_LABEL_LENGTH,
+    LocalText,
+    choose_text,
+    split_translations,
+    write_translations,
+)
 
-_MAX_LABEL_LENGTH = 500
+#: The texts of a field, as members of its entry in the data dictionary.
+_TEXTS = {"label": "label", "notes": "notes"}
+_SEPARATOR = "_"
 
 
 class Field(GuardedModel):
@@ -25,8 +34,10 @@ class Field(GuardedModel):
     name = models.CharField(_("name"), max_length=500, editable=False)
     type = models.CharField(_("type"), max_length=63, editable=False)
     position = models.PositiveIntegerField(_("position"), editable=False)
-    label = models.CharField(_("label"), max_length=_MAX_LABEL_LENGTH, blank=True)
+    label = models.CharField(_("label"), max_length=MAX_LABEL_LENGTH, blank=True)
     notes = models.TextField(_("notes"), blank=True)
+    #: A language → ``label``, ``notes`` → the text.
+    translations = models.JSONField(default=dict, blank=True, editable=False)
     #: The records that were there before the field lack it: they have null without saying so.
     is_sparse = models.BooleanField(default=False, editable=False)
     #: The table has an index of the field's order.
@@ -54,15 +65,40 @@ class Field(GuardedModel):
 
     @property
     def info(self) -> dict[str, Any]:
-        """Return the entry of the data dictionary, with CKAN's names."""
+        """
+        Return the entry of the data dictionary, with CKAN's names.
+
+        Translations are members such as ``label_fr``.
+        """
         texts = {"label": self.label, "notes": self.notes}
-        return {**self.extra_info, **{name: text for name, text in texts.items() if text}}
+        return {
+            **self.extra_info,
+            **{name: text for name, text in texts.items() if text},
+            **write_translations(self.translations, _TEXTS, _SEPARATOR),
+        }
 
     @info.setter
     def info(self, info: Mapping[str, Any]) -> None:
+        self.translations, info = split_translations(info, _TEXTS, _SEPARATOR)
         label, notes = info.get("label"), info.get("notes")
-        self.label = label if isinstance(label, str) and len(label) <= _MAX_LABEL_LENGTH else ""
+        self.label = label if isinstance(label, str) and len(label) <= MAX_LABEL_LENGTH else ""
         self.notes = notes if isinstance(notes, str) else ""
         texts = {"label": self.label, "notes": self.notes}
         # Members that staff cannot edit stay as they are.
         self.extra_info = {name: value for name, value in info.items() if not texts.get(name)}
+
+    def choose_label(self, plain_language: str) -> LocalText:
+        """Choose the label for the active language; ``plain_language`` is that of plain texts."""
+        return choose_text("label", self.label, self.translations, plain_language)
+
+    def choose_notes(self, plain_language: str) -> LocalText:
+        """Choose the notes for the active language; ``plain_language`` is that of plain texts."""
+        return choose_text("notes", self.notes, self.translations, plain_language)
+
+    def choose_info(self, plain_language: str) -> dict[str, Any]:
+        """Return ``info`` with the label and the notes for the active language."""
+        texts = {
+            "label": self.choose_label(plain_language).text,
+            "notes": self.choose_notes(plain_language).text,
+        }
+        return {**self.info, **{name: text for name, text in texts.items() if text}}

@@ -32,6 +32,13 @@ from .fields import Field
 from .identifiers import parse_resource_id
 from .loads import Load
 from .table_versions import TableVersion
+from .translations import (
+    MAX_TITLE_LENGTH,
+    LocalText,
+    choose_language,
+    choose_text,
+    validate_content_language,
+)
 
 Reader = AbstractBaseUser | AnonymousUser
 
@@ -190,8 +197,19 @@ class Resource(GuardedModel):
         unique=True,
         help_text=_("Short, for addresses: letters, digits, hyphens and underscores."),
     )
-    title = models.CharField(_("title"), max_length=300, blank=True)
+    title = models.CharField(_("title"), max_length=MAX_TITLE_LENGTH, blank=True)
     description = models.TextField(_("description"), blank=True)
+    content_language = models.CharField(
+        _("language of the texts"),
+        max_length=35,
+        blank=True,
+        validators=[validate_content_language],
+        help_text=_(
+            "The language of the title, the description, the labels and the notes. Empty: unknown."
+        ),
+    )
+    #: A language → ``title``, ``description`` → the text.
+    translations = models.JSONField(default=dict, blank=True, editable=False)
     private = models.BooleanField(
         _("private"),
         default=False,
@@ -303,7 +321,20 @@ class Resource(GuardedModel):
         ordering = ("name",)
 
     def __str__(self) -> str:
-        return self.title or self.name
+        return self.local_title.text
+
+    @property
+    def local_title(self) -> LocalText:
+        """The title for the active language; the name where there is none."""
+        title = choose_text("title", self.title, self.translations, self.content_language)
+        return title if title.text else LocalText(self.name)
+
+    @property
+    def local_description(self) -> LocalText:
+        """The description for the active language."""
+        return choose_text(
+            "description", self.description, self.translations, self.content_language
+        )
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """
@@ -325,10 +356,39 @@ class Resource(GuardedModel):
         table_id = self.table_version_id
         return table_id is not None and storage.has_table(connection, table_id)
 
-    @cached_property
+    @property
     def infos(self) -> Mapping[str, Mapping[str, Any]]:
-        """Map the names of the fields to their entries in the data dictionary."""
+        """
+        Map the names of the fields to their entries in the data dictionary.
+
+        Labels and notes are those for the active language.
+        """
+        if not self._field_languages:
+            return self._plain_infos
+        language = choose_language(self._field_languages, self.content_language)
+        if not language:
+            return self._plain_infos
+        if language not in self._local_infos:
+            self._local_infos[language] = {
+                field.name: field.choose_info(self.content_language)
+                if field.translations
+                else self._plain_infos[field.name]
+                for field in self.schema
+            }
+        return self._local_infos[language]
+
+    @cached_property
+    def _plain_infos(self) -> Mapping[str, Mapping[str, Any]]:
         return {field.name: field.info for field in self.schema}
+
+    @cached_property
+    def _field_languages(self) -> frozenset[str]:
+        return frozenset(language for field in self.schema for language in field.translations)
+
+    @cached_property
+    def _local_infos(self) -> dict[str, Mapping[str, Mapping[str, Any]]]:
+        """At most one for each language of ``_field_languages``."""
+        return {}
 
     def is_readable_by(self, user: Reader) -> bool:
         """Return whether a user may read the records."""

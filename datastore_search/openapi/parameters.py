@@ -180,7 +180,14 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
                 {"id": {**TEXT, "minLength": 1, "description": "The field's name."}},
                 optional={
                     "type": one_of({**TEXT, "examples": [*field_types]}, NULL),
-                    "info": one_of({**OBJECT, "description": "`label`, `notes` and more."}, NULL),
+                    "info": one_of(
+                        {
+                            **OBJECT,
+                            "description": "`label`, `notes`, translations such as `label_fr`, and"
+                            " more.",
+                        },
+                        NULL,
+                    ),
                 },
             ),
             maxItems=types.MAX_NAMES,
@@ -192,7 +199,15 @@ _KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
             optional={
                 "id": one_of({**TEXT, "format": "uuid"}, NULL),
                 "name": {**ANY_VALUE, "description": "The title."},
-                "description": ANY_VALUE,
+                "description": {
+                    **ANY_VALUE,
+                    "description": "A translation is a member such as `description_fr`, or"
+                    " `name_fr`.",
+                },
+                "content_language": {
+                    **ANY_VALUE,
+                    "description": "The code of the language of the texts.",
+                },
             },
         )
     ),

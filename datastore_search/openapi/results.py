@@ -117,7 +117,8 @@ def build_schemas() -> dict[str, Schema]:
         },
         "DatastoreFieldInfo": {
             "type": "object",
-            "description": "The entry of the data dictionary.",
+            "description": "The entry of the data dictionary. `label` and `notes` are those for the"
+            " language of the path; the translations are members such as `label_fr`.",
             "properties": {"label": TEXT, "notes": TEXT},
             "additionalProperties": ANY_VALUE,
         },

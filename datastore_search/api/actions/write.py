@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
@@ -27,7 +28,14 @@ from ...exceptions.writing import (
 )
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
-from ...models import Resource, ResourceQuerySet, parse_resource_id
+from ...models import (
+    MAX_TITLE_LENGTH,
+    Resource,
+    ResourceQuerySet,
+    parse_resource_id,
+    split_translations,
+    validate_content_language,
+)
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
 from ...search.fields import describe_fields
 from ...spooling import Spool
@@ -47,7 +55,8 @@ from .action import Action, Answer
 #: The parameters that an answer does not repeat.
 _NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
 
-MAX_TITLE_LENGTH = 300
+#: The texts of a resource, as members of the parameter ``resource``.
+_RESOURCE_TEXTS = {"name": "title", "description": "description"}
 
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -160,16 +169,37 @@ def _add_resource(
     resource_id: uuid.UUID,
 ) -> Resource:
     title, description = described.get("name") or "", described.get("description") or ""
+    translations, _others = split_translations(described, _RESOURCE_TEXTS, "_")
     values = {
         "name": _find_free_name(resource_id),
         "title": str(title)[:MAX_TITLE_LENGTH],
         "description": str(description),
+        "content_language": _read_content_language(described.get("content_language")),
+        "translations": translations,
         "private": parameters.get("private", False),
     }
     added, is_new = _get_resources().get_or_create(pk=resource_id, defaults=values)
     if not is_new:  # another request has added it just now
         check_may_write(request, added, str(resource_id))
     return added
+
+
+def _read_content_language(sent: object) -> str:
+    """
+    Read the language of the texts of a new resource.
+
+    Raises: ``InvalidResource`` if it is no code of a language.
+    """
+    if not sent:
+        return ""
+    language = str(sent).replace("_", "-").lower()
+    try:
+        validate_content_language(language)
+    except ValidationError as error:
+        raise InvalidResource(
+            reason=_("“content_language” must be the code of a language.")
+        ) from error
+    return language
 
 
 def _find_free_name(resource_id: uuid.UUID) -> str:

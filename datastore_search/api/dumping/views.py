@@ -111,7 +111,7 @@ class DumpView(EnvelopeView):
         dump = Dump(
             read=read,
             query=complete_query(query, read.relation),
-            infos={field.name: field.info for field in resource.schema},
+            infos=resource.infos,
             bom=parameters.get("bom", False),
         )
         kind = formats[parameters.get("format", DEFAULT)]

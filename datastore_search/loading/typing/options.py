@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from ...exceptions.loads import LoadFailed
-from ...models import Mode, Resource
+from ...models import Mode, Resource, add_translations
 from ..readers.options import SKIP_FOOTER, ReadOptions
 from .field_formats import parse_field_format
 from .schema import parse_table_schema
@@ -143,22 +143,24 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    Fields without a label or a description take those of the schema.
+    Fields without a label, notes or a translation of them take those of the schema.
     """
     resource.options = _reset_unsaved_options(options).to_json()
     resource.save(update_fields=["options", "modified_at"])
     descriptions = parse_table_schema(options.schema).descriptions
     changed = []
     for field_ in resource.fields.all():
-        before = (field_.chosen_type, field_.label, field_.notes)
+        before = (field_.chosen_type, field_.label, field_.notes, field_.translations)
         if options.ignore_saved or field_.name in options.types:
             field_.chosen_type = options.types.get(field_.name, "")
         if description := descriptions.get(field_.name):
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
-        if before != (field_.chosen_type, field_.label, field_.notes):
+            field_.translations = add_translations(field_.translations, description.translations)
+        if before != (field_.chosen_type, field_.label, field_.notes, field_.translations):
             changed.append(field_)
-    resource.fields.bulk_update(changed, ["chosen_type", "label", "notes"], batch_size=500)
+    names = ["chosen_type", "label", "notes", "translations"]
+    resource.fields.bulk_update(changed, names, batch_size=500)
 
 
 def _reset_unsaved_options(options: LoadOptions) -> LoadOptions:

@@ -17,7 +17,13 @@ from typing import Any
 from ...exceptions.loads import InvalidSchema, UnknownType
 from ...field_types import field_types
 from ...messages import Notice
-from ...models import Resource
+from ...models import (
+    MAX_LABEL_LENGTH,
+    Resource,
+    Translations,
+    split_translations,
+    write_translations,
+)
 from .field_formats import FORMAT_SEPARATOR, parse_field_format
 
 #: The profile that written schemas follow.
@@ -29,13 +35,18 @@ _ID = "_id"
 #: The property that holds one of our types, where Frictionless has one type for several.
 _OWN_TYPE = "datastoreType"
 
+#: The texts of a field; a translation is ``title@fr``, Frictionless' pattern for languages.
+_TEXTS = {"title": "label", "description": "notes"}
+_SEPARATOR = "@"
+
 
 @dataclass(frozen=True, slots=True)
 class FieldDescription:
-    """The title and the description of a field."""
+    """The title and the description of a field, and their translations."""
 
     label: str = ""
     notes: str = ""
+    translations: Translations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +135,11 @@ def _check_field(given: object, position: int) -> Mapping[str, Any]:
 
 
 def _parse_description(given: Mapping[str, Any]) -> FieldDescription:
+    translations, _others = split_translations(given, _TEXTS, _SEPARATOR)
     return FieldDescription(
-        given.get("title", "").strip()[:500], given.get("description", "").strip()
+        given.get("title", "").strip()[:MAX_LABEL_LENGTH],
+        given.get("description", "").strip(),
+        translations,
     )
 
 
@@ -332,6 +346,7 @@ def build_table_schema(resource: Resource) -> dict[str, Any]:
                 "type": field_types[each.type].table_schema_type,
                 **_DUMP_PROPERTIES.get(each.type, {}),
                 **{name: text for name, text in texts.items() if text},
+                **write_translations(each.translations, _TEXTS, _SEPARATOR),
                 _OWN_TYPE: each.type,
             }
         )

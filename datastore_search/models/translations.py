@@ -1,0 +1,121 @@
+"""
+Texts in several languages: the translations of plain texts, and which text a reader gets.
+
+The texts of a resource are its title and its description, those of a field its label and its notes.
+Each has a plain text, and translations by the codes of ``LANGUAGES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf.locale import LANG_INFO
+from django.core.exceptions import ValidationError
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation.trans_real import get_languages
+
+#: The lengths of the texts that have a limit, plain or translated.
+MAX_TITLE_LENGTH = 300
+MAX_LABEL_LENGTH = 500
+
+_MAX_LENGTHS = {"title": MAX_TITLE_LENGTH, "label": MAX_LABEL_LENGTH}
+
+#: A language → the name of a text → the text.
+Translations = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalText:
+    """A text and its language, which is empty where it is unknown."""
+
+    text: str
+    language: str = ""
+
+
+def validate_content_language(language: str) -> None:
+    """
+    Refuse what is no code of a language.
+
+    Raises: ``ValidationError``.
+    """
+    if language not in LANG_INFO and language not in get_languages():
+        raise ValidationError(_("This is no code of a language, such as “vi” or “pt-br”."))
+
+
+def choose_language(available: Container[str], plain_language: str) -> str:
+    """
+    Choose the language of a translation for the active language; empty is the plain text.
+
+    A language that is a variant (``pt-br``) falls back to the one that it varies (``pt``).  The
+    plain text wins over a translation that is further away.
+    """
+    fallbacks = _iterate_fallbacks(get_language() or "", plain_language)
+    return next((language for language in fallbacks if language in available), "")
+
+
+def choose_text(
+    name: str, plain: str, translations: Translations, plain_language: str
+) -> LocalText:
+    """Choose the text for the active language: a translation, or the plain text."""
+    available = {language for language, texts in translations.items() if texts.get(name)}
+    if available and (language := choose_language(available, plain_language)):
+        return LocalText(translations[language][name], language)
+    return LocalText(plain, plain_language if plain else "")
+
+
+def _iterate_fallbacks(language: str, plain_language: str) -> Iterator[str]:
+    while language and language != plain_language:
+        yield language
+        language = language.rpartition("-")[0]
+
+
+def split_translations(
+    members: Mapping[str, Any], names: Mapping[str, str], separator: str
+) -> tuple[dict[str, dict[str, str]], dict[str, Any]]:
+    """
+    Split members of an object into the translations and the others.
+
+    ``names`` maps the members of the plain texts to the names of the texts.  A translation is the
+    member, the separator and the code of an enabled language: ``label_fr``, ``title@pt-BR``.  A
+    value that is not a text, empty or too long is no translation.
+    """
+    codes = {code.lower(): code for code in get_languages()}
+    translations: dict[str, dict[str, str]] = {}
+    others: dict[str, Any] = {}
+    for member, value in members.items():
+        plain, _separator, tag = member.partition(separator)
+        code, name = codes.get(tag.replace("_", "-").lower()), names.get(plain)
+        if code and name and _is_text(name, value):
+            translations.setdefault(code, {})[name] = value
+        else:
+            others[member] = value
+    return translations, others
+
+
+def _is_text(name: str, value: object) -> bool:
+    if not isinstance(value, str) or not value:
+        return False
+    return name not in _MAX_LENGTHS or len(value) <= _MAX_LENGTHS[name]
+
+
+def write_translations(
+    translations: Translations, names: Mapping[str, str], separator: str
+) -> dict[str, str]:
+    """Write translations as members of an object, as ``split_translations`` reads them."""
+    return {
+        f"{member}{separator}{language}": texts[name]
+        for member, name in names.items()
+        for language, texts in sorted(translations.items())
+        if texts.get(name)
+    }
+
+
+def add_translations(translations: Translations, added: Translations) -> dict[str, dict[str, str]]:
+    """Add translations where there are none yet."""
+    return {
+        language: {**added.get(language, {}), **translations.get(language, {})}
+        for language in {**translations, **added}
+    }

@@ -1,0 +1,326 @@
+"""Titles, descriptions, labels and notes in several languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import LocalText, Resource
+from datastore_search.search import with_consistent_read
+
+from .builders import make_resource, make_writer_token
+from .writing.tables import Table
+
+STATIONS = "station,level\nOld bridge,1.5\n"
+
+
+def make_translated_resource() -> Resource:
+    """Make a resource with English texts, and some in French, Portuguese and Arabic."""
+    resource = make_resource(
+        STATIONS,
+        title="Rivers",
+        description="Their levels",
+        content_language="en",
+        translations={
+            "fr": {"title": "Rivières", "description": "Leurs niveaux"},
+            "pt": {"title": "Rios"},
+        },
+    )
+    resource.fields.filter(name="station").update(
+        label="Station",
+        notes="Where",
+        translations={"fr": {"label": "Gare"}, "ar": {"label": "محطة", "notes": "أين"}},
+    )
+    return resource
+
+
+def get_infos(client: Client, resource: Resource, language: str) -> dict[str, Any]:
+    """Return the entries of the data dictionary that ``datastore_info`` gives."""
+    path = f"/{language}/api/action/datastore_info?resource_id={resource.pk}"
+    result = client.get(path).json()["result"]
+    return {field["id"]: field.get("info") for field in result["fields"]}
+
+
+# Choosing -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [
+        ("en", LocalText("Rivers", "en")),
+        ("fr", LocalText("Rivières", "fr")),
+        ("pt-br", LocalText("Rios", "pt")),
+        ("vi", LocalText("Rivers", "en")),
+        ("en-gb", LocalText("Rivers", "en")),
+    ],
+)
+def test_a_text_falls_back_to_the_language_without_variant_then_to_the_plain_text(
+    language: str, title: LocalText
+) -> None:
+    resource = Resource(
+        name="r",
+        title="Rivers",
+        content_language="en",
+        translations={"fr": {"title": "Rivières"}, "pt": {"title": "Rios"}},
+    )
+
+    with translation.override(language):
+        assert resource.local_title == title
+
+
+def test_the_plain_text_wins_over_a_translation_that_is_further_away() -> None:
+    resource = Resource(
+        title="Trens", content_language="pt-br", translations={"pt": {"title": "Comboios"}}
+    )
+
+    with translation.override("pt-br"):
+        assert resource.local_title == LocalText("Trens", "pt-br")
+    with translation.override("pt"):
+        assert resource.local_title == LocalText("Comboios", "pt")
+
+
+def test_a_resource_without_a_title_has_its_name_whose_language_is_unknown() -> None:
+    resource = Resource(name="rivers", content_language="vi")
+
+    assert resource.local_title == LocalText("rivers", "")
+
+
+# datastore_info and datastore_create --------------------------------------------------------------
+
+
+def test_info_has_the_texts_of_the_language_of_the_path_and_all_translations(db: None) -> None:
+    client, resource = Client(), make_translated_resource()
+    translations = {"label_ar": "محطة", "label_fr": "Gare", "notes_ar": "أين"}
+
+    infos = {
+        language: get_infos(client, resource, language)["station"]
+        for language in ("en", "fr", "vi", "ar")
+    }
+
+    assert infos == {
+        "en": {"label": "Station", "notes": "Where", **translations},
+        "fr": {"label": "Gare", "notes": "Where", **translations},
+        "vi": {"label": "Station", "notes": "Where", **translations},
+        "ar": {"label": "محطة", "notes": "أين", **translations},
+    }
+
+
+def test_the_entries_of_many_languages_share_what_is_not_translated(db: None) -> None:
+    resource = make_translated_resource()
+
+    def count_entries(read: Any) -> int:
+        for language in ("en", "fr", "fr-ca", "ar", "vi", "de", "pt-br"):
+            with translation.override(language):
+                assert read.resource.infos["level"] == {}
+        return len(vars(read.resource)["_local_infos"])
+
+    # French and Arabic.
+    assert with_consistent_read(str(resource.pk), count_entries) == 2
+
+
+def test_a_search_has_the_label_of_the_language_of_the_path(db: None) -> None:
+    resource = make_translated_resource()
+
+    path = f"/fr/api/action/datastore_search?resource_id={resource.pk}"
+    fields = Client().get(path).json()["result"]["fields"]
+
+    assert {field["id"]: field.get("info", {}).get("label") for field in fields} == {
+        "_id": None,
+        "station": "Gare",
+        "level": None,
+    }
+
+
+def test_datastore_create_reads_translations_as_members_of_info(db: None) -> None:
+    table = Table(make_writer_token())
+    info = {
+        "label": "Station",
+        "label_fr": "Gare",
+        "notes_pt_BR": "Onde",
+        "label_zh-Hans": "站",
+        "label_xx": "no language",
+        "label_de": "",
+        "notes_fr": 5,
+        "unit": "m",
+    }
+
+    result = table.run("create", fields=[{"id": "station", "type": "text", "info": info}])
+
+    assert result["fields"][0]["info"] == {
+        "label_xx": "no language",
+        "label_de": "",
+        "notes_fr": 5,
+        "unit": "m",
+        "label": "Station",
+        "label_fr": "Gare",
+        "label_zh-hans": "站",
+        "notes_pt-br": "Onde",
+    }
+    field = Resource.objects.get(pk=table.id).fields.get()
+    assert field.translations == {
+        "fr": {"label": "Gare"},
+        "pt-br": {"notes": "Onde"},
+        "zh-hans": {"label": "站"},
+    }
+
+
+def test_a_translated_label_that_is_too_long_is_kept_as_it_was_sent(db: None) -> None:
+    table, info = Table(make_writer_token()), {"label_fr": "é" * 501}
+
+    result = table.run("create", fields=[{"id": "station", "type": "text", "info": info}])
+
+    assert result["fields"][0]["info"] == info
+    assert Resource.objects.get(pk=table.id).fields.get().translations == {}
+
+
+def test_datastore_create_reads_the_texts_of_a_new_resource(db: None) -> None:
+    table = Table(make_writer_token())
+    described = {
+        "name": "Rivers",
+        "name_fr": "Rivières",
+        "description_fr": "Leurs niveaux",
+        "content_language": "pt_BR",
+    }
+
+    table.run("create", resource_id=None, resource=described, fields=[{"id": "a", "type": "text"}])
+
+    added = Resource.objects.get()
+    assert (added.title, added.content_language) == ("Rivers", "pt-br")
+    assert added.translations == {"fr": {"title": "Rivières", "description": "Leurs niveaux"}}
+
+
+# Table Schema -------------------------------------------------------------------------------------
+
+
+def test_the_schema_has_the_plain_texts_and_all_translations(db: None) -> None:
+    resource = make_translated_resource()
+
+    schema = Client().get(f"/fr/datastore/{resource.pk}/schema.json").json()
+
+    assert schema["fields"][1] == {
+        "name": "station",
+        "type": "string",
+        "title": "Station",
+        "description": "Where",
+        "title@ar": "محطة",
+        "title@fr": "Gare",
+        "description@ar": "أين",
+        "datastoreType": "text",
+    }
+
+
+def test_a_load_with_a_schema_has_its_translations(db: None, tmp_path: Path) -> None:
+    resource = make_translated_resource()
+    schema: Any = Client().get(f"/en/datastore/{resource.pk}/schema.json").json()
+    path = tmp_path / "stations.csv"
+    path.write_text(STATIONS)
+
+    copy = Resource.objects.create(name="copy")
+    load_file(copy, path, options=LoadOptions(schema=schema))
+
+    assert [field.info for field in copy.fields.all()] == [
+        field.info for field in resource.fields.all()
+    ]
+
+
+def test_a_schema_leaves_translations_that_are_there(db: None, tmp_path: Path) -> None:
+    resource = make_translated_resource()
+    path = tmp_path / "stations.csv"
+    path.write_text(STATIONS)
+    given = {"name": "station", "title@fr": "Arrêt", "description@fr": "Où", "title@vi": "Trạm"}
+
+    load_file(resource, path, options=LoadOptions(schema={"fields": [given]}, force=True))
+
+    assert resource.fields.get(name="station").translations == {
+        "fr": {"label": "Gare", "notes": "Où"},
+        "ar": {"label": "محطة", "notes": "أين"},
+        "vi": {"label": "Trạm"},
+    }
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def test_a_page_has_the_texts_of_its_language(db: None) -> None:
+    resource = make_translated_resource()
+
+    page = Client().get(f"/fr/datastore/{resource.pk}/").content.decode()
+
+    assert '<h1 id="title"><bdi>Rivières</bdi>' in page
+    assert "<bdi>Leurs niveaux</bdi>" in page
+    assert "<bdi>Gare</bdi>" in page
+    assert "<legend><bdi>Gare</bdi>" in page
+    # The notes are English.
+    assert '<bdi lang="en" dir="ltr">Where</bdi>' in page
+    assert "Station" not in page
+
+
+def test_a_page_in_another_language_marks_the_language_of_each_text(db: None) -> None:
+    resource = make_translated_resource()
+
+    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
+
+    assert '<h1 id="title"><bdi lang="en" dir="ltr">Rivers</bdi>' in page
+    assert '<bdi lang="en" dir="ltr">Their levels</bdi>' in page
+    assert '<legend><bdi lang="en" dir="ltr">Station</bdi>' in page
+    # A name is in no language.
+    assert "<bdi>level</bdi>" in page
+
+
+def test_a_text_from_right_to_left_says_so(db: None) -> None:
+    resource = make_translated_resource()
+    resource.content_language, resource.title = "ar", "أنهار"
+    resource.save()
+
+    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
+
+    assert '<h1 id="title"><bdi lang="ar" dir="rtl">أنهار</bdi>' in page
+
+
+def test_texts_of_an_unknown_language_have_no_language(db: None) -> None:
+    resource = make_translated_resource()
+    resource.content_language = ""
+    resource.save()
+
+    page = Client().get(f"/vi/datastore/{resource.pk}/").content.decode()
+
+    assert '<h1 id="title"><bdi>Rivers</bdi>' in page
+
+
+def test_the_catalogue_and_a_record_have_the_texts_of_their_language(db: None) -> None:
+    resource, client = make_translated_resource(), Client()
+
+    catalogue = client.get("/fr/datastore/").content.decode()
+    record = client.get(f"/vi/datastore/{resource.pk}/r/1/").content.decode()
+    package = client.get(f"/fr/api/action/package_show?id={resource.pk}").json()["result"]
+
+    assert "<bdi>Rivières</bdi>" in catalogue
+    assert "<bdi>Leurs niveaux</bdi>" in catalogue
+    assert '<bdi lang="en" dir="ltr">Station</bdi>' in record
+    assert (package["title"], package["notes"]) == ("Rivières", "Leurs niveaux")
+
+
+# Caching ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changed", ["resource", "field"])
+def test_a_changed_translation_changes_the_etag_and_the_answer(db: None, changed: str) -> None:
+    resource, client = make_translated_resource(), Client()
+    path = f"/fr/api/action/datastore_info?resource_id={resource.pk}"
+    before = client.get(path)
+
+    if changed == "resource":
+        Resource.objects.filter(pk=resource.pk).update(translations={"fr": {"title": "Fleuves"}})
+    else:
+        resource.fields.filter(name="station").update(translations={"fr": {"label": "Arrêt"}})
+    after = client.get(path, headers={"If-None-Match": before["ETag"]})
+
+    assert after.status_code == 200
+    assert after["ETag"] != before["ETag"]
+    label = get_infos(client, resource, "fr")["station"]["label"]
+    assert label == ("Gare" if changed == "resource" else "Arrêt")
