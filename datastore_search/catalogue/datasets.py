@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import router
-from django.db.models import CharField, Count, F, Func, Q
+from django.db.models import CharField, Count, F, Func, Q, Window
 from django.db.models.expressions import OrderBy
 
 from ..models import Reader, Resource, ResourceQuerySet
@@ -59,11 +59,18 @@ def _list_loaded() -> ResourceQuerySet:
 def search_datasets(
     resources: ResourceQuerySet, condition: Q, order: Sequence[OrderBy], start: int, rows: int
 ) -> FoundDatasets:
-    """Read a page of the datasets that meet a condition, and count them all."""
+    """
+    Read a page of the datasets that meet a condition, and count them all.
+
+    The condition may read every text of the catalogue, so one statement finds the page and counts.
+    """
     found = resources.filter(condition)
-    page = list(select_columns(found).order_by(*order)[start : start + rows]) if rows else []
-    is_whole = bool(page) and len(page) < rows
-    return FoundDatasets(start + len(page) if is_whole else found.count(), page)
+    numbered = found.annotate(total=Window(Count("pk"))).order_by(*order).values_list("pk", "total")
+    numbers = list(numbered[start : start + rows]) if rows else []
+    if not numbers:
+        return FoundDatasets(found.count() if start or not rows else 0, [])
+    by_id = select_columns(resources).in_bulk([pk for pk, _total in numbers])
+    return FoundDatasets(numbers[0][1], [by_id[pk] for pk, _total in numbers if pk in by_id])
 
 
 def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:

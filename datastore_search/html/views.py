@@ -10,7 +10,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.core.paginator import EmptyPage, Paginator
 from django.db import router
-from django.db.models import CharField, Count, F, QuerySet, Value
+from django.db.models import CharField, Count, F, OuterRef, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -28,7 +28,7 @@ from ..exceptions.access import AccessDenied
 from ..exceptions.requests import UnknownPage
 from ..http_caching import NotModified, Validators, set_cache_headers
 from ..middleware import find_path_language
-from ..models import Resource, read_profiles
+from ..models import Field, Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, with_consistent_read
@@ -249,11 +249,14 @@ class CatalogueView(PageView):
 def list_catalogue(readable: Permitted) -> QuerySet[Resource]:
     """List the loaded resources among those that a user may read, ordered by title."""
     title = Coalesce(NullIf(F("title"), Value("")), F("name"), output_field=CharField())
+    # A join would count the fields of all resources, not of those on the page alone.
+    fields = Field.objects.filter(resource=OuterRef("pk")).order_by().values("resource")
+    count = fields.annotate(number=Count("pk"))
     return (
         Resource.objects.using(router.db_for_read(Resource))
         .filter(readable.condition, table_version__isnull=False)
         .select_related("table_version")
-        .annotate(field_count=Count("fields"))
+        .annotate(field_count=Coalesce(Subquery(count.values("number")), 0))
         .order_by(Lower(title), "pk")
     )
 
