@@ -266,7 +266,7 @@ WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {
 }
 
 #: The actions of the catalogue that describe a resource by its id.
-DESCRIBING = {"package_show", "resource_show", "resource_view_list"}
+DESCRIBING = ("package_show", "resource_show", "resource_view_list")
 
 #: CKAN's views of a resource, of which there are none.
 EMPTY = {"resource_view_list"}
@@ -528,7 +528,7 @@ def test_every_door_has_a_row() -> None:
         if isinstance(pattern, URLPattern) and pattern.name
     }
 
-    by_id = READING.keys() | WRITING.keys() | DESCRIBING
+    by_id = READING.keys() | WRITING.keys() | set(DESCRIBING)
     assert {*actions} == by_id | LISTING.keys() | PUBLIC_LISTING.keys() | OTHER_ACTIONS
     assert {name for name, action in actions.items() if action.is_writing} == WRITING.keys()
     assert named == PAGES.keys() | LISTS.keys() | PUBLIC_PAGES | OTHER_URLS

@@ -660,7 +660,7 @@ def test_every_curl_example_works_on_the_demo(
         ran += 1
 
     assert ran >= count
-    assert Resource.objects.filter(table_version__isnull=False).count() == 5
+    assert Resource.objects.filter(table_version__isnull=False).count() == 6
 
 
 # Links --------------------------------------------------------------------------------------------
