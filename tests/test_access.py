@@ -588,7 +588,7 @@ def test_a_list_of_public_datasets_never_has_a_private_one(
     assert "ffice" not in json.dumps(response.json().get("result"))
 
 
-@pytest.mark.parametrize("name", CLOSED_ADMIN)
+@pytest.mark.parametrize("name", sorted(CLOSED_ADMIN))
 @pytest.mark.parametrize("kind", KINDS)
 def test_loads_are_added_and_deleted_with_their_resource_alone(
     portal: Portal, name: str, kind: str
