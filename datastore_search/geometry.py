@@ -6,11 +6,14 @@ Fields are recognised by their names, and pairs by their ranges, too, where thes
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, NoReturn
 
+from .field_types import NotOfType, dump_json_as_sent
 from .words import remove_diacritics
 
 MAX_LATITUDE, MAX_LONGITUDE = 90, 180
@@ -36,7 +39,7 @@ _LONGITUDES = frozenset(
         "الطول",
     }
 )
-_GEOMETRIES = frozenset(
+_GEOMETRY_NAMES = frozenset(
     {
         "geometry",
         "geom",
@@ -54,7 +57,9 @@ _GEOMETRIES = frozenset(
     }
 )
 
-_NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float8"})
+#: The types of fields with degrees, and with GeoJSON.
+NUMBERS = frozenset({"int2", "int4", "int8", "numeric", "float8"})
+GEOMETRIES = frozenset({"json", "text"})
 
 #: Words in ``siteLat``, ``site_lat`` and ``Vĩ độ``.
 _WORD = re.compile(r"[^\W\d_]+")
@@ -77,7 +82,7 @@ def find_coordinate_fields(
 
     ``ranges`` has the least and the greatest value of some fields.
     """
-    names = [name for name in types if types[name] in _NUMBERS]
+    names = [name for name in types if types[name] in NUMBERS]
     longitudes = {
         rest: name
         for name in reversed(names)
@@ -94,9 +99,20 @@ def find_coordinate_fields(
 def find_geometry_field(types: Mapping[str, str]) -> str | None:
     """Find the first field whose name is one of GeoJSON."""
     for name, kind in types.items():
-        if kind in {"json", "text"} and name.strip().casefold() in _GEOMETRIES:
+        if kind in GEOMETRIES and name.strip().casefold() in _GEOMETRY_NAMES:
             return name
     return None
+
+
+def read_ranges(profiles: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Read the least and the greatest value of the fields whose profiles have numbers."""
+    ranges = {}
+    for name, profile in profiles.items():
+        try:
+            ranges[name] = (float(profile["min"]), float(profile["max"]))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            continue
+    return ranges
 
 
 def _find_rest(name: str, words: frozenset[str]) -> Iterator[tuple[str, ...]]:
@@ -177,3 +193,36 @@ def _build_path(coordinates: object, *, is_area: bool) -> Iterator[Path]:
         positions.append((longitude, latitude))
     if positions:
         yield Path(tuple(positions), is_area=is_area)
+
+
+_GEOMETRY_TYPES = frozenset({*_PATHS, "GeometryCollection"})
+
+
+def build_point(latitude: str, longitude: str) -> str | None:
+    """Build a GeoJSON point from the texts of two numbers; None for what is beyond the globe."""
+    # NaN is not within.
+    if not (abs(float(latitude)) <= MAX_LATITUDE and abs(float(longitude)) <= MAX_LONGITUDE):
+        return None
+    return f'{{"type":"Point","coordinates":[{longitude},{latitude}]}}'
+
+
+def read_geometry(text: str) -> str | None:
+    """Read the GeoJSON text of a geometry, or of the one in a feature; None for no place."""
+    try:
+        value = json.loads(
+            text, parse_float=Decimal, parse_int=Decimal, parse_constant=_refuse_constant
+        )
+        is_feature = isinstance(value, dict) and value.get("type") == "Feature"
+        geometry = value.get("geometry") if is_feature else value
+        if not isinstance(geometry, dict) or str(geometry.get("type")) not in _GEOMETRY_TYPES:
+            return None
+        if not any(list_paths(geometry)):
+            return None
+        return dump_json_as_sent(geometry) if is_feature else text
+    except (ValueError, ArithmeticError, RecursionError, NotOfType):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Refuse ``NaN`` and the infinities, which JSON does not have."""
+    raise ValueError(name)

@@ -19,6 +19,7 @@ from django.utils.translation import gettext_lazy
 from ..exceptions.dumps import FormatNotInstalled
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
+from .geojson import write_geojson
 from .json_rows import write_json, write_ndjson
 from .parquet import write_parquet
 from .workbook import write_workbook
@@ -33,7 +34,8 @@ class DumpFormat:
     One format, and what writes its blocks: it checks the query at once, and reads when iterated.
 
     A format ``needs_mark`` if a truncated file looks complete; ``truncation_mark`` is then written.
-    ``package`` is what writes it, where a portal may lack that.
+    ``package`` is what writes it, where a portal may lack that.  A format that ``needs_places`` is
+    only of records that have places.
     """
 
     label: str | Promise
@@ -42,6 +44,7 @@ class DumpFormat:
     write: Callable[[Dump], Generator[bytes]]
     needs_mark: bool = False
     package: str = ""
+    needs_places: bool = False
 
     @property
     def truncation_mark(self) -> bytes:
@@ -123,6 +126,13 @@ formats: Mapping[str, DumpFormat] = {
         content_type="application/x-ndjson; charset=utf-8",
         extension="ndjson",
         write=write_ndjson,
+    ),
+    "geojson": DumpFormat(
+        label="GeoJSON",
+        content_type="application/geo+json; charset=utf-8",
+        extension="geojson",
+        write=write_geojson,
+        needs_places=True,
     ),
     "xml": DumpFormat(
         label="XML",

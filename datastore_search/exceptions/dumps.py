@@ -47,3 +47,18 @@ class FileTooSlow(InvalidParameter):
         "It takes more than %(seconds)s seconds to make the file. Ask for fewer records or fields,"
         " or for CSV."
     )
+
+
+class NoPlaces(InvalidParameter):
+    parameter = "format"
+    message = _(
+        "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
+        " Name them with “geometry”, or with “lat” and “lon”."
+    )
+
+
+class UnsuitablePlaceField(InvalidParameter):
+    message = _(
+        "Field “%(field)s” is of type %(type)s. Degrees are numbers, and a geometry is JSON or"
+        " text."
+    )

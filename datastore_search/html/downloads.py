@@ -22,7 +22,9 @@ class Download:
     address: str
 
 
-def list_downloads(request: HttpRequest, resource: Resource, query: Query) -> list[Download]:
+def list_downloads(
+    request: HttpRequest, resource: Resource, query: Query, *, has_places: bool
+) -> list[Download]:
     """List the records in each format of the dump, and their schema; nothing without a dump."""
     try:
         path = reverse_in_locale(request, "dump", resource.pk)
@@ -32,6 +34,6 @@ def list_downloads(request: HttpRequest, resource: Resource, query: Query) -> li
     records = [
         Download(str(kind.label), add_query_string(path, {"format": name, **parameters}.items()))
         for name, kind in formats.items()
-        if kind.is_installed
+        if kind.is_installed and (has_places or not kind.needs_places)
     ]
     return [*records, Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))]

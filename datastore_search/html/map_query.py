@@ -14,10 +14,9 @@ from typing import Any
 from django.http import QueryDict
 
 from ..exceptions.parameters import UnknownField
-from ..geometry import find_coordinate_fields, find_geometry_field
+from ..geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
 from .columns import Column
 from .query_string import Pair
-from .typed_values import NUMBERS
 
 PARAMETERS = ("lat", "lon", "geometry", "title")
 
@@ -53,10 +52,10 @@ class MapParser:
     ) -> None:
         """Take the columns of all fields."""
         self.numbers = [column for column in columns if column.type in NUMBERS]
-        self.geometries = [column for column in columns if column.type in {"json", "text"}]
+        self.geometries = [column for column in columns if column.type in GEOMETRIES]
         self.titles = [column for column in columns if column.type == "text"]
         self._columns = {column.name: column for column in columns}
-        self._ranges = dict(_list_ranges(profiles))
+        self._ranges = read_ranges(profiles)
 
     def parse(self, sent: QueryDict) -> MapQuery | None:
         """
@@ -97,15 +96,3 @@ class MapParser:
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
     """Return whether the fields have places."""
     return MapParser(columns, profiles).parse(QueryDict()) is not None
-
-
-def _list_ranges(
-    profiles: Mapping[str, Mapping[str, Any]],
-) -> list[tuple[str, tuple[float, float]]]:
-    ranges = []
-    for name, profile in profiles.items():
-        try:
-            ranges.append((name, (float(profile["min"]), float(profile["max"]))))
-        except (KeyError, TypeError, ValueError, OverflowError):
-            continue
-    return ranges

@@ -17,4 +17,5 @@ register = template.Library()
 def downloads(context: RequestContext, resource: Resource, query: PageQuery) -> list[Download]:
     """List the downloads of the records that a valid query selects."""
     found = Query(limit=None, q=query.q, filters=query.all_conditions)
-    return list_downloads(context.request, resource, found)
+    has_places = "map_address" in context  # the page then has a map
+    return list_downloads(context.request, resource, found, has_places=has_places)

@@ -36,6 +36,7 @@ from datastore_search.models import Alias, Field, Load, Resource, TableVersion
 from datastore_search.search import Relation, build_relation
 
 from ..builders import check_error, load_csv, make_resource, make_slow, make_token, make_user
+from ..dumping.files import FORMATS
 from ..shared import ModuleTransaction
 
 LONG = "dài " * 49 + "dài!"
@@ -410,7 +411,7 @@ def test_any_spelling_of_a_language_answers(client: Client, resource: Resource) 
         ),
     ],
 )
-@pytest.mark.parametrize("name", list(formats))
+@pytest.mark.parametrize("name", FORMATS)
 def test_invalid_parameters_are_refused_by_name(
     client: Client, resource: Resource, name: str, parameters: dict[str, Any], error: dict[str, Any]
 ) -> None:
@@ -462,7 +463,7 @@ def test_options_names_the_methods(client: Client, resource: Resource) -> None:
     assert client.options(build_path(resource))["Allow"] == "GET, HEAD, OPTIONS"
 
 
-@pytest.mark.parametrize("name", list(formats))
+@pytest.mark.parametrize("name", FORMATS)
 def test_a_dump_that_takes_too_long_to_begin_is_refused(
     client: Client, resource: Resource, settings: Any, name: str
 ) -> None:
@@ -615,7 +616,7 @@ def test_the_file_is_named_after_the_title(
     assert dump(client, resource)["Content-Disposition"] == disposition
 
 
-@pytest.mark.parametrize("name", list(formats))
+@pytest.mark.parametrize("name", FORMATS)
 def test_the_file_has_the_ending_of_its_format(
     client: Client, resource: Resource, name: str
 ) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 
 from django.test import Client
 
+from datastore_search.dumping.formats import formats
 from datastore_search.models import Resource
+
+#: The formats of any table, with places or without.
+FORMATS = [name for name, kind in formats.items() if not kind.needs_places]
 
 
 def build_address(resource: Resource, locale: str = "en") -> str:

@@ -15,7 +15,7 @@ from datastore_search.dumping.formats import formats
 from datastore_search.models import Resource
 
 from ..builders import check_error, make_resource
-from .files import build_address, read_file, request_file
+from .files import FORMATS, build_address, read_file, request_file
 
 
 def test_ndjson_has_an_object_in_each_line(client: Client, db: None) -> None:
@@ -49,7 +49,7 @@ def test_ndjson_has_the_named_fields_of_the_records_found(
     assert read_file(response) == b'{"code":"003"}\n'
 
 
-@pytest.mark.parametrize("name", [name for name in formats if name != "xlsx"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "xlsx"])
 def test_every_format_is_packed_on_request(client: Client, resource: Resource, name: str) -> None:
     plain = request_file(client, resource, name)
 
@@ -88,7 +88,7 @@ def test_a_format_that_is_not_installed_is_refused_and_not_offered(
     assert "format=xlsx" not in page
 
 
-@pytest.mark.parametrize("name", list(formats))
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_format_answers_head_without_the_records(
     client: Client, resource: Resource, name: str
 ) -> None:

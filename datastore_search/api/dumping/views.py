@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from ...addresses import build_help_address
 from ...clients import Client
 from ...conf import conf
-from ...dumping.dump import Dump
+from ...dumping.dump import Dump, PlaceFields
 from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
@@ -113,6 +113,11 @@ class DumpView(EnvelopeView):
             query=complete_query(query, read.relation),
             infos=resource.infos,
             bom=parameters.get("bom", False),
+            place=PlaceFields(
+                parameters.get("lat") or "",
+                parameters.get("lon") or "",
+                parameters.get("geometry") or "",
+            ),
         )
         kind = formats[parameters.get("format", DEFAULT)]
         blocks = kind.write_blocks(dump, gzip=parameters.get("gzip", False))
