@@ -123,14 +123,12 @@ def _build_column(field: Field, plain_language: str) -> Column:
 def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
     """Choose and order the columns that a page shows."""
     by_name = {column.name: column for column in columns}
-    names = dict.fromkeys([*query.first, *(query.fields or by_name)])
-    chosen = [by_name[name] for name in names if name not in query.hidden]
+    chosen = [by_name[name] for name in choose_names(by_name, query)]
     start = (query.first_column - 1) // MAX_COLUMNS * MAX_COLUMNS
     if start >= len(chosen):
         start = 0
     end = min(start + MAX_COLUMNS, len(chosen))
     address = query.query_string
-    is_changed = bool(query.fields or query.hidden or query.first)
     return ColumnChoice(
         tuple(chosen[start:end]),
         min(start + 1, len(chosen)),
@@ -138,8 +136,16 @@ def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
         len(chosen),
         _link_columns(address, start - MAX_COLUMNS) if start else "",
         _link_columns(address, end) if end < len(chosen) else "",
-        address.remove("fields", "hide", "first", "columns").link if is_changed else "",
+        address.remove("fields", "hide", "first", "columns").link
+        if query.has_chosen_columns
+        else "",
     )
+
+
+def choose_names(names: Iterable[str], query: PageQuery) -> list[str]:
+    """Choose and order the names of the columns of all pages."""
+    chosen = dict.fromkeys([*query.first, *(query.fields or names)])
+    return [name for name in chosen if name not in query.hidden]
 
 
 def list_facet_columns(

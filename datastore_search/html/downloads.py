@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
 from ..dumping.formats import formats
+from ..field_names import quote_name
 from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters
@@ -31,6 +32,8 @@ def list_downloads(
     except NoReverseMatch:
         return []
     parameters = build_query_parameters(query)
+    if query.fields:
+        parameters["fields"] = ",".join(map(quote_name, query.fields))
     records = [
         Download(str(kind.label), add_query_string(path, {"format": name, **parameters}.items()))
         for name, kind in formats.items()

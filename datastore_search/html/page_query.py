@@ -105,6 +105,11 @@ class PageQuery:
         """Return whether fewer records than all are asked for."""
         return bool(self.q or self.conditions or self.filters)
 
+    @property
+    def has_chosen_columns(self) -> bool:
+        """Return whether columns were chosen, left out or moved."""
+        return bool(self.fields or self.hidden or self.first)
+
 
 def clean_parameters(sent: QueryDict) -> list[Pair]:
     """

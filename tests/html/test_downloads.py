@@ -72,6 +72,25 @@ def test_the_files_hold_what_was_found_on_all_pages(client: Client, db: None) ->
     assert "31,other" not in lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "file"),
+    [
+        ({"sort": "n desc"}, b'_id,n,"a,b",c\r\n2,2,y,z\n1,1,x,z\n'),
+        ({"hide": "n"}, b'"a,b",c\r\nx,z\ny,z\n'),
+        ({"first": "c"}, b'c,n,"a,b"\r\nz,1,x\nz,2,y\n'),
+        ({"fields": '"a,b"', "sort": '"a,b" desc'}, b'"a,b"\r\ny\nx\n'),
+    ],
+)
+def test_the_files_have_the_columns_and_the_order_of_the_page(
+    client: Client, db: None, parameters: dict[str, str], file: bytes
+) -> None:
+    resource = make_resource('n,"a,b",c\n1,x,z\n2,y,z\n')
+
+    address = list_downloads(get_page(client, resource, **parameters))["CSV"]
+
+    assert client.get(address).getvalue() == file
+
+
 def test_a_page_that_found_nothing_offers_nothing(client: Client, resource: Resource) -> None:
     assert list_downloads(get_page(client, resource, q="nowhere")) == {}
     assert list_downloads(get_page(client, resource, field__amount="much")) == {}
