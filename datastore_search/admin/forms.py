@@ -26,6 +26,7 @@ from ..loading.readers.options import SKIP_FOOTER
 from ..loading.sources.fetching import check_url
 from ..loading.typing.schema import parse_table_schema
 from ..models import Field, IndexKind, Mode, Resource
+from .translations import list_language_choices
 from .uploads import MAX_SCHEMA_BYTES
 from .widgets import DatalistInput, LinesField, PlainSelect, list_type_choices
 
@@ -69,6 +70,7 @@ class ResourceForm(forms.ModelForm):
             "description",
             "private",
             "language",
+            "content_language",
             "license",
             "source",
             "publisher",
@@ -89,6 +91,8 @@ class ResourceForm(forms.ModelForm):
         if "language" in self.fields:
             languages = storage.list_search_languages(connections[router.db_for_write(Resource)])
             self.fields["language"].widget = forms.Select(choices=[(n, n) for n in languages])
+        if "content_language" in self.fields:
+            self.fields["content_language"].widget = forms.Select(choices=list_language_choices())
         if "indexes" in self.fields:
             declared = self.fields["indexes"]
             self.fields["indexes"] = forms.MultipleChoiceField(

@@ -43,6 +43,7 @@ from .permissions import (
     get_viewable_resources,
     has_permission,
 )
+from .translations import handle_translation, link_translations
 from .uploads import accept_uploads
 
 #: On the page of a resource; the list of loads has all.
@@ -113,7 +114,14 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     list_select_related = ("table_version",)
     search_fields = ("name", "title", "description", "id", "fields__name", "fields__label")
     prepopulated_fields = {"name": ("title",)}
-    readonly_fields = ("id", "api_address", "primary_key_display", "created_at", "modified_at")
+    readonly_fields = (
+        "id",
+        "api_address",
+        "primary_key_display",
+        "translations_display",
+        "created_at",
+        "modified_at",
+    )
     save_on_top = True
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
@@ -129,14 +137,36 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
         return has_permission(request, "delete", obj)
 
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that receives a file."""
+        """Add the page that receives a file, and that of the texts in a language."""
         view = accept_uploads(self, self.load_view, self._get_changeable)
         added = path("<uuid:resource_id>/load/", view, name="datastore_search_resource_load")
-        return [added, *super().get_urls()]
+        translated = path(
+            "<uuid:resource_id>/texts/<str:language>/",
+            self.admin_site.admin_view(self.translation_view),
+            name="datastore_search_resource_translation",
+        )
+        return [added, translated, *super().get_urls()]
 
     def load_view(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """Receive a file to load."""
         return handle_upload(request, self, self._get_changeable(request, resource_id))
+
+    def translation_view(
+        self, request: HttpRequest, resource_id: uuid.UUID, language: str
+    ) -> HttpResponse:
+        """Show or change the texts in a language."""
+        return cast(
+            "HttpResponse",
+            self._run_with_lock_timeout(self._translate, request, resource_id, language),
+        )
+
+    def _translate(
+        self, request: HttpRequest, resource_id: uuid.UUID, language: str
+    ) -> HttpResponse:
+        resource = self._get_changeable(request, resource_id)
+        if request.method == "POST":  # another language may be saved at the same time
+            resource = Resource.objects.select_for_update().get(pk=resource.pk)
+        return handle_translation(request, self, resource, language)
 
     def _get_changeable(self, request: HttpRequest, resource_id: uuid.UUID) -> Resource:
         """
@@ -157,7 +187,11 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
             _("Address"),
             {"fields": ["id", "api_address", "primary_key_display", "created_at", "modified_at"]},
         )
-        added = [about, described, indexes]
+        texts = ["content_language"]
+        if obj and has_permission(request, "change", obj):
+            texts.append("translations_display")
+        languages = (_("Languages"), {"fields": texts, "classes": ["collapse"]})
+        added = [about, languages, described, indexes]
         return [*added, known] if obj else added
 
     def get_inlines(
@@ -253,6 +287,11 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
     def primary_key_display(self, resource: Resource) -> str:
         """Show the fields of the primary key."""
         return ", ".join(resource.primary_key) or "–"
+
+    @admin.display(description=_("translations"))
+    def translations_display(self, resource: Resource) -> str:
+        """Link the texts in each language."""
+        return link_translations(resource)
 
     def view_on_site(self, resource: Resource) -> str | None:
         """Link to the data page, if the resource has records and the portal the pages."""

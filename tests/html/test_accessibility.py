@@ -171,6 +171,7 @@ def test_every_page_of_the_admin_is_accessible(
             f"{admin}/resource/",
             f"{admin}/resource/{table.pk}/change/",
             f"{admin}/resource/{table.pk}/load/",
+            f"{admin}/resource/{table.pk}/texts/ar/",
             f"{admin}/load/",
             f"{admin}/load/{loaded.pk}/change/",
             *(f"{admin}/load/{each.pk}/preview/" for each in (draft, *offers)),

@@ -1,0 +1,171 @@
+"""Texts of a resource in one more language: the links to the languages, the form and its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.conf.locale import LANG_INFO
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.widgets import AdminTextareaWidget, AdminTextInputWidget
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language_info, gettext, ngettext
+from django.utils.translation.trans_real import get_languages
+
+from ..models import MAX_LABEL_LENGTH, MAX_TITLE_LENGTH, Field, Resource
+
+_OF_FIELDS = ("label", "notes")
+
+_MAX_LENGTHS = {"title": MAX_TITLE_LENGTH, "label": MAX_LABEL_LENGTH}
+
+
+class TranslationForm(forms.Form):
+    """The title and the description of a resource, and the label and notes of each field."""
+
+    def __init__(
+        self, resource: Resource, fields: Sequence[Field], language: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Make the inputs, with the texts that are there in the language."""
+        super().__init__(*args, **kwargs)
+        self.language = language
+        self._attributes = {"lang": language, "dir": "rtl" if _is_rtl(language) else "ltr"}
+        texts = resource.translations.get(language, {})
+        self._add_input("title", gettext("title"), texts)
+        self._add_input("description", gettext("description"), texts)
+        self.rows = []
+        for field in fields:
+            texts = field.translations.get(language, {})
+            label = gettext("Label of %(field)s") % {"field": field.name}
+            notes = gettext("Notes of %(field)s") % {"field": field.name}
+            self.rows.append(
+                (
+                    field,
+                    self._add_input("label", label, texts, f"-{field.pk}"),
+                    self._add_input("notes", notes, texts, f"-{field.pk}"),
+                )
+            )
+
+    def _add_input(
+        self, name: str, label: str, texts: Mapping[str, str], suffix: str = ""
+    ) -> forms.BoundField:
+        max_length = _MAX_LENGTHS.get(name)
+        attributes = {**self._attributes, "aria-label": label}
+        self.fields[f"{name}{suffix}"] = forms.CharField(
+            label=label,
+            required=False,
+            max_length=max_length,
+            initial=texts.get(name, ""),
+            widget=AdminTextInputWidget(attributes)
+            if max_length
+            else AdminTextareaWidget({**attributes, "rows": 2}),
+        )
+        return self[f"{name}{suffix}"]
+
+    def update_texts(self, translated: Resource | Field, suffix: str, *names: str) -> bool:
+        """Write the texts of a valid form into an object; return whether one has changed."""
+        texts = {name: self.cleaned_data.get(f"{name}{suffix}", "") for name in names}
+        texts = {name: text for name, text in texts.items() if text}
+        before = dict(translated.translations)
+        others = {code: before[code] for code in before if code != self.language}
+        translated.translations = {**others, self.language: texts} if texts else others
+        return bool(before != translated.translations)
+
+
+def handle_translation(
+    request: HttpRequest, owner: ModelAdmin, resource: Resource, language: str
+) -> HttpResponse:
+    """
+    Show the texts of a resource in a language, or change them.
+
+    Raises: ``Http404`` for a language that the portal does not enable.
+    """
+    if language not in get_languages():
+        raise Http404
+    fields = list(resource.fields.all())
+    form = TranslationForm(resource, fields, language, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        _save_texts(form, resource, fields)
+        owner.log_change(request, resource, [{"changed": {"fields": ["translations"]}}])
+        messages.success(
+            request,
+            gettext("The texts in %(language)s are saved.") % {"language": get_own_name(language)},
+        )
+        return redirect("admin:datastore_search_resource_change", resource.pk)
+    context = {
+        **owner.admin_site.each_context(request),
+        "media": owner.media + form.media,
+        "title": gettext("Texts in %(language)s") % {"language": get_own_name(language)},
+        "subtitle": str(resource),
+        "resource": resource,
+        "form": form,
+    }
+    return TemplateResponse(request, "datastore_search/admin/translation.html", context)
+
+
+def _save_texts(form: TranslationForm, resource: Resource, fields: Sequence[Field]) -> None:
+    """Save the texts; only rows that have changed are written."""
+    if form.update_texts(resource, "", "title", "description"):
+        resource.save(update_fields=["translations", "modified_at"])
+    changed = [field for field in fields if form.update_texts(field, f"-{field.pk}", *_OF_FIELDS)]
+    Field.objects.bulk_update(changed, ["translations"], batch_size=500)
+
+
+def link_translations(resource: Resource) -> SafeString:
+    """Link the page of each enabled language, with the number of texts that it has."""
+    counts: dict[str, int] = {}
+    for translations in (
+        resource.translations,
+        *resource.fields.values_list("translations", flat=True),
+    ):
+        for language, texts in translations.items():
+            counts[language] = counts.get(language, 0) + len(texts)
+    return format_html(
+        '<ul class="datastore-languages">{}</ul>',
+        format_html_join(
+            "",
+            '<li><a href="{}"><bdi lang="{}">{}</bdi>{}</a></li>',
+            (
+                (
+                    reverse(
+                        "admin:datastore_search_resource_translation", args=[resource.pk, language]
+                    ),
+                    language,
+                    get_own_name(language),
+                    f" ({_format_count(counts[language])})" if language in counts else "",
+                )
+                for language in sorted(get_languages(), key=lambda code: code not in counts)
+            ),
+        ),
+    )
+
+
+def _format_count(count: int) -> str:
+    return ngettext("%(count)s text", "%(count)s texts", count) % {"count": count}
+
+
+def list_language_choices() -> list[tuple[str, str]]:
+    """List the languages that plain texts may be in, enabled or not, by their own names."""
+    codes = sorted({*LANG_INFO, *get_languages()})
+    return [("", "–"), *((code, f"{get_own_name(code)} ({code})") for code in codes)]
+
+
+def get_own_name(language: str) -> str:
+    """Return the name of an enabled language in the language itself."""
+    try:
+        return str(get_language_info(language)["name_local"])
+    except KeyError:  # a language of the portal that Django does not know
+        return str(get_languages()[language])
+
+
+def _is_rtl(language: str) -> bool:
+    try:
+        return bool(get_language_info(language)["bidi"])
+    except KeyError:
+        return False
