@@ -1,0 +1,121 @@
+"""
+``python -m benchmarks.downloads``: the formats of the dump, in turn, through one worker.
+
+Prints a JSON line for each file: seconds, bytes, and by how many MiB the worker's resident memory
+was above that before the first file, at its peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import django
+import psutil
+
+from .failures import BenchmarkError
+
+_FORMATS = ("csv", "parquet", "xlsx")
+_SAMPLE_SECONDS = 0.02
+_READ_BYTES = 2**20
+_MIB = 2**20
+
+
+def main() -> None:
+    """Load the table, serve the portal with one worker, and ask for each format in each round."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--data", type=Path, help="keep the generated table in this folder")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--formats", nargs="+", default=_FORMATS)
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
+    django.setup()
+    from django.core.management import call_command
+
+    from .data import Source
+    from .resources import load_resource
+    from .server import serve_portal
+
+    call_command("migrate", verbosity=0)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Source(options.data or Path(folder))
+            target = load_resource(source, options.rows, reload=False)
+        path = f"/en/datastore/dump/{target.id}"
+        with serve_portal(1, 2) as address:
+            _fetch(address, f"{path}?limit=1000")  # what the first request imports
+            idle_bytes = _measure_memory()
+            for number in range(options.rounds):
+                for name in options.formats:
+                    _print_file(address, f"{path}?format={name}", name, number + 1, idle_bytes)
+    except BenchmarkError as failure:
+        sys.exit(str(failure))
+
+
+def _print_file(address: str, path: str, name: str, number: int, idle_bytes: int) -> None:
+    with _watch_memory() as samples:
+        began = time.perf_counter()
+        size = _fetch(address, path)
+        seconds = time.perf_counter() - began
+    peak = (max(samples) - idle_bytes) / _MIB
+    figures = {"seconds": round(seconds, 2), "bytes": size, "mib_above_idle": round(peak)}
+    print(json.dumps({"round": number, "format": name, **figures}), flush=True)
+
+
+def _fetch(address: str, path: str) -> int:
+    """
+    Read a file and drop it; return its size.
+
+    Raises: ``BenchmarkError`` for any status but 200.
+    """
+    connection = http.client.HTTPConnection(address, timeout=600)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    if response.status != http.client.OK:
+        raise BenchmarkError(response.read(1_000).decode())
+    size = 0
+    while block := response.read(_READ_BYTES):
+        size += len(block)
+    connection.close()
+    return size
+
+
+@contextmanager
+def _watch_memory() -> Iterator[list[int]]:
+    samples, ended = [_measure_memory()], threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_SAMPLE_SECONDS):
+            samples.append(_measure_memory())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield samples
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _measure_memory() -> int:
+    """Return the resident memory of the worker, the largest of the server's processes."""
+    sizes = [0]
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # a process that ends meanwhile
+            if "postgres" not in each.name():
+                sizes.append(each.memory_info().rss)
+    return max(sizes)
+
+
+if __name__ == "__main__":
+    main()
