@@ -90,7 +90,7 @@ class Hold:
                     [self._load_id],
                 )
                 yield lambda alive: wait_until(
-                    lambda: self._has_state("indexing") and self._waits_for_lock("UPDATE"),
+                    lambda: self._has_state("indexing") and self._waits_for_lock("_resource"),
                     moment,
                     alive=alive,
                 )
@@ -166,7 +166,11 @@ class Hold:
         )
 
     def _waits_for_lock(self, statement: str) -> bool:
-        """Return whether a session of the load waits for a lock in a statement."""
+        """
+        Return whether a session of the load waits for a lock in a statement.
+
+        PostgreSQL shows the first 1,024 bytes of a statement.
+        """
         return self._has_row(
             "SELECT FROM pg_stat_activity"
             " WHERE datname = current_database() AND application_name = %s"
