@@ -321,6 +321,11 @@ STATUSES = {
     "page resource q=": 302,
     "admin datastore_search_load_cancel": 302,
     "admin datastore_search_load_retry": 302,
+    # The resource has no places.
+    "dump geojson  ": 409,
+    "dump geojson  by session": 409,
+    "dump geojson by alias ": 409,
+    "dump geojson by alias by session": 409,
 }
 
 #: Pages that know no tokens of others, and redirect as Django does for what does not exist.
@@ -343,6 +348,7 @@ ADMIN: dict[str, str | None] = {
     "datastore_search_resource_delete": "delete",
     "datastore_search_resource_change": "view",
     "datastore_search_resource_load": "change",
+    "datastore_search_resource_translation": "change",
     "datastore_search_load_preview": "change",
     "datastore_search_load_options": "change",
     "datastore_search_load_cancel": "change",
@@ -426,7 +432,8 @@ def build_admin_address(name: str, portal: Portal) -> str:
         "authtoken": portal.token,
         "load": portal.draft if page in {"load_preview", "load_options"} else portal.load,
     }
-    return reverse(f"admin:{name}", args=[objects[model].pk])
+    language = ["vi"] if page == "resource_translation" else []
+    return reverse(f"admin:{name}", args=[objects[model].pk, *language])
 
 
 def open_admin(name: str) -> Send:
