@@ -46,8 +46,8 @@ STATEMENTS = {
     "fewer fields": "DELETE FROM datastore_search_field WHERE name = 'code'",
     "more fields": (
         "INSERT INTO datastore_search_field (resource_id, name, type, position, label, notes,"
-        " is_sparse, has_order_index, chosen_type, extra_info)"
-        " SELECT id, 'more', 'text', 9, '', '', true, false, '', '{}'"
+        " is_sparse, has_order_index, chosen_type, extra_info, translations)"
+        " SELECT id, 'more', 'text', 9, '', '', true, false, '', '{}', '{}'"
         " FROM datastore_search_resource"
     ),
     "alias": (

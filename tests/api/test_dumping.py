@@ -656,13 +656,18 @@ def big(transactional_db: None) -> Iterator[Resource]:
 
 
 def list_other_queries() -> list[str]:
-    """List the queries of other connections, after a wait for those that are closing."""
+    """
+    List the queries of other connections, after a wait for those that are closing.
+
+    Those from before the test are of threads that other tests have left.
+    """
     for _wait in range(10):
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT state || ' ' || query FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-                " AND backend_type = 'client backend'"
+                " AND backend_type = 'client backend' AND backend_start > (SELECT created_at"
+                " FROM datastore_search_resource ORDER BY created_at LIMIT 1)"
             )
             queries = [doing for (doing,) in cursor.fetchall()]
         if not queries:

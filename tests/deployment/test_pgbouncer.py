@@ -193,7 +193,7 @@ def hold_publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[
         )
         thread = Thread(target=run_job)
         thread.start()
-        wait_until(lambda: waits_for_lock(server, "UPDATE"))
+        wait_until(lambda: waits_for_lock(server, "_resource"))
         assert storage.is_running(connections["default"], job.pk)
         yield job, failures
         thread.join()

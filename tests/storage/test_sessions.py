@@ -153,9 +153,12 @@ def test_statements_of_a_snapshot_see_one_moment_and_those_of_a_session_the_late
                     with other.cursor() as cursor:
                         cursor.execute(
                             "INSERT INTO datastore_search_resource (id, name, title, description,"
-                            " private, language, primary_key, options, created_at,"
-                            " modified_at) VALUES (gen_random_uuid(), gen_random_uuid(), '', '',"
-                            " false, 'english', '[]', '{}', now(), now())"
+                            " private, language, primary_key, options, created_at, modified_at,"
+                            " content_language, translations, license, source, publisher, contact,"
+                            " contact_email, tags, spatial, frequency)"
+                            " VALUES (gen_random_uuid(), gen_random_uuid(), '', '',"
+                            " false, 'english', '[]', '{}', now(), now(),"
+                            " '', '{}', '', '', '', '', '', '{}', '', '')"
                         )
             assert counts == numbers
             Resource.objects.all().delete()
