@@ -64,8 +64,7 @@ def check_indexes(app_configs: Sequence[AppConfig] | None, **options: Any) -> li
 def check_tasks(app_configs: Sequence[AppConfig] | None, **options: Any) -> list[CheckMessage]:
     """Require a tasks backend with a queue that takes loads."""
     try:
-        # The import runs the checks of the backend in the settings.
-        from .loading.jobs.tasks import run_load  # noqa: PLC0415
+        from .loading.jobs.tasks import run_load  # noqa: PLC0415 - it checks the settings' backend
 
         backend = run_load.using(
             backend=conf.TASKS_BACKEND, queue_name=conf.TASKS_QUEUE

@@ -28,9 +28,8 @@ class Fact:
 
 def list_facts(resource: Resource) -> list[Fact]:
     """List what is known of a resource, with the labels that the admin has."""
-    labels = {field.name: str(field.verbose_name) for field in Resource._meta.fields}  # noqa: SLF001 - Django's public name for it
     return [
-        Fact(labels[name], show_bidi_controls(text), link)
+        Fact(str(getattr(Resource, name).field.verbose_name), show_bidi_controls(text), link)
         for name, text, link in _list_texts(resource)
         if text
     ]

@@ -50,8 +50,7 @@ class AgentsView(EnvelopeView):
 
         Raises: ``RequestTooLarge``, ``BadRequest``.
         """
-        # The SDK takes seconds to import and 50 MB: only workers that agents ask pay for it.
-        from .transport import answer_message  # noqa: PLC0415
+        from .transport import answer_message  # noqa: PLC0415 - the SDK takes seconds, and 50 MB
 
         sent = request._request  # noqa: SLF001 - Django's, behind REST framework's
         check_query_string(sent)

