@@ -12,7 +12,6 @@ import http.client
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -40,18 +39,11 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
-    from django.core.management import call_command
-
-    from .data import Source
-    from .resources import load_resource
+    from .resources import prepare_resource
     from .server import serve_portal
 
-    call_command("migrate", verbosity=0)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            source = Source(options.data or Path(folder))
-            target = load_resource(source, options.rows, reload=False)
-        path = f"/en/datastore/dump/{target.id}"
+        path = f"/en/datastore/dump/{prepare_resource(options.rows, options.data).id}"
         with serve_portal(1, 2) as address:
             _fetch(address, f"{path}?limit=1000")  # what the first request imports
             idle_bytes = _measure_memory()

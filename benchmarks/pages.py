@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -58,18 +57,12 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "example_project.settings")
     django.setup()
-    from django.core.management import call_command
-
     from .credentials import issue_reading_token
-    from .data import Source
-    from .resources import load_resource
+    from .resources import prepare_resource
     from .server import serve_portal
 
-    call_command("migrate", verbosity=0)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            source = Source(options.data or Path(folder))
-            target = load_resource(source, options.rows, reload=False)
+        target = prepare_resource(options.rows, options.data)
         with issue_reading_token() as token, serve_portal(2, 4) as address:
             _time_pages(Portal(address, token), target, options.rounds)
     except BenchmarkError as failure:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from django.core.management import call_command
 from django.db import connections, router
 from tqdm import tqdm
 
@@ -50,6 +51,13 @@ class LoadedResource:
     def id(self) -> str:
         """The id of the resource."""
         return str(self.resource.pk)
+
+
+def prepare_resource(rows: int, data: Path | None) -> LoadedResource:
+    """Migrate the database and load a table; the folder ``data`` keeps what is generated."""
+    call_command("migrate", verbosity=0)
+    with tempfile.TemporaryDirectory() as folder:
+        return load_resource(Source(data or Path(folder)), rows, reload=False)
 
 
 def load_resource(source: Source, rows: int, *, reload: bool) -> LoadedResource:

@@ -31,6 +31,15 @@ code,subject,stage,title,amount,seen
 006,,active,No subject at all,9.00,2023-09-09
 """
 
+#: Every action that reads a resource, with what it requires of one with a field ``code``.
+READING: dict[str, dict[str, Any]] = {
+    "datastore_search": {},
+    "datastore_info": {},
+    "datastore_facets": {"facets": ["code"]},
+    "datastore_aggregate": {"group_by": ["code"]},
+    "datastore_suggest": {"field": "code"},
+}
+
 
 def make_resource(
     csv: str | bytes = SURVEY, *, types: dict[str, str] | None = None, **values: Any

@@ -41,7 +41,7 @@ from datastore_search.templatetags import datastore as tags
 from datastore_search.tokens import issue_token
 
 from .backends import install_guardian
-from .builders import act, check_error, get_record_table, grant, make_resource, make_user
+from .builders import READING, act, check_error, get_record_table, grant, make_resource, make_user
 from .mcp.exchange import request
 from .mcp.exchange import send as send_message
 from .shared import ModuleTransaction
@@ -244,15 +244,6 @@ class Door:
         verbs = {self.verb, "change"} if self.is_admin and self.verb == "view" else {self.verb}
         return bool(verbs & kind.verbs) and (may_enter_admin(kind) or not self.is_admin)
 
-
-#: Every action that reads a resource, with the parameters that it requires.
-READING: dict[str, dict[str, Any]] = {
-    "datastore_search": {},
-    "datastore_info": {},
-    "datastore_facets": {"facets": ["code"]},
-    "datastore_aggregate": {"group_by": ["code"]},
-    "datastore_suggest": {"field": "code"},
-}
 
 #: Every action that writes, with parameters and the permission.
 WRITING: dict[str, list[tuple[dict[str, Any], str]]] = {

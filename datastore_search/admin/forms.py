@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from django import forms
+from django.contrib.admin.utils import flatten
 from django.contrib.admin.widgets import AdminTextInputWidget
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
@@ -59,6 +60,21 @@ _DATE_ORDERS: _Choices = [
 ]
 
 
+#: What a resource says of its data; two fields are on one line.
+DESCRIPTION_FIELDS = (
+    "license",
+    "source",
+    "publisher",
+    "contact",
+    "contact_email",
+    "tags",
+    ("temporal_start", "temporal_end"),
+    "spatial",
+    "frequency",
+    "version_date",
+)
+
+
 class ResourceForm(forms.ModelForm):
     """The form of a resource."""
 
@@ -71,17 +87,7 @@ class ResourceForm(forms.ModelForm):
             "private",
             "language",
             "content_language",
-            "license",
-            "source",
-            "publisher",
-            "contact",
-            "contact_email",
-            "tags",
-            "temporal_start",
-            "temporal_end",
-            "spatial",
-            "frequency",
-            "version_date",
+            *flatten(DESCRIPTION_FIELDS),
             "indexes",
         )
 

@@ -33,7 +33,7 @@ from .display import (
     render_progress,
 )
 from .drafts import handle_upload
-from .forms import FieldForm, ResourceForm
+from .forms import DESCRIPTION_FIELDS, FieldForm, ResourceForm
 from .lock_timeout import LockTimeoutAdmin
 from .permissions import (
     ResourceInline,
@@ -49,19 +49,6 @@ from .uploads import accept_uploads
 #: On the page of a resource; the list of loads has all.
 MAX_LISTED_LOADS = 20
 
-#: What a resource says of its data.
-DESCRIPTION_FIELDS = [
-    "license",
-    "source",
-    "publisher",
-    "contact",
-    "contact_email",
-    "tags",
-    ("temporal_start", "temporal_end"),
-    "spatial",
-    "frequency",
-    "version_date",
-]
 
 _NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 

@@ -7,50 +7,49 @@ from django.utils.translation import gettext_lazy as _
 from .parameters import InvalidParameter
 
 
-class FormatNotInstalled(InvalidParameter):
+class UnwritableFile(InvalidParameter):
+    """The format, or what it is asked for, is the reason."""
+
     parameter = "format"
+
+
+class FormatNotInstalled(UnwritableFile):
     message = _("This portal cannot write %(format)s: its operator must install %(package)s.")
 
 
-class TooManyRowsForWorkbook(InvalidParameter):
-    parameter = "format"
+class TooManyRowsForWorkbook(UnwritableFile):
     message = _(
         "A sheet of Excel has at most %(most)s rows, and %(count)s records were found. Ask for"
         " fewer records, or for CSV."
     )
 
 
-class TooManyColumnsForWorkbook(InvalidParameter):
-    parameter = "format"
+class TooManyColumnsForWorkbook(UnwritableFile):
     message = _("A sheet of Excel has at most %(most)s columns. Ask for fewer fields, or for CSV.")
 
 
-class CellTooLongForWorkbook(InvalidParameter):
-    parameter = "format"
+class CellTooLongForWorkbook(UnwritableFile):
     message = _(
         "A cell of Excel has at most %(most)s letters, and field “%(field)s” has more in row"
         " %(row)s. Leave the field out, or ask for CSV."
     )
 
 
-class FileTooLarge(InvalidParameter):
-    parameter = "format"
+class FileTooLarge(UnwritableFile):
     message = _(
         "The file would take more than %(most)s bytes of disk. Ask for fewer records or fields, or"
         " for CSV."
     )
 
 
-class FileTooSlow(InvalidParameter):
-    parameter = "format"
+class FileTooSlow(UnwritableFile):
     message = _(
         "It takes more than %(seconds)s seconds to make the file. Ask for fewer records or fields,"
         " or for CSV."
     )
 
 
-class NoPlaces(InvalidParameter):
-    parameter = "format"
+class NoPlaces(UnwritableFile):
     message = _(
         "GeoJSON needs a field with GeoJSON, or two fields with degrees of latitude and longitude."
         " Name them with “geometry”, or with “lat” and “lon”."

@@ -20,6 +20,7 @@ from datastore_search.search import Query
 from datastore_search.tokens import find_token_user, issue_token
 
 from ..builders import (
+    READING,
     act,
     ask,
     check_error,
@@ -107,14 +108,6 @@ def test_a_wrong_token_is_anonymous_and_the_refusal_says_so(
     assert "token is not valid" in error["message"]
 
 
-#: Every action that reads a resource, with what it requires beside the resource.
-READING: dict[str, dict[str, Any]] = {
-    "datastore_search": {},
-    "datastore_info": {},
-    "datastore_facets": {"facets": ["code"]},
-    "datastore_aggregate": {"group_by": ["code"]},
-    "datastore_suggest": {"field": "code"},
-}
 each_reading = pytest.mark.parametrize("action", READING)
 
 
