@@ -186,13 +186,15 @@ class _BoundAggregate:
     ) -> list[CompiledMetric]:
         compiled = []
         types = read.relation.types
+        first_by_field: dict[str, int] = {}
         for position, metric in enumerate(metrics):
             if metric.field and metric.field not in types:
                 field = metric.field[:MAX_SHOWN_LENGTH]
                 errors.append(UnknownField(parameter="metrics", field=field))
                 continue
             kind = types.get(metric.field, "")
-            found = compile_metric(metric, kind, position)
+            first = first_by_field.setdefault(metric.field, position)
+            found = compile_metric(metric, kind, position, first)
             if found is None:
                 errors.append(
                     UnsupportedOption(
@@ -379,8 +381,8 @@ class _BoundAggregate:
         ranks = [
             Clause(
                 sql.SQL(
-                    f"row_number() OVER ({partition} ORDER BY k{position}) AS n{position},"
-                    f" (count(k{position}) OVER ({partition}) - 1) * %s::numeric * 0.01"
+                    f"row_number() OVER ({partition} ORDER BY {metric.column}) AS n{position},"
+                    f" (count({metric.column}) OVER ({partition}) - 1) * %s::numeric * 0.01"
                     f" AS h{position}"
                 ),
                 [metric.rank],

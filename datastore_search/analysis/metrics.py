@@ -51,11 +51,13 @@ class CompiledMetric:
     """
     A metric in SQL.
 
-    ``value`` is read of each match, and ``figure`` is computed of them.  ``kind`` is the type of
-    the figure.  With a ``rank``, a percentage, the figure also needs the places of the values.
+    ``figure`` is computed of the values in ``column``, which the first metric of a field reads of
+    each match as its ``value``.  ``kind`` is the type of the figure.  With a ``rank``, a
+    percentage, the figure also needs the places of the values.
     """
 
     value: Clause | None
+    column: LiteralString
     figure: Clause
     kind: str
     rank: Decimal | None = None
@@ -80,24 +82,27 @@ _PERCENTILE: LiteralString = (
 )
 
 
-def compile_metric(metric: Metric, type_name: str, position: int) -> CompiledMetric | None:
+def compile_metric(
+    metric: Metric, type_name: str, position: int, first: int
+) -> CompiledMetric | None:
     """
     Compile a metric of a field of a type; None where it does not fit the type.
 
-    Its SQL is over the columns ``k``, and for a percentile ``n`` and ``h``, of this position.
+    Its SQL is over the column ``k`` of the position of the ``first`` metric of the field, and for a
+    percentile over ``n`` and ``h`` of its own.
     """
+    column: LiteralString = f"k{first}"
     if not metric.field:
-        return CompiledMetric(None, Clause(sql.SQL("count(*)")), "int8")
+        return CompiledMetric(None, column, Clause(sql.SQL("count(*)")), "int8")
     kind = field_types[type_name]
     if not _fits(metric.metric, kind):
         return None
-    value = compile_value(kind, metric.field)
-    column = sql.SQL(f"k{position}")
+    value = compile_value(kind, metric.field) if first == position else None
     if metric.metric in {"median", "percentile"}:
         rank = _MEDIAN if metric.percentile is None else metric.percentile
-        return _compile_percentile(value, kind, rank, position)
-    figure = Clause(sql.SQL(_SIMPLE[metric.metric]).format(k=column))
-    return CompiledMetric(value, figure, _find_kind(metric.metric, kind))
+        return _compile_percentile(value, column, kind, rank, position)
+    figure = Clause(sql.SQL(_SIMPLE[metric.metric]).format(k=sql.SQL(column)))
+    return CompiledMetric(value, column, figure, _find_kind(metric.metric, kind))
 
 
 def _fits(metric: str, kind: FieldType) -> bool:
@@ -121,14 +126,15 @@ def _find_number_kind(kind: FieldType) -> str:
 
 
 def _compile_percentile(
-    value: Clause, kind: FieldType, rank: Decimal, position: int
+    value: Clause | None, column: LiteralString, kind: FieldType, rank: Decimal, position: int
 ) -> CompiledMetric:
     number_kind = _find_number_kind(kind)
-    column = sql.SQL(f"k{position}")
     if number_kind == "float8":
-        text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(column)
-        return CompiledMetric(value, Clause(text, [rank / 100]), number_kind)
-    figure = sql.SQL(_PERCENTILE).format(
-        k=column, n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
+        text = sql.SQL("percentile_cont(%s::float8) WITHIN GROUP (ORDER BY {})").format(
+            sql.SQL(column)
+        )
+        return CompiledMetric(value, column, Clause(text, [rank / 100]), number_kind)
+    text = sql.SQL(_PERCENTILE).format(
+        k=sql.SQL(column), n=sql.SQL(f"n{position}"), h=sql.SQL(f"h{position}")
     )
-    return CompiledMetric(value, Clause(figure), number_kind, rank)
+    return CompiledMetric(value, column, Clause(text), number_kind, rank)
