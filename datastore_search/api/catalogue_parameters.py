@@ -21,9 +21,13 @@ from .parameter_types import (
 )
 from .parameters import ActionParameters
 
-#: Datasets of one answer.
+#: Datasets or organizations of one answer.  Source: the defaults of CKAN's settings
+#: ``ckan.search.rows_max`` and ``ckan.group_and_organization_list_max``.
 DEFAULT_ROWS = 10
 MAX_ROWS = 1_000
+
+#: Names of one answer that lists them, where CKAN has no limit; 5 MB at most.
+MAX_LISTED_NAMES = 50_000
 
 #: Each facet is a statement.
 MAX_FACETS = 10
@@ -33,24 +37,30 @@ MAX_FACET_VALUES = 1_000
 _NO_EFFECT = _("Has no effect.")
 _LIMIT = _("Maximum number of results.")
 _OFFSET = _("Number of results to skip.")
-_ALL_FIELDS = _("Describe each one, instead of listing names; false if not given.")
 
 
 class PageParameters(ActionParameters):
     """The parameters of a list that is read page by page."""
 
-    limit = NonNegativeIntegerField(help_text=_LIMIT)
-    offset = NonNegativeIntegerField(help_text=_OFFSET)
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_ROWS)
+    offset = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
 
 
-class PackageListParameters(PageParameters):
-    """The parameters of ``package_list``."""
+class DatasetListParameters(ActionParameters):
+    """The parameters that say which datasets are listed."""
 
     include_private = BooleanField(
-        help_text=_("Include the private datasets that the user may read; false if not given.")
+        help_text=_("Include the private datasets that the user may read."), shown_default="false"
     )
     include_drafts = IgnoredField(help_text=_NO_EFFECT)
     include_deleted = IgnoredField(help_text=_NO_EFFECT)
+
+
+class PackageListParameters(DatasetListParameters):
+    """The parameters of ``package_list``."""
+
+    limit = NonNegativeIntegerField(help_text=_LIMIT, reduced_to=lambda: MAX_LISTED_NAMES)
+    offset = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
 
 
 class CurrentPackagesParameters(PageParameters):
@@ -61,7 +71,19 @@ class CurrentPackagesParameters(PageParameters):
     )
 
 
-class PackageShowParameters(ActionParameters):
+class ShowParameters(ActionParameters):
+    """
+    What clients send to every action that describes something.
+
+    Source: the program of ckanapi.
+    """
+
+    include_groups = IgnoredField(help_text=_NO_EFFECT)
+    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
+    include_users = IgnoredField(help_text=_NO_EFFECT)
+
+
+class PackageShowParameters(ShowParameters):
     """The parameters of ``package_show``."""
 
     needed = ("id", "name_or_id")
@@ -75,14 +97,10 @@ class PackageShowParameters(ActionParameters):
     use_default_schema = IgnoredField(help_text=_NO_EFFECT)
     include_tracking = IgnoredField(help_text=_NO_EFFECT)
     include_plugin_data = IgnoredField(help_text=_NO_EFFECT)
-    # The program of ckanapi sends the same to every action that describes something.
     include_datasets = IgnoredField(help_text=_NO_EFFECT)
-    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
-    include_users = IgnoredField(help_text=_NO_EFFECT)
-    include_groups = IgnoredField(help_text=_NO_EFFECT)
 
 
-class PackageSearchParameters(ActionParameters):
+class PackageSearchParameters(DatasetListParameters):
     """The parameters of ``package_search``."""
 
     q = FullTextField(
@@ -94,16 +112,18 @@ class PackageSearchParameters(ActionParameters):
         help_text=_("Conditions such as `+tags:water organization:(hue OR vinh) -res_format:CSV`.")
     )
     rows = NonNegativeIntegerField(
-        help_text=_("Maximum number of datasets: 10 if not given, 1,000 at most.")
+        help_text=_("Maximum number of datasets."),
+        shown_default=lambda: DEFAULT_ROWS,
+        reduced_to=lambda: MAX_ROWS,
     )
-    start = NonNegativeIntegerField(help_text=_OFFSET)
+    start = NonNegativeIntegerField(help_text=_OFFSET, shown_default="0")
     sort = TextField(
         help_text=_(
             "Fields to sort by, each with `asc` or `desc`, separated by commas; the last modified"
             " first if not given."
         )
     )
-    facet = BooleanField(help_text=_("Count the values of `facet.field`; true if not given."))
+    facet = BooleanField(help_text=_("Count the values of `facet.field`."), shown_default="true")
     # Names with a full stop are no names of Python.
     vars().update(
         {
@@ -117,37 +137,33 @@ class PackageSearchParameters(ActionParameters):
             ),
             "facet.limit": NonNegativeIntegerField(
                 source="facet_limit",
-                help_text=_("Maximum number of values of each facet: 50 if not given."),
+                help_text=_("Maximum number of values of each facet."),
+                shown_default=lambda: DEFAULT_FACET_VALUES,
+                reduced_to=lambda: MAX_FACET_VALUES,
             ),
             "facet.mincount": NonNegativeIntegerField(
-                source="facet_mincount", help_text=_("Leave out values that fewer datasets have.")
+                source="facet_mincount",
+                help_text=_("Leave out values that fewer datasets have."),
+                shown_default="1",
             ),
         }
     )
-    include_private = BooleanField(
-        help_text=_("Include the private datasets that the user may read; false if not given.")
-    )
-    include_drafts = IgnoredField(help_text=_NO_EFFECT)
-    include_deleted = IgnoredField(help_text=_NO_EFFECT)
     use_default_schema = IgnoredField(help_text=_NO_EFFECT)
     fl = IgnoredField(help_text=_NO_EFFECT)
 
 
-class ResourceShowParameters(ActionParameters):
-    """The parameters of ``resource_show``."""
-
-    needed = ("id",)
-
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource. Required."))
-    include_tracking = IgnoredField(help_text=_NO_EFFECT)
-
-
-class ResourceViewListParameters(ActionParameters):
+class ResourceNameParameters(ActionParameters):
     """The parameters of ``resource_view_list``."""
 
     needed = ("id",)
 
-    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource. Required."))
+    id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
+
+
+class ResourceShowParameters(ResourceNameParameters):
+    """The parameters of ``resource_show``."""
+
+    include_tracking = IgnoredField(help_text=_NO_EFFECT)
 
 
 class ResourceSearchParameters(PageParameters):
@@ -159,57 +175,50 @@ class ResourceSearchParameters(PageParameters):
         MAX_FACETS,
         help_text=_(
             "Conditions `field:text` on `id`, `name`, `description` or `format`; a list, or a text"
-            " with commas between them. Required."
+            " with commas between them."
         ),
     )
-    order_by = TextField(help_text=_("`name`, `created` or `last_modified`."))
-
-
-class OrganizationListParameters(PageParameters):
-    """The parameters of ``organization_list``."""
-
-    all_fields = BooleanField(help_text=_ALL_FIELDS)
-    organizations = JsonNamesField(
-        MAX_ROWS, help_text=_("Names of the ones to list; all if not given.")
-    )
-    sort = IgnoredField(help_text=_NO_EFFECT)
-    order_by = IgnoredField(help_text=_NO_EFFECT)
-    type = IgnoredField(help_text=_NO_EFFECT)
-    include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
-    include_extras = IgnoredField(help_text=_NO_EFFECT)
-    include_tags = IgnoredField(help_text=_NO_EFFECT)
-    include_groups = IgnoredField(help_text=_NO_EFFECT)
-    include_users = IgnoredField(help_text=_NO_EFFECT)
-
-
-class OrganizationShowParameters(ActionParameters):
-    """The parameters of ``organization_show``."""
-
-    needed = ("id",)
-
-    id = TextField(help_text=_("The id or the name of an organization. Required."))
-    include_datasets = BooleanField(
-        help_text=_("Give its datasets, 1,000 at most, as `packages`; false if not given.")
-    )
-    include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
-    include_extras = IgnoredField(help_text=_NO_EFFECT)
-    include_users = IgnoredField(help_text=_NO_EFFECT)
-    include_groups = IgnoredField(help_text=_NO_EFFECT)
-    include_tags = IgnoredField(help_text=_NO_EFFECT)
-    include_followers = IgnoredField(help_text=_NO_EFFECT)
-    include_password_hash = IgnoredField(help_text=_NO_EFFECT)
+    order_by = TextField(help_text=_("`name`, `created` or `last_modified`."), shown_default="name")
 
 
 class GroupListParameters(PageParameters):
     """The parameters of ``group_list``."""
 
-    all_fields = BooleanField(help_text=_ALL_FIELDS)
-    groups = IgnoredField(help_text=_NO_EFFECT)
+    all_fields = BooleanField(
+        help_text=_("Describe each one, instead of listing names."), shown_default="false"
+    )
     sort = IgnoredField(help_text=_NO_EFFECT)
     order_by = IgnoredField(help_text=_NO_EFFECT)
     type = IgnoredField(help_text=_NO_EFFECT)
+    groups = IgnoredField(help_text=_NO_EFFECT)
     include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
     include_extras = IgnoredField(help_text=_NO_EFFECT)
+
+
+class OrganizationListParameters(GroupListParameters):
+    """The parameters of ``organization_list``."""
+
+    organizations = JsonNamesField(
+        MAX_ROWS, help_text=_("Names of the ones to list; all if not given.")
+    )
+    include_tags = IgnoredField(help_text=_NO_EFFECT)
+    include_groups = IgnoredField(help_text=_NO_EFFECT)
+    include_users = IgnoredField(help_text=_NO_EFFECT)
+
+
+class OrganizationShowParameters(ShowParameters):
+    """The parameters of ``organization_show``."""
+
+    needed = ("id",)
+
+    id = TextField(help_text=_("The id or the name of an organization."))
+    include_datasets = BooleanField(
+        help_text=_("Give its datasets, 1,000 at most, as `packages`."), shown_default="false"
+    )
+    include_dataset_count = IgnoredField(help_text=_NO_EFFECT)
+    include_extras = IgnoredField(help_text=_NO_EFFECT)
+    include_tags = IgnoredField(help_text=_NO_EFFECT)
+    include_followers = IgnoredField(help_text=_NO_EFFECT)
 
 
 class TagListParameters(ActionParameters):
@@ -217,7 +226,9 @@ class TagListParameters(ActionParameters):
 
     query = TextField(help_text=_("A text that the names of the tags must contain."))
     vocabulary_id = TextField(help_text=_("A vocabulary. There are none, so no tag is in one."))
-    all_fields = BooleanField(help_text=_ALL_FIELDS)
+    all_fields = BooleanField(
+        help_text=_("Describe each one, instead of listing names."), shown_default="false"
+    )
 
 
 class NoParameters(ActionParameters):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import router
 from django.db.models import CharField, Count, F, Func, Q, Window
 from django.db.models.expressions import OrderBy
 
@@ -33,6 +32,13 @@ class Facet:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Publisher(Facet):
+    """A publisher; spellings with one name are one publisher, whose title is the first of them."""
+
+    spellings: tuple[str, ...]
+
+
 class _Unnest(Func):
     """The elements of an array, each in a row."""
 
@@ -41,18 +47,18 @@ class _Unnest(Func):
     output_field = CharField()
 
 
-def list_public_resources() -> ResourceQuerySet:
-    """List the loaded resources that everyone may read, from the database for reads."""
-    return _list_loaded().filter(private=False)
+def list_public_resources(using: str) -> ResourceQuerySet:
+    """List the loaded resources in a database that everyone may read."""
+    return _list_loaded(using).filter(private=False)
 
 
-def list_readable_resources(reader: Reader) -> ResourceQuerySet:
-    """List the loaded resources that a user may read."""
-    return _list_loaded().filter(_list_loaded().readable_by(reader).condition)
+def list_readable_resources(using: str, reader: Reader) -> ResourceQuerySet:
+    """List the loaded resources in a database that a user may read."""
+    loaded = _list_loaded(using)
+    return loaded.filter(loaded.readable_by(reader).condition)
 
 
-def _list_loaded() -> ResourceQuerySet:
-    using = router.db_for_read(Resource)
+def _list_loaded(using: str) -> ResourceQuerySet:
     return Resource.objects.using(using).filter(table_version__isnull=False).order_by()
 
 
@@ -80,20 +86,22 @@ def select_columns(resources: ResourceQuerySet) -> ResourceQuerySet:
     )
 
 
-def get_dataset(name: str) -> Resource | None:
+def get_dataset(using: str, name: str) -> Resource | None:
     """Find a resource by its id, one of its aliases, or its name."""
-    resources = select_columns(Resource.objects.using(router.db_for_read(Resource)))
+    resources = select_columns(Resource.objects.using(using))
     return resources.named(name).first() or resources.filter(name=name[:200]).first()
 
 
-def list_publishers(resources: ResourceQuerySet) -> list[Facet]:
-    """List the publishers of resources by name; spellings with one name are one publisher."""
+def list_publishers(resources: ResourceQuerySet) -> list[Publisher]:
+    """List the publishers of resources by name."""
     counted = resources.exclude(publisher="").values_list("publisher").annotate(n=Count("pk"))
-    merged: dict[str, Facet] = {}
-    for publisher, count in counted.order_by("publisher"):
-        name = build_publisher_name(publisher)
-        known = merged.get(name, Facet(name, publisher, 0))
-        merged[name] = Facet(name, known.title, known.count + count)
+    merged: dict[str, Publisher] = {}
+    for spelling, count in counted.order_by("publisher"):
+        name = build_publisher_name(spelling)
+        known = merged.get(name, Publisher(name, spelling, 0, ()))
+        merged[name] = Publisher(
+            name, known.title, known.count + count, (*known.spellings, spelling)
+        )
     return sorted(merged.values(), key=lambda facet: facet.name)
 
 
@@ -111,6 +119,7 @@ def count_facet(resources: ResourceQuerySet, name: str, limit: int) -> list[Face
 
     The most frequent come first, ``limit`` of them at most; other names have no values.
     """
+    facets: Sequence[Facet] = []
     if name == "tags":
         facets = list_tags(resources)
     elif name == "organization":
@@ -121,6 +130,4 @@ def count_facet(resources: ResourceQuerySet, name: str, limit: int) -> list[Face
     elif name == "res_format":
         count = resources.count()
         facets = [Facet(FORMAT, FORMAT, count)] if count else []
-    else:
-        facets = []
     return sorted(facets, key=lambda facet: (-facet.count, facet.name))[:limit]

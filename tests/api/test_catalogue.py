@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
+from datastore_search.api.actions import catalogue as actions_of_catalogue
 from datastore_search.models import Resource
 from datastore_search.tokens import issue_token
 
@@ -311,11 +315,78 @@ def test_a_query_that_cannot_be_understood_is_refused(
     assert list(error) == [name]
 
 
-def test_a_search_takes_two_statements(
-    client: Client, water: Resource, django_assert_num_queries: Any
+def list_statements(client: Client, address: str) -> list[str]:
+    """List the statements of a request about resources."""
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(f"/api/3/action/{address}").status_code == 200
+    return [each["sql"] for each in queries if "datastore_search_resource" in each["sql"]]
+
+
+def test_a_search_takes_two_statements(client: Client, water: Resource) -> None:
+    assert len(list_statements(client, "package_search?q=river&rows=1")) == 2
+
+
+def test_the_publishers_are_read_once(client: Client, water: Resource) -> None:
+    address = "organization_show?id=city-of-hue&include_datasets=true"
+
+    assert len(list_statements(client, address)) == 3
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+#: The actions that list, with their longest list.
+LONGEST = {
+    "package_list": "MAX_LISTED_NAMES",
+    "tag_list": "MAX_LISTED_NAMES",
+    "organization_list": "MAX_ROWS",
+    "current_package_list_with_resources": "MAX_ROWS",
+}
+
+
+@pytest.mark.parametrize("action", LONGEST)
+def test_lists_end_at_their_limit(
+    client: Client, water: Resource, roads: Resource, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with django_assert_num_queries(2):
-        client.get("/api/3/action/package_search?q=river&rows=1")
+    monkeypatch.setattr(actions_of_catalogue, LONGEST[action], 1)
+
+    assert len(get(client, action, **({} if action == "tag_list" else {"limit": "5"}))) == 1
+    assert len(get(client, action)) == 1
+
+
+#: The actions that read the database, with what they require.
+READING: dict[str, dict[str, Any]] = {
+    "package_list": {},
+    "package_show": {"id": "water"},
+    "package_search": {},
+    "current_package_list_with_resources": {},
+    "resource_show": {"id": "water"},
+    "resource_view_list": {"id": "water"},
+    "resource_search": {"query": "name:river"},
+    "organization_list": {},
+    "organization_show": {"id": "city-of-hue"},
+    "tag_list": {},
+}
+
+
+def test_every_action_that_reads_the_database_is_limited_in_time() -> None:
+    named = {action.name for action in actions_of_catalogue.catalogue_actions}
+
+    assert named == READING.keys() | {"group_list", "license_list", "site_read"}
+
+
+@pytest.mark.parametrize("action", READING)
+def test_an_action_ends_by_the_limit_of_anonymous_clients(
+    client: Client, water: Resource, settings: Any, action: str
+) -> None:
+    settings.DATASTORE_SEARCH_ANONYMOUS_STATEMENT_TIMEOUT = timedelta(seconds=0.1)
+    table = Resource._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO slow")
+        cursor.execute(f"CREATE VIEW {table} AS SELECT slow.* FROM slow, pg_sleep(30)")
+
+    error = check_error(act(client, action, READING[action]), 409, "Validation Error")
+
+    assert error == {"query": ["Search took too long"]}
 
 
 # Who may read what --------------------------------------------------------------------------------

@@ -23,13 +23,16 @@ from rest_framework.request import Request
 from ... import catalogue
 from ...addresses import reverse_in_locale
 from ...catalogue import Addresses
+from ...clients import Client
 from ...exceptions.access import UnknownOrganization, UnknownResource
 from ...exceptions.catalogue import InvalidCatalogueQuery, UnknownCatalogueField
 from ...models import Resource, ResourceQuerySet
+from ...search import open_snapshot
 from ..catalogue_parameters import (
     DEFAULT_FACET_VALUES,
     DEFAULT_ROWS,
     MAX_FACET_VALUES,
+    MAX_LISTED_NAMES,
     MAX_ROWS,
     CurrentPackagesParameters,
     GroupListParameters,
@@ -39,9 +42,9 @@ from ..catalogue_parameters import (
     PackageListParameters,
     PackageSearchParameters,
     PackageShowParameters,
+    ResourceNameParameters,
     ResourceSearchParameters,
     ResourceShowParameters,
-    ResourceViewListParameters,
     TagListParameters,
 )
 from ..parameters import MAX_BIGINT, ActionParameters, make_printable
@@ -73,26 +76,27 @@ def build_addresses(request: Request) -> Addresses:
 # Datasets -----------------------------------------------------------------------------------------
 
 
-def _list_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+def _list_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageListParameters.parse(sent)
     include_private = parameters.get("include_private", False)
-    resources = _list_resources(request, include_private=include_private)
+    resources = _list_resources(request, using, include_private=include_private)
     names = resources.order_by("name").values_list("name", flat=True)
-    return Answer(list(names[_read_slice(parameters)]), public=not include_private)
+    page = names[_read_slice(parameters, MAX_LISTED_NAMES)]
+    return Answer(list(page), public=not include_private)
 
 
-def _show_package(request: Request, sent: Mapping[str, object]) -> Answer:
+def _show_package(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageShowParameters.parse(sent)
     name = str(parameters.get("id") or parameters["name_or_id"])
-    resource, validators = _get_readable(request, sent, name)
+    resource, validators = _get_readable(request, sent, name, using)
     described = catalogue.describe_dataset(resource, build_addresses(request))
     return Answer(described, validators=validators)
 
 
-def _search_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+def _search_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = PackageSearchParameters.parse(sent)
     include_private = parameters.get("include_private", False)
-    resources = _list_resources(request, include_private=include_private)
+    resources = _list_resources(request, using, include_private=include_private)
 
     @cache
     def list_publishers() -> list[str]:
@@ -145,11 +149,11 @@ def _count_facets(
     }
 
 
-def _list_current_packages(request: Request, sent: Mapping[str, object]) -> Answer:
+def _list_current_packages(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = CurrentPackagesParameters.parse(sent)
     if parameters.get("page") and "limit" in parameters:
         parameters["offset"] = (parameters["page"] - 1) * parameters["limit"]
-    resources = catalogue.select_columns(catalogue.list_public_resources())
+    resources = catalogue.select_columns(catalogue.list_public_resources(using))
     ordered = resources.order_by(*catalogue.parse_catalogue_sort(""))
     addresses = build_addresses(request)
     found = ordered[_read_slice(parameters, MAX_ROWS)]
@@ -159,16 +163,16 @@ def _list_current_packages(request: Request, sent: Mapping[str, object]) -> Answ
 # Resources ----------------------------------------------------------------------------------------
 
 
-def _show_resource(request: Request, sent: Mapping[str, object]) -> Answer:
+def _show_resource(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     name = str(ResourceShowParameters.parse(sent)["id"])
-    resource, validators = _get_readable(request, sent, name)
+    resource, validators = _get_readable(request, sent, name, using)
     described = catalogue.describe_resource(resource, build_addresses(request))
     return Answer(described, validators=validators)
 
 
-def _list_resource_views(request: Request, sent: Mapping[str, object]) -> Answer:
-    name = str(ResourceViewListParameters.parse(sent)["id"])
-    _resource, validators = _get_readable(request, sent, name)
+def _list_resource_views(request: Request, sent: Mapping[str, object], using: str) -> Answer:
+    name = str(ResourceNameParameters.parse(sent)["id"])
+    _resource, validators = _get_readable(request, sent, name, using)
     return Answer([], validators=validators)
 
 
@@ -186,7 +190,7 @@ _RESOURCE_ORDERS = {
 }
 
 
-def _search_resources(request: Request, sent: Mapping[str, object]) -> Answer:
+def _search_resources(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = ResourceSearchParameters.parse(sent)
     condition = Q()
     for pair in parameters["query"]:
@@ -202,7 +206,7 @@ def _search_resources(request: Request, sent: Mapping[str, object]) -> Answer:
     bounds = _read_slice(parameters, MAX_ROWS)
     order = [_RESOURCE_ORDERS[order_by], F("pk").asc()]
     found = catalogue.search_datasets(
-        catalogue.list_public_resources(),
+        catalogue.list_public_resources(using),
         condition,
         order,
         bounds.start,
@@ -216,23 +220,23 @@ def _search_resources(request: Request, sent: Mapping[str, object]) -> Answer:
 # Organizations, groups, tags, licences ------------------------------------------------------------
 
 
-def _list_organizations(request: Request, sent: Mapping[str, object]) -> Answer:
+def _list_organizations(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = OrganizationListParameters.parse(sent)
     wanted = parameters.get("organizations")
     listed = [
         each
-        for each in catalogue.list_publishers(catalogue.list_public_resources())
+        for each in catalogue.list_publishers(catalogue.list_public_resources(using))
         if not wanted or each.name in wanted
-    ][_read_slice(parameters)]
+    ][_read_slice(parameters, MAX_ROWS)]
     if not parameters.get("all_fields"):
         return Answer([each.name for each in listed], public=True)
     return Answer([_describe_organization(each) for each in listed], public=True)
 
 
-def _show_organization(request: Request, sent: Mapping[str, object]) -> Answer:
+def _show_organization(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = OrganizationShowParameters.parse(sent)
     name = parameters["id"]
-    resources = catalogue.list_public_resources()
+    resources = catalogue.list_public_resources(using)
     for each in catalogue.list_publishers(resources):
         if name in {each.name, catalogue.build_publisher_id(each.title)}:
             break
@@ -240,11 +244,7 @@ def _show_organization(request: Request, sent: Mapping[str, object]) -> Answer:
         raise UnknownOrganization(organization=make_printable(name))
     result = {**_describe_organization(each), "users": [], "extras": [], "groups": [], "tags": []}
     if parameters.get("include_datasets"):
-        condition = catalogue.parse_catalogue_query(
-            f"organization:{each.name}",
-            "id",
-            lambda: list(resources.values_list("publisher", flat=True).distinct()),
-        )
+        condition = Q(publisher__in=each.spellings)
         order = catalogue.parse_catalogue_sort("")
         found = catalogue.search_datasets(resources, condition, order, 0, MAX_ROWS)
         addresses = build_addresses(request)
@@ -267,12 +267,12 @@ def _list_groups(request: Request, sent: Mapping[str, object]) -> Answer:
     return Answer([], public=True)
 
 
-def _list_tags(request: Request, sent: Mapping[str, object]) -> Answer:
+def _list_tags(request: Request, sent: Mapping[str, object], using: str) -> Answer:
     parameters = TagListParameters.parse(sent)
     part = parameters.get("query", "").strip().casefold()
     is_in_vocabulary = bool(parameters.get("vocabulary_id"))
-    tags = [] if is_in_vocabulary else catalogue.list_tags(catalogue.list_public_resources())
-    names = [each.name for each in tags if part in each.name.casefold()]
+    tags = [] if is_in_vocabulary else catalogue.list_tags(catalogue.list_public_resources(using))
+    names = [each.name for each in tags if part in each.name.casefold()][:MAX_LISTED_NAMES]
     if not parameters.get("all_fields"):
         return Answer(names, public=True)
     members = ("id", "name", "vocabulary_id", "display_name")
@@ -293,7 +293,9 @@ def _read_site(request: Request, sent: Mapping[str, object]) -> Answer:
 # Shared -------------------------------------------------------------------------------------------
 
 
-def _get_readable(request: Request, sent: Mapping[str, object], name: str) -> tuple[Resource, Any]:
+def _get_readable(
+    request: Request, sent: Mapping[str, object], name: str, using: str
+) -> tuple[Resource, Any]:
     """
     Find a resource that the user may read, and build the validators of the answer.
 
@@ -301,7 +303,7 @@ def _get_readable(request: Request, sent: Mapping[str, object], name: str) -> tu
 
     Raises: ``UnknownResource``; ``AccessDenied``; ``NotModified``.
     """
-    resource = catalogue.get_dataset(name)
+    resource = catalogue.get_dataset(using, name)
     if resource is None or not (
         resource.table_version or resource.permits(get_reader(request), "change")
     ):
@@ -309,14 +311,14 @@ def _get_readable(request: Request, sent: Mapping[str, object], name: str) -> tu
     return resource, authorize_read(request, resource, name, sent)
 
 
-def _list_resources(request: Request, *, include_private: bool) -> ResourceQuerySet:
+def _list_resources(request: Request, using: str, *, include_private: bool) -> ResourceQuerySet:
     """List the public resources, or those that the user may read."""
     if include_private:
-        return catalogue.list_readable_resources(get_reader(request))
-    return catalogue.list_public_resources()
+        return catalogue.list_readable_resources(using, get_reader(request))
+    return catalogue.list_public_resources(using)
 
 
-def _read_slice(parameters: Mapping[str, Any], most: int = MAX_BIGINT // 2) -> slice:
+def _read_slice(parameters: Mapping[str, Any], most: int) -> slice:
     offset = min(parameters.get("offset", 0), MAX_BIGINT // 2)
     return slice(offset, offset + min(parameters.get("limit", most), most))
 
@@ -324,10 +326,16 @@ def _read_slice(parameters: Mapping[str, Any], most: int = MAX_BIGINT // 2) -> s
 def _build(
     name: str,
     parameters: type[ActionParameters],
-    run: Callable[[Request, Mapping[str, object]], Answer],
+    run: Callable[[Request, Mapping[str, object], str], Answer],
     description: str | Promise,
 ) -> Action:
-    return Action(name=name, parameters=parameters, run=run, help=description)
+    """Build an action that reads the database of this name, within the client's time limit."""
+
+    def run_within_limits(request: Request, sent: Mapping[str, object]) -> Answer:
+        with open_snapshot(Client.from_request(request)) as session, session.watch_statements():
+            return run(request, sent, session.connection.alias)
+
+    return Action(name=name, parameters=parameters, run=run_within_limits, help=description)
 
 
 catalogue_actions: Sequence[Action] = (
@@ -343,7 +351,7 @@ catalogue_actions: Sequence[Action] = (
     _build("resource_show", ResourceShowParameters, _show_resource, _("Describe a resource.")),
     _build(
         "resource_view_list",
-        ResourceViewListParameters,
+        ResourceNameParameters,
         _list_resource_views,
         _("List the views of a resource: there are none."),
     ),
@@ -365,8 +373,23 @@ catalogue_actions: Sequence[Action] = (
         _show_organization,
         _("Describe a publisher of datasets."),
     ),
-    _build("group_list", GroupListParameters, _list_groups, _("List groups: there are none.")),
+    Action(
+        name="group_list",
+        parameters=GroupListParameters,
+        run=_list_groups,
+        help=_("List groups: there are none."),
+    ),
     _build("tag_list", TagListParameters, _list_tags, _("List the tags of datasets.")),
-    _build("license_list", NoParameters, _list_licenses, _("List the licences that are known.")),
-    _build("site_read", NoParameters, _read_site, _("Say that this portal may be read.")),
+    Action(
+        name="license_list",
+        parameters=NoParameters,
+        run=_list_licenses,
+        help=_("List the licences that are known."),
+    ),
+    Action(
+        name="site_read",
+        parameters=NoParameters,
+        run=_read_site,
+        help=_("Say that this portal may be read."),
+    ),
 )
