@@ -1,107 +1,132 @@
-"""The tutorial “Your first portal”, done to a bare project."""
+"""The tutorial “Your first portal”, followed from an empty folder to a backup."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
+
+from benchmarks.server import find_free_port
+
+from .backups.servers import Server, find_machine_programs, run_server
 
 PAGE = Path(__file__).parent.parent / "docs" / "tutorials" / "first-portal.md"
-ID = "2f1c9f6e-7f0e-4f0a-9a43-0d6c1a6f0b10"
 
-
-def get_code_block(first: str) -> str:
-    """Give the code block of the tutorial that begins with some words."""
-    blocks: list[str] = re.findall(r"```\w+\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    (block_found,) = [text for text in blocks if text.startswith(first)]
-    return block_found
+#: Packages are those of the tests; the password is not typed; the server starts beside the rest.
+PREPARATION = f"""
+pip() {{
+    echo "import site; site.addsitedir('{sysconfig.get_path("purelib")}')" \\
+        > "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth"
+}}
+export DJANGO_SUPERUSER_PASSWORD=secret
+unset DJANGO_SETTINGS_MODULE PYTHONPATH
+"""
+WAIT = "curl --silent --output /dev/null --retry 60 --retry-connrefused --retry-delay 1 {}\n"
 
 
 @pytest.fixture
-def portal(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., str]]:
-    """A bare project, changed as the tutorial says, on a database of its own."""
-    name = f"portal_{os.getpid()}"
-    with connection.cursor() as cursor:
-        template = connection.settings_dict["TEST"]["TEMPLATE"]
-        cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
-
-    def run(*arguments: str) -> str:
-        environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "portal.settings"}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    subprocess.run(
-        [sys.executable, "-m", "django", "startproject", "portal", "."], cwd=tmp_path, check=True
-    )
-    change_settings(tmp_path / "portal" / "settings.py", name)
-    (tmp_path / "portal" / "urls.py").write_text(get_code_block("from django.conf.urls.i18n"))
-    yield run
-    with connection.cursor() as cursor:
-        cursor.execute(f'DROP DATABASE "{name}"')
+def server() -> Iterator[Server]:
+    with run_server(find_machine_programs()) as server:
+        yield server
 
 
-def change_settings(path: Path, database: str) -> None:
-    settings = path.read_text()
-    apps = re.findall(r'^    "(.*)",$', get_code_block("INSTALLED_APPS"), re.MULTILINE)
-    middleware = '    "datastore_search.middleware.LocaleMiddleware",\n'
-    assert middleware in get_code_block("MIDDLEWARE")
-    before = '    "django.middleware.common.CommonMiddleware",\n'
-    settings = settings.replace("'", '"').replace(before, middleware + before)
-    known = connection.settings_dict
-    entry = {
-        **{key: known[key] for key in ("ENGINE", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")},
-        "NAME": database,
-    }
-    settings += f"\nINSTALLED_APPS += {apps!r}\nDATABASES = {{'default': {entry!r}}}\n"
-    path.write_text(settings)
-
-
-def test_the_steps_of_the_tutorial_make_a_portal_that_answers(
-    portal: Callable[..., str], tmp_path: Path
+def test_the_steps_of_the_tutorial_lead_to_a_portal_with_a_backup(
+    server: Server, tmp_path: Path
 ) -> None:
-    csv = get_code_block("cat > survey.csv").split("<<'END'\n")[1].split("END\n")[0]
-    (tmp_path / "survey.csv").write_text(csv)
+    address = f"127.0.0.1:{find_free_port()}"
+    steps = read_steps()
+    for statement in steps[3].split(";\n"):
+        server.run_sql(server.build_url("postgres"), statement)
 
-    portal("manage.py", "check", "--database", "default", "--fail-level", "WARNING")
-    portal("manage.py", "migrate", "--verbosity", "0")
-    portal("manage.py", "load_resource", "survey.csv", "--id", ID)
-    portal("-c", MAKE_USER)
-    token = portal("manage.py", "create_api_token", "editor").strip()
-    answer: dict[str, Any] = json.loads(portal("-c", ASK, token, ID))
+    run_steps(server, tmp_path, steps[1], steps[2])
+    folder = tmp_path / "portal"
+    change_settings(folder / "portal" / "settings.py", server)
+    (folder / "portal" / "urls.py").write_text(steps[5])
+    activate = ". .venv/bin/activate\n"
+    run_steps(server, folder, activate, steps[6].replace("check", "check --fail-level WARNING"))
+    with serve(server, folder, steps[9].replace("8000", address)):
+        texts = [
+            text.replace("127.0.0.1:8000", address)
+            .replace("createsuperuser", "createsuperuser --noinput")
+            .replace("--host=127.0.0.1", f"--host={server.folder}")
+            for text in (steps[7], steps[8], WAIT.format(address), *map(steps.get, (10, 11, 12)))
+            if text
+        ]
+        output = run_steps(server, folder, activate, *texts)
+        anonymous = texts[-2].rpartition("\ncurl")[2].replace("$TOKEN", "")
+        refused = json.loads(run_steps(server, folder, f"curl{anonymous}"))
 
-    assert [record["code"] for record in answer["result"]["records"]] == ["007", "008"]
+    found, private = read_answers(output)
+    assert [record["code"] for record in found["result"]["records"]] == ["007", "008"]
+    assert [record["code"] for record in private["result"]["records"]] == ["007", "008", "009"]
+    assert refused["error"]["__type"] == "Authorization Error"
+    server.create_database("restored")
+    restored = server.build_url("restored")
+    server.run_commands(f"pg_restore --no-owner --dbname='{restored}' {folder}/portal.dump")
+    statement = "SELECT name, private FROM datastore_search_resource ORDER BY name"
+    assert server.run_sql(restored, statement) == "staff|t\nsurvey|f\n"
 
 
-MAKE_USER = """
-import django; django.setup()
-from django.contrib.auth.models import User
-User.objects.create_superuser("editor")
-"""
+def read_steps() -> dict[int, str]:
+    """Return the code of each step that is a single block, by its number."""
+    chapters = re.split(r"^## (\d+)\. ", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    steps = {}
+    for number, text in zip(chapters[::2], chapters[1::2], strict=True):
+        blocks = re.findall(r"^```\w+\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+        if len(blocks) == 1:
+            steps[int(number)] = blocks[0]
+    return steps
 
-ASK = """
-import django, sys; django.setup()
-from django.test import Client
-response = Client(SERVER_NAME="localhost").post(
-    "/vi/api/action/datastore_search",
-    {"resource_id": sys.argv[2], "q": "river",
-     "filters": {"subject": ["watershed", "survey"], "stage": "active"}},
-    content_type="application/json", headers={"Authorization": sys.argv[1]},
-)
-print(response.content.decode())
-"""
+
+def change_settings(path: Path, server: Server) -> None:
+    """Change the settings as step 4 says."""
+    step = PAGE.read_text().partition("\n## 4. ")[2].partition("\n## ")[0]
+    apps, middleware, databases = re.findall(
+        r"^```python\n(.*?)^```", step, re.DOTALL | re.MULTILINE
+    )
+    added = re.findall(r'^    "(.*)",$', apps, re.MULTILINE)
+    (locale,) = re.findall(r'^    "datastore_search.*",\n', middleware, re.MULTILINE)
+    before = '    "django.middleware.common.CommonMiddleware",\n'
+    assert locale + before in middleware
+    settings = path.read_text().replace("'", '"').replace(before, locale + before)
+    databases = databases.replace("127.0.0.1", str(server.folder))
+    path.write_text(f"{settings}\nINSTALLED_APPS += {added!r}\n{databases}")
+
+
+def run_steps(server: Server, folder: Path, *texts: str) -> str:
+    return server.run_commands(PREPARATION + "".join(texts), folder=folder)
+
+
+@contextmanager
+def serve(server: Server, folder: Path, text: str) -> Iterator[None]:
+    """Run the commands of a second terminal within the block."""
+    process = subprocess.Popen(
+        ["bash", "-c", text],
+        cwd=folder,
+        env={**os.environ, "DJANGO_SETTINGS_MODULE": "portal.settings"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def read_answers(output: str) -> list[dict[str, Any]]:
+    """Read the envelopes in the output of several commands."""
+    return [
+        json.JSONDecoder().raw_decode(output, match.start())[0]
+        for match in re.finditer(r'\{"help"', output)
+    ]
