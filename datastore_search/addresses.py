@@ -8,14 +8,22 @@ scheme from the headers of the proxy.  Nothing here reads a header.
 
 from __future__ import annotations
 
+import uuid
+from functools import cache
+from typing import Final
 from urllib.parse import quote, urlencode
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, get_script_prefix, reverse
+from django.utils import translation
 from rest_framework.request import Request
 
 #: What stands between the base that a client calls and the part of the path that varies.
 _ROUTES = ("api/3/action/", "api/action/", "api/3/", "api/3", "datastore/dump/")
+
+#: A stand-in for the id of a resource, as one address is built for all of them.
+_ANY_ID: Final = uuid.UUID(int=0)
 
 
 def find_base_path(request: HttpRequest | Request) -> str:
@@ -77,6 +85,32 @@ def reverse_in_locale(request: HttpRequest | Request, name: str, *arguments: obj
     resolved = f"{script}{_get_first_part(request.path_info)}"
     requested = f"{script}{_get_first_part('/' + request.path.removeprefix(script))}"
     return requested + path.removeprefix(resolved) if path.startswith(f"{resolved}/") else path
+
+
+class ResourceAddresses:
+    """Build absolute addresses of resources for one request, with one look-up for each URL."""
+
+    def __init__(self, request: HttpRequest | Request) -> None:
+        """Keep the request, below whose base the addresses are."""
+        self._request = request
+        self._find_pattern = cache(self._build_pattern)
+
+    def build(self, name: str, resource_id: uuid.UUID) -> str:
+        """Build the address of one of the app's URLs; empty if the portal does not include it."""
+        return self._find_pattern(name, "").replace(str(_ANY_ID), str(resource_id))
+
+    def build_identifier(self, resource_id: uuid.UUID) -> str:
+        """Build the address of the page in the portal's default language: one for all languages."""
+        pattern = self._find_pattern("resource", settings.LANGUAGE_CODE)
+        return pattern.replace(str(_ANY_ID), str(resource_id))
+
+    def _build_pattern(self, name: str, language: str) -> str:
+        with translation.override(language or translation.get_language()):
+            try:
+                path = reverse_in_locale(self._request, name, _ANY_ID)
+            except NoReverseMatch:
+                return ""
+        return self._request.build_absolute_uri(path)
 
 
 def _get_first_part(path: str) -> str:

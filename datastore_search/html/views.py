@@ -62,6 +62,7 @@ from .page_query import (
 )
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
+from .published import describe_catalogue, describe_dataset
 from .records import Row, format_count
 from .shell import build_shell
 from .table import read_record_table
@@ -231,6 +232,9 @@ class CatalogueView(PageView):
                 is_exact=readable.is_complete,
             ),
         }
+        # Of all addresses of the catalogue, and of a table, one is for search engines.
+        if not request.GET:
+            context["structured_data"] = describe_catalogue(request)
         # The total depends on the user, on every page.
         return self.render_page("catalogue.html", context, private=request.user.is_authenticated)
 
@@ -328,6 +332,8 @@ class ResourceView(PageView):
             context["map_address"] = f"map/{question.query}"
         context["sizes"] = list_sizes(query)
         context |= self.describe_embedding(query.query_string.pairs, context["title"])
+        if not resource.private and not parameters:
+            context["structured_data"] = describe_dataset(self.request, resource)
         response = self.render_page("resource.html", context, private=resource.private)
         # Figures that took too long must not be repeated from a cache.
         if validators and panel.is_complete and did_you_mean.is_complete:

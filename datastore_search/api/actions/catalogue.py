@@ -9,19 +9,17 @@ Source: CKAN's actions of these names.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 from django.db.models import F, Q
-from django.urls import NoReverseMatch
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from ... import catalogue
-from ...addresses import reverse_in_locale
+from ...addresses import ResourceAddresses
 from ...catalogue import Addresses
 from ...clients import Client
 from ...exceptions.access import UnknownOrganization, UnknownResource
@@ -53,24 +51,13 @@ from .action import Action, Answer, authorize_read
 
 DEFAULT_SORT = "score desc, metadata_modified desc"
 
-#: A stand-in for the id of a resource, as one address is built for all of them.
-_ANY_ID = uuid.UUID(int=0)
-
 
 def build_addresses(request: Request) -> Addresses:
     """Build the absolute addresses of resources, with one look-up for each kind."""
-
-    @cache
-    def find_pattern(name: str) -> str:
-        try:
-            return request.build_absolute_uri(reverse_in_locale(request, name, _ANY_ID))
-        except NoReverseMatch:  # the portal does not include it
-            return ""
-
-    def build(name: str, resource_id: uuid.UUID) -> str:
-        return find_pattern(name).replace(str(_ANY_ID), str(resource_id))
-
-    return Addresses(dump=partial(build, "dump"), page=partial(build, "resource"))
+    addresses = ResourceAddresses(request)
+    return Addresses(
+        dump=partial(addresses.build, "dump"), page=partial(addresses.build, "resource")
+    )
 
 
 # Datasets -----------------------------------------------------------------------------------------

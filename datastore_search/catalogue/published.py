@@ -1,0 +1,81 @@
+"""A resource with its addresses: what every description for machines is made of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from ..models import Resource
+from .licenses import OPEN_LICENSES
+
+#: Of a description; search engines read no more.
+MAX_DESCRIPTION_LENGTH: Final = 5_000
+
+#: Characters that no IRI may have, in any notation (RFC 3987; Turtle, ``IRIREF``).
+_NOT_IN_IRI: Final = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f]')
+
+_WEB: Final = ("https://", "http://")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of all records: its label, its name among the formats, media type and address."""
+
+    label: str
+    format: str
+    media_type: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResource:
+    """
+    A resource and its absolute addresses; an address is empty where the portal has no such URL.
+
+    ``identifier`` is the same in every language.
+    """
+
+    resource: Resource
+    identifier: str
+    page: str
+    files: Sequence[File]
+
+    @property
+    def title(self) -> str:
+        """Return the title for the active language, or the name."""
+        return self.resource.local_title.text
+
+    @property
+    def description(self) -> str:
+        """Return the description for the active language, or the title where there is none."""
+        return self.resource.local_description.text[:MAX_DESCRIPTION_LENGTH] or self.title
+
+    @property
+    def license_address(self) -> str:
+        """Return the address of the licence, that of SPDX for other ids; empty without one."""
+        license_id = self.resource.license
+        if not license_id:
+            return ""
+        if license_id.startswith(_WEB):
+            return quote_iri(license_id)
+        known = OPEN_LICENSES.get(license_id)
+        return known[1] if known else f"https://spdx.org/licenses/{quote(license_id)}"
+
+    @property
+    def source_address(self) -> str:
+        """Return the source if it is an address; otherwise an empty text."""
+        source = self.resource.source
+        return quote_iri(source) if source.startswith(_WEB) else ""
+
+
+def quote_iri(address: str) -> str:
+    """Encode the characters of an address that no IRI may have."""
+    return _NOT_IN_IRI.sub(lambda match: quote(match[0]), address)
+
+
+def drop_empty(members: dict[str, Any]) -> dict[str, Any]:
+    """Drop the members without a value."""
+    return {name: value for name, value in members.items() if value not in (None, "", [], {})}

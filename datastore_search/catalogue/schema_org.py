@@ -1,0 +1,131 @@
+"""
+Describe resources and their catalogue for search engines, in the words of schema.org.
+
+Source: schema.org, ``Dataset`` and ``DataCatalog``; Google's documentation of structured data for
+datasets, which requires ``name`` and a ``description`` of 50 to 5,000 characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+
+from ..models import Field, Resource
+from .published import MAX_DESCRIPTION_LENGTH, File, PublishedResource, drop_empty
+
+CONTEXT: Final = "https://schema.org/"
+
+#: A shorter description is refused.
+MIN_DESCRIPTION_LENGTH: Final = 50
+
+#: The page of a wider table describes the first ones.
+MAX_DESCRIBED_FIELDS: Final = 100
+
+
+def build_dataset(
+    published: PublishedResource, fields: Sequence[Field], catalogue: dict[str, Any]
+) -> dict[str, Any]:
+    """Build the description of a resource; ``catalogue`` is that of ``build_data_catalog``."""
+    resource, version = published.resource, published.resource.table_version
+    described = fields[:MAX_DESCRIBED_FIELDS]
+    publisher = _describe_publisher(resource)
+    published_at = version.published_at if version else None
+    return drop_empty(
+        {
+            "@context": CONTEXT,
+            "@type": "Dataset",
+            "@id": published.identifier,
+            "name": published.title,
+            "description": _describe_at_length(published, described),
+            "url": published.page,
+            "identifier": str(resource.pk),
+            "license": published.license_address,
+            "creator": publisher,
+            "publisher": publisher,
+            "keywords": sorted(resource.tags),
+            "inLanguage": resource.content_language,
+            "spatialCoverage": resource.spatial and {"@type": "Place", "name": resource.spatial},
+            "temporalCoverage": _write_interval(resource),
+            "isBasedOn": published.source_address,
+            "version": resource.version_date and resource.version_date.isoformat(),
+            "dateCreated": resource.created_at.isoformat(),
+            "dateModified": resource.modified_at.isoformat(),
+            "datePublished": published_at and published_at.isoformat(),
+            "isAccessibleForFree": True,
+            "includedInDataCatalog": _drop_context(catalogue),
+            "distribution": [_describe_file(file) for file in published.files],
+            "variableMeasured": [_describe_field(field, resource) for field in described],
+        }
+    )
+
+
+def build_data_catalog(name: str, description: str, address: str) -> dict[str, Any]:
+    """Build the description of the catalogue."""
+    return drop_empty(
+        {
+            "@context": CONTEXT,
+            "@type": "DataCatalog",
+            "@id": address,
+            "name": name,
+            "description": description,
+            "url": address,
+        }
+    )
+
+
+def _drop_context(node: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in node.items() if name != "@context"}
+
+
+def _describe_publisher(resource: Resource) -> dict[str, Any]:
+    if not resource.publisher:
+        return {}
+    contact = drop_empty({"name": resource.contact, "email": resource.contact_email})
+    return drop_empty(
+        {
+            "@type": "Organization",
+            "name": resource.publisher,
+            "contactPoint": contact and {"@type": "ContactPoint", **contact},
+        }
+    )
+
+
+def _describe_file(file: File) -> dict[str, Any]:
+    return {
+        "@type": "DataDownload",
+        "name": file.label,
+        "encodingFormat": file.media_type,
+        "contentUrl": file.address,
+    }
+
+
+def _describe_field(field: Field, resource: Resource) -> dict[str, Any]:
+    label = field.choose_label(resource.content_language).text
+    notes = field.choose_notes(resource.content_language).text
+    return drop_empty(
+        {
+            "@type": "PropertyValue",
+            "name": field.name,
+            "alternateName": label,
+            "description": notes[:MAX_DESCRIPTION_LENGTH],
+        }
+    )
+
+
+def _describe_at_length(published: PublishedResource, fields: Sequence[Field]) -> str:
+    """Add the names of the fields to a description that is too short for search engines."""
+    description = published.description
+    if len(description) >= MIN_DESCRIPTION_LENGTH:
+        return description
+    language = published.resource.content_language
+    names = [field.choose_label(language).text or field.name for field in fields]
+    words = _("A table with the fields %(names)s.") % {"names": ", ".join(names)}
+    return f"{description.rstrip('.')}. {words}"[:MAX_DESCRIPTION_LENGTH]
+
+
+def _write_interval(resource: Resource) -> str:
+    """Write the days covered as ISO 8601 has them; an open end is two dots."""
+    days = (resource.temporal_start, resource.temporal_end)
+    return "/".join(day.isoformat() if day else ".." for day in days) if any(days) else ""

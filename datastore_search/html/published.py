@@ -1,0 +1,80 @@
+"""What the pages tell machines: a resource with its addresses, the catalogue, structured data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils import translation
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from ..addresses import ResourceAddresses, reverse_in_locale
+from ..catalogue.published import File, PublishedResource
+from ..catalogue.schema_org import build_data_catalog, build_dataset
+from ..conf import conf
+from ..dumping.formats import formats
+from ..models import Resource
+
+#: No text ends the element ``<script>``, as in ``django.utils.html.json_script``.
+_SCRIPT_ESCAPES = {ord(each): f"\\u{ord(each):04X}" for each in "<>&"}
+
+
+def add_addresses(resource: Resource, addresses: ResourceAddresses) -> PublishedResource:
+    """Add its absolute addresses to a resource."""
+    dump = addresses.build("dump", resource.pk)
+    return PublishedResource(
+        resource=resource,
+        identifier=addresses.build_identifier(resource.pk),
+        page=addresses.build("resource", resource.pk),
+        files=[
+            File(
+                str(kind.label),
+                name,
+                kind.content_type.partition(";")[0],
+                f"{dump}?format={name}",
+            )
+            for name, kind in formats.items()
+            if dump and kind.is_installed and not kind.needs_places
+        ],
+    )
+
+
+def get_site_title() -> str:
+    """Return the name of the portal."""
+    return conf.SITE_TITLE or _("Datastore")
+
+
+def get_site_description() -> str:
+    """Return what the portal is for."""
+    return conf.SITE_DESCRIPTION or _("Tables with their fields, files and API.")
+
+
+def build_catalogue_identifier(request: HttpRequest) -> str:
+    """Build the address of the catalogue in the portal's default language."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
+
+
+def describe_catalogue(request: HttpRequest) -> SafeString:
+    """Describe the catalogue for search engines."""
+    return _dump_for_script(_build_catalogue(request))
+
+
+def describe_dataset(request: HttpRequest, resource: Resource) -> SafeString:
+    """Describe a resource, whose fields have been read, for search engines."""
+    published = add_addresses(resource, ResourceAddresses(request))
+    return _dump_for_script(build_dataset(published, resource.schema, _build_catalogue(request)))
+
+
+def _build_catalogue(request: HttpRequest) -> dict[str, Any]:
+    identifier = build_catalogue_identifier(request)
+    return build_data_catalog(get_site_title(), get_site_description(), identifier)
+
+
+def _dump_for_script(data: object) -> SafeString:
+    """Write JSON for the element ``<script>``."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return mark_safe(text.translate(_SCRIPT_ESCAPES))  # noqa: S308 - nothing of HTML remains in it

@@ -1,0 +1,225 @@
+"""What search engines read of a page: schema.org's words as JSON-LD."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.test.utils import override_script_prefix
+
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource, make_user
+
+CATALOGUE = "/en/datastore/"
+
+#: schema.org's properties of each type that pages use.
+PROPERTIES = {
+    "Dataset": {
+        *("name", "description", "url", "identifier", "license", "creator", "publisher"),
+        *("keywords", "inLanguage", "spatialCoverage", "temporalCoverage", "isBasedOn"),
+        *("version", "dateCreated", "dateModified", "datePublished", "isAccessibleForFree"),
+        *("includedInDataCatalog", "distribution", "variableMeasured"),
+    },
+    "DataCatalog": {"name", "description", "url"},
+    "DataDownload": {"name", "encodingFormat", "contentUrl"},
+    "Organization": {"name", "contactPoint"},
+    "ContactPoint": {"name", "email"},
+    "Place": {"name"},
+    "PropertyValue": {"name", "alternateName", "description"},
+}
+
+DESCRIBED: dict[str, Any] = {
+    "title": "Waters </script><script>alert(1)</script> & more",
+    "description": "All waters of the province, measured once a month since 2019.",
+    "license": "CC-BY-4.0",
+    "source": "https://example.org/waters",
+    "publisher": "Office of waters",
+    "contact": "Desk 3",
+    "contact_email": "office@example.org",
+    "tags": ["water", "rivers"],
+    "content_language": "en",
+    "temporal_start": date(2019, 1, 1),
+    "spatial": "Hà Nội",
+    "version_date": date(2021, 2, 3),
+}
+
+
+def build_path(resource: Resource, locale: str = "en") -> str:
+    return f"/{locale}/datastore/{resource.pk}/"
+
+
+def read_data(client: Client, path: str, **headers: Any) -> Any:
+    page = client.get(path, **headers).content.decode()
+    found = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
+    assert len(found) == 1
+    return json.loads(found[0])
+
+
+def list_nodes(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, list):
+        return [node for each in value for node in list_nodes(each)]
+    if isinstance(value, dict):
+        return [value, *list_nodes(list(value.values()))]
+    return []
+
+
+def test_a_resource_is_a_dataset_of_schema_org(client: Client, db: None) -> None:
+    resource = make_resource("code,day\nA,2024-02-29\n", name="waters", **DESCRIBED)
+    Field.objects.filter(resource=resource, name="day").update(label="Day", notes="Of the visit")
+
+    data = read_data(client, build_path(resource))
+
+    page = f"http://testserver/en/datastore/{resource.pk}/"
+    dump = f"http://testserver/en/datastore/dump/{resource.pk}"
+    assert data["@context"] == "https://schema.org/"
+    assert (data["@type"], data["@id"], data["url"]) == ("Dataset", page, page)
+    assert data["name"] == DESCRIBED["title"]
+    assert data["description"] == DESCRIBED["description"]
+    assert data["license"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert data["isBasedOn"] == "https://example.org/waters"
+    assert data["keywords"] == ["rivers", "water"]
+    assert data["temporalCoverage"] == "2019-01-01/.."
+    assert data["spatialCoverage"] == {"@type": "Place", "name": "Hà Nội"}
+    assert data["version"] == "2021-02-03"
+    assert data["publisher"] == {
+        "@type": "Organization",
+        "name": "Office of waters",
+        "contactPoint": {
+            "@type": "ContactPoint",
+            "name": "Desk 3",
+            "email": "office@example.org",
+        },
+    }
+    assert data["includedInDataCatalog"]["@id"] == "http://testserver/en/datastore/"
+    assert data["distribution"][0] == {
+        "@type": "DataDownload",
+        "name": "CSV",
+        "encodingFormat": "text/csv",
+        "contentUrl": f"{dump}?format=csv",
+    }
+    assert data["variableMeasured"] == [
+        {"@type": "PropertyValue", "name": "code"},
+        {
+            "@type": "PropertyValue",
+            "name": "day",
+            "alternateName": "Day",
+            "description": "Of the visit",
+        },
+    ]
+
+
+@pytest.mark.parametrize("values", [DESCRIBED, {}])
+def test_every_member_is_a_property_of_its_type(
+    client: Client, db: None, values: dict[str, Any]
+) -> None:
+    resource = make_resource("a\n1\n", name="waters", **values)
+
+    for path in (build_path(resource), CATALOGUE):
+        for node in list_nodes(read_data(client, path)):
+            members = {member for member in node if not member.startswith("@")}
+            assert members <= PROPERTIES[node["@type"]]
+            assert "" not in node.values()
+
+
+def test_every_file_of_a_description_is_there(client: Client, db: None) -> None:
+    resource = make_resource("a\n1\n")
+
+    for file in read_data(client, build_path(resource))["distribution"]:
+        response = client.get(file["contentUrl"])
+        assert response.status_code == 200
+        assert response["Content-Type"].partition(";")[0] == file["encodingFormat"]
+
+
+@pytest.mark.parametrize("description", ["", "Rivers.", "x" * 10_000])
+def test_a_description_has_the_length_that_search_engines_ask_for(
+    client: Client, db: None, description: str
+) -> None:
+    resource = make_resource("code,day\n1,2\n", title="Waters", description=description)
+    Field.objects.filter(resource=resource, name="day").update(label="Day of the visit to the lake")
+
+    data = read_data(client, build_path(resource))
+
+    assert 50 <= len(data["description"]) <= 5_000
+    if len(description) < 50:
+        assert data["description"] == (
+            f"{description.rstrip('.') or 'Waters'}. "
+            "A table with the fields code, Day of the visit to the lake."
+        )
+
+
+def test_texts_are_those_of_the_language_of_the_path(client: Client, db: None) -> None:
+    resource = make_resource(
+        "a\n1\n",
+        title="Waters",
+        content_language="en",
+        translations={"vi": {"title": "Sông", "description": "Các sông. " * 10}},
+    )
+    Field.objects.update(translations={"vi": {"label": "Cột"}})
+
+    data = read_data(client, build_path(resource, "vi"))
+
+    assert (data["name"], data["description"]) == ("Sông", "Các sông. " * 10)
+    assert data["variableMeasured"][0]["alternateName"] == "Cột"
+    assert data["@id"] == f"http://testserver/en/datastore/{resource.pk}/"
+    assert data["url"] == f"http://testserver/vi/datastore/{resource.pk}/"
+
+
+def test_a_wide_table_is_described_by_its_first_fields(client: Client, db: None) -> None:
+    names = [f"f{number}" for number in range(150)]
+    resource = make_resource(f"{','.join(names)}\n{',' * 149}1\n", description="Wide. " * 20)
+
+    data = read_data(client, build_path(resource))
+
+    assert [each["name"] for each in data["variableMeasured"]] == names[:100]
+
+
+def test_only_the_plain_address_of_a_page_has_data(client: Client, db: None) -> None:
+    resource = make_resource("a\n1\n", name="waters")
+
+    for path in (build_path(resource), CATALOGUE):
+        for query in ("?q=1", "?page=1&q=1", "?embed=1"):
+            assert "ld+json" not in client.get(f"{path}{query}", follow=True).content.decode()
+
+
+def test_the_catalogue_is_a_data_catalog_with_the_name_of_the_portal(
+    client: Client, no_resource: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SITE_TITLE = "Portal of waters"
+    settings.DATASTORE_SEARCH_SITE_DESCRIPTION = "All rivers"
+
+    assert read_data(client, "/vi/datastore/") == {
+        "@context": "https://schema.org/",
+        "@type": "DataCatalog",
+        "@id": "http://testserver/en/datastore/",
+        "name": "Portal of waters",
+        "description": "All rivers",
+        "url": "http://testserver/en/datastore/",
+    }
+
+
+def test_the_page_of_a_private_resource_tells_search_engines_nothing(
+    client: Client, db: None
+) -> None:
+    resource = make_resource("a\n1\n", private=True, title="Secret")
+    client.force_login(make_user(is_superuser=True))
+
+    page = client.get(build_path(resource))
+
+    assert page.status_code == 200
+    assert "ld+json" not in page.content.decode()
+
+
+def test_addresses_are_below_the_script(client: Client, db: None) -> None:
+    resource = make_resource("a\n1\n")
+    path = f"/portal{build_path(resource)}"
+
+    with override_script_prefix("/portal/"):
+        data = read_data(client, build_path(resource), SCRIPT_NAME="/portal")
+
+    assert data["@id"] == data["url"] == f"http://testserver{path}"
+    assert data["distribution"][0]["contentUrl"].startswith("http://testserver/portal/en/")
