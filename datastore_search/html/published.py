@@ -17,9 +17,11 @@ from ..catalogue.schema_org import build_data_catalog, build_dataset
 from ..conf import conf
 from ..dumping.formats import formats
 from ..models import Resource
+from .bidi import BIDI_CONTROLS
 
-#: No text ends the element ``<script>``, as in ``django.utils.html.json_script``.
-_SCRIPT_ESCAPES = {ord(each): f"\\u{ord(each):04X}" for each in "<>&"}
+#: No text ends the element ``<script>``, as in ``django.utils.html.json_script``, and none
+#: turns the direction of the page's source.
+_SCRIPT_ESCAPES = {code: f"\\u{code:04X}" for code in (*map(ord, "<>&"), *BIDI_CONTROLS)}
 
 
 def add_addresses(resource: Resource, addresses: ResourceAddresses) -> PublishedResource:

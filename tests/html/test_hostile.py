@@ -125,8 +125,11 @@ return [
 """
 
 
-#: What no page has but from a value; scripts are files of the app.
-HARMFUL = "script:not([src^='/static/datastore_search/']), img, iframe, [onerror], [onclick]"
+#: What no page has but from a value; scripts are files of the app, or data that no browser runs.
+HARMFUL = (
+    "script:not([src^='/static/datastore_search/'], [type='application/ld+json']), "
+    "img, iframe, [onerror], [onclick]"
+)
 
 
 def test_a_hostile_table_does_no_harm_in_a_browser(
