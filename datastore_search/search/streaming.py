@@ -178,7 +178,7 @@ class Stream(Iterator[bytes]):
         """
         Describe a resource, by its id or an alias, and begin.
 
-        ``begin`` reads the resource and makes at least one block, within ``timeout``.  ``client``
+        ``begin`` reads the resource and makes its first block within ``timeout``.  ``client``
         is the sender of the request; None is the program itself.
 
         Raises: ``UnknownResource``; ``StaleVersion``; ``QueryTooSlow``; ``TooManySlowSearches``;
@@ -320,9 +320,13 @@ def _read_blocks(
             resource = Resource.objects.using(alias).described(name)
             begun = begin(ConsistentRead(session, build_relation(resource), resource))
             del begin  # it may refer to the response, which would keep the stream alive, and itself
+            has_block = False
             with closing(begun) as blocks:
                 for block in blocks:
+                    has_block = True
                     yield resource, block
+            if not has_block:  # a file without a byte: no record, a line each
+                yield resource, b""
     except MissingTable as error:
         if resource:
             raise_if_table_lost(connection, str(name), resource, error)

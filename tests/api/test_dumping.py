@@ -252,6 +252,7 @@ def test_a_byte_order_mark_comes_first_on_request(
             ),
         ),
         ("xml", '<data xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">\n</data>\n'),
+        ("ndjson", ""),
     ],
 )
 def test_no_records_leave_a_whole_file(
@@ -764,6 +765,13 @@ def test_a_small_dump_holds_nothing_open(transactional_db: None, client: Client)
 
     assert list_other_queries() == []
     assert len(read_ids(response)) == 6
+
+
+def test_a_file_without_a_byte_holds_nothing_open(transactional_db: None, client: Client) -> None:
+    response = dump(client, make_resource(), format="ndjson", limit=0)
+
+    assert list_other_queries() == []
+    assert read_text(response) == ""
 
 
 def test_requests_that_are_transactions_do_not_hold_the_dump(

@@ -1,0 +1,164 @@
+"""A run: serve the portal, send hostile requests over several connections, check each answer."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from django.contrib.auth import get_user_model
+
+from datastore_search.conf import conf
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.models import Resource
+from datastore_search.tokens import issue_token
+
+from ..resources import prepare_resource
+from ..server import serve_portal
+from .generator import HostileRequest, Targets, generate_requests
+
+_ROOT: Final = str(Path(__file__).resolve().parents[2])
+
+#: In the private table alone; no answer to a stranger may have it.
+_PRIVATE_WORD: Final = "zqprivatezq"
+
+#: What no answer may have, unless the request had it.
+_LEAKS: Final = re.compile(
+    rb"psycopg|Traceback \(most|LINE \d+:|syntax error at or near|datastore_search_record_\d"
+    rb"|django\.db|site-packages|pg_catalog|SQLSTATE|" + _ROOT.encode()
+)
+
+#: Beside the time limit of statements: waiting for a slot, and writing the answer.
+_MARGIN_SECONDS: Final = 20
+_TIMEOUT_SECONDS: Final = 300
+_MAX_SHOWN: Final = 20
+_USER: Final = "hostile"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Requests by status, the slowest, and what was wrong."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    slowest_seconds: float = 0.0
+    faults: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, status: str, seconds: float, fault: str) -> None:
+        """Count an answer."""
+        with self.lock:
+            self.statuses[status] += 1
+            self.slowest_seconds = max(self.slowest_seconds, seconds)
+            if fault:
+                self.faults.append(fault)
+
+
+def run(requests: int, clients: int, rows: int, seed: int) -> bool:
+    """Send the requests, print what was found, and return whether every answer was right."""
+    targets = _prepare(rows)
+    known = set(Resource.objects.values_list("pk", flat=True))
+    findings = Findings()
+    try:
+        with serve_portal(2, 4) as address, ThreadPoolExecutor(clients) as pool:
+            share = requests // clients
+            jobs = [
+                pool.submit(_send_all, address, targets, seed + number, share, findings)
+                for number in range(clients)
+            ]
+            for job in jobs:
+                job.result()
+    finally:
+        get_user_model().objects.filter(username=_USER).delete()
+        Resource.objects.exclude(pk__in=known).delete()  # those that the requests have made
+    _print(findings)
+    return not findings.faults
+
+
+def _prepare(rows: int) -> Targets:
+    public = prepare_resource(rows, None).id
+    users = get_user_model().objects
+    users.filter(username=_USER).delete()  # that of an interrupted run
+    user = users.create(username=_USER, is_superuser=True)
+    changed = _load_text("hostile-changed", "a\n1\n", private=False)
+    private = _load_text("hostile-private", f"{_PRIVATE_WORD}\n{_PRIVATE_WORD}\n", private=True)
+    return Targets(public, changed, private, issue_token(user))
+
+
+def _load_text(name: str, text: str, *, private: bool) -> str:
+    """Load a table in place of that of the last run, and return its id."""
+    Resource.objects.filter(name=name).delete()
+    resource = Resource.objects.create(name=name, private=private)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_text(text)
+        load_file(resource, path, options=LoadOptions(force=True))
+    return str(resource.pk)
+
+
+def _send_all(address: str, targets: Targets, seed: int, count: int, findings: Findings) -> None:
+    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_SECONDS)
+    for request in islice(generate_requests(targets, seed), count):
+        began = time.monotonic()
+        try:
+            try:
+                response, body = _send(connection, request)
+            except (OSError, http.client.HTTPException):
+                # The server closes a connection whose last body it has not read.
+                connection.close()
+                response, body = _send(connection, request)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            findings.add("none", time.monotonic() - began, f"{error!r}: {_show(request)}")
+            continue
+        seconds = time.monotonic() - began
+        fault = _find_fault(request, response, body, seconds)
+        findings.add(str(response.status), seconds, f"{fault}: {_show(request)}" if fault else "")
+    connection.close()
+
+
+def _send(
+    connection: http.client.HTTPConnection, request: HostileRequest
+) -> tuple[http.client.HTTPResponse, bytes]:
+    connection.request(request.method, request.path, request.body, dict(request.headers))
+    response = connection.getresponse()
+    return response, response.read()
+
+
+def _find_fault(
+    request: HostileRequest, response: http.client.HTTPResponse, body: bytes, seconds: float
+) -> str:
+    """Find what is wrong with an answer; empty if nothing is."""
+    is_busy = response.status == HTTPStatus.SERVICE_UNAVAILABLE and response.getheader(
+        "Retry-After"
+    )
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not is_busy:
+        return f"{response.status} {body[:300]!r}"
+    if seconds > conf.STATEMENT_TIMEOUT.total_seconds() + _MARGIN_SECONDS:
+        return f"{seconds:.0f} seconds"
+    if not request.is_trusted and _PRIVATE_WORD.encode() in body:
+        return "the private table"
+    found = _LEAKS.search(body)
+    return f"{found[0]!r}" if found and found[0].decode() not in request.text else ""
+
+
+def _show(request: HostileRequest) -> str:
+    return f"{request.method} {request.path[:500]} {request.body[:500]!r}"
+
+
+def _print(findings: Findings) -> None:
+    for fault in findings.faults[:_MAX_SHOWN]:
+        print(fault)
+    counts = ", ".join(f"{status}: {count}" for status, count in sorted(findings.statuses.items()))
+    print(
+        f"{findings.statuses.total():,} requests; {counts}; the slowest took"
+        f" {findings.slowest_seconds:.1f} s; {len(findings.faults)} faults"
+    )
