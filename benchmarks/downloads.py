@@ -15,8 +15,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import django
 import psutil
@@ -46,22 +48,37 @@ def main() -> None:
         path = f"/en/datastore/dump/{prepare_resource(options.rows, options.data).id}"
         with serve_portal(1, 2) as address:
             _fetch(address, f"{path}?limit=1000")  # what the first request imports
-            idle_bytes = _measure_memory()
+            worker = _find_worker()
+            idle_bytes = worker.memory_info().rss
             for number in range(options.rounds):
                 for name in options.formats:
-                    _print_file(address, f"{path}?format={name}", name, number + 1, idle_bytes)
+                    file = _fetch_measured(worker, address, f"{path}?format={name}")
+                    _print_file({"round": number + 1, "format": name}, file, idle_bytes)
     except BenchmarkError as failure:
         sys.exit(str(failure))
 
 
-def _print_file(address: str, path: str, name: str, number: int, idle_bytes: int) -> None:
-    with _watch_memory() as samples:
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What a file has taken; ``peak_bytes`` is the worker's resident memory."""
+
+    seconds: float
+    size_bytes: int
+    peak_bytes: int
+
+
+def _fetch_measured(worker: psutil.Process, address: str, path: str) -> _File:
+    with _watch_memory(worker) as samples:
         began = time.perf_counter()
         size = _fetch(address, path)
         seconds = time.perf_counter() - began
-    peak = (max(samples) - idle_bytes) / _MIB
-    figures = {"seconds": round(seconds, 2), "bytes": size, "mib_above_idle": round(peak)}
-    print(json.dumps({"round": number, "format": name, **figures}), flush=True)
+    return _File(seconds, size, max(samples))
+
+
+def _print_file(what: dict[str, Any], file: _File, idle_bytes: int) -> None:
+    above_idle = round((file.peak_bytes - idle_bytes) / _MIB)
+    figures = {"seconds": round(file.seconds, 2), "bytes": file.size_bytes}
+    print(json.dumps({**what, **figures, "mib_above_idle": above_idle}), flush=True)
 
 
 def _fetch(address: str, path: str) -> int:
@@ -83,12 +100,12 @@ def _fetch(address: str, path: str) -> int:
 
 
 @contextmanager
-def _watch_memory() -> Iterator[list[int]]:
-    samples, ended = [_measure_memory()], threading.Event()
+def _watch_memory(worker: psutil.Process) -> Iterator[list[int]]:
+    samples, ended = [worker.memory_info().rss], threading.Event()
 
     def watch() -> None:
         while not ended.wait(_SAMPLE_SECONDS):
-            samples.append(_measure_memory())
+            samples.append(worker.memory_info().rss)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -99,14 +116,13 @@ def _watch_memory() -> Iterator[list[int]]:
         thread.join()
 
 
-def _measure_memory() -> int:
-    """Return the resident memory of the worker, the largest of the server's processes."""
-    sizes = [0]
-    for each in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):  # a process that ends meanwhile
-            if "postgres" not in each.name():
-                sizes.append(each.memory_info().rss)
-    return max(sizes)
+def _find_worker() -> psutil.Process:
+    """Find the worker, the largest of the server's processes."""
+    processes = psutil.Process().children(recursive=True)
+    return max(
+        (each for each in processes if "postgres" not in each.name()),
+        key=lambda each: int(each.memory_info().rss),
+    )
 
 
 if __name__ == "__main__":

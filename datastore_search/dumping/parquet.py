@@ -2,7 +2,8 @@
 Parquet, with typed columns, by pyarrow.
 
 PostgreSQL's CSV is read in pieces into columns, and each group of rows is written and sent as soon
-as it is full: nothing waits in a file.  The footer comes last, so a truncated file is never read.
+as it is full: nothing waits in a file.  A thread of the file's own does the work.  The footer comes
+last, so a truncated file is never read.
 
 A column keeps every value exactly, or it is text: numbers that need more than 38 digits, NaN and
 infinite decimals, infinite dates and 24:00 have no place in Parquet's types.  So the values are
@@ -13,21 +14,35 @@ from __future__ import annotations
 
 import io
 import json
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import sql
 
+from ..bounded_cache import BoundedCache
 from ..filters import Clause
-from ..search import RecordCopy
+from ..search import RecordCopy, VersionKey
 from .dump import Dump, join_blocks
 
 #: The digits of the widest decimal that every reader of Parquet has.
 _MAX_DIGITS = 38
 
 #: The bytes of CSV that are parsed at once, and of columns that are written at once.
-_PARSED_BYTES, _GROUP_BYTES = 2**19, 2**22
+_PARSED_BYTES, _GROUP_BYTES = 2**18, 2**22
+
+#: The bytes of a file that are passed on at once.
+_BUFFERED_BYTES = 2**18
+
+#: The bytes of CSV that are read ahead of what is written.
+_MAX_WAITING_BYTES = 2**21
+
+#: A dictionary of each column's values would double the time, and zstd finds what is repeated.
+_WRITER_OPTIONS: Mapping[str, Any] = {"compression": "zstd", "use_dictionary": False}
+
+_MAX_MEASURED_QUERIES, _MAX_MEASURED_FIELDS = 1_000, 20_000
 
 #: What shows that each value of a type fits Parquet's type, over ``{v}``, its text.
 _FITS: Mapping[str, str] = {
@@ -39,26 +54,85 @@ _FITS: Mapping[str, str] = {
 }
 
 
+class _MeasuresKey(NamedTuple):
+    """A version of a resource, and the fields whose values are measured."""
+
+    version: VersionKey
+    fields: tuple[tuple[str, str], ...]
+
+
+#: The measures of all records of the versions that were written last.
+measures_cache: BoundedCache[_MeasuresKey, Mapping[str, Any]] = BoundedCache(
+    _MAX_MEASURED_QUERIES,
+    max_size=_MAX_MEASURED_FIELDS,
+    max_value_size=_MAX_MEASURED_FIELDS,
+    measure=len,
+)
+
+
 def write_parquet(dump: Dump) -> Generator[bytes]:
     """Write the records as a Parquet file."""
     return join_blocks(_write_groups(dump.copy))
 
 
 def _write_groups(copy: RecordCopy) -> Iterator[bytes]:
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
-    columns = _Columns(copy.fields, _measure_values(copy))
-    sink = _Sink()
+    """Read rows, while a thread writes those before: pyarrow works without Python's lock."""
+    file = _File(_Columns(copy.fields, _find_measures(copy)))
+    waiting: deque[tuple[int, Future[bytes]]] = deque()
+    waiting_bytes = 0
     with (
-        ParquetWriter(pa.PythonFile(sink, "w"), columns.schema, compression="zstd") as writer,
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix="parquet") as executor,
         copy.open_csv(",") as rows,
     ):
-        for table in _group_tables(map(columns.parse, _join_rows(rows))):
-            writer.write_table(table)
-            yield sink.take_bytes()
-            pa.default_memory_pool().release_unused()
-    yield sink.take_bytes()
+        for piece in _join_rows(rows):
+            waiting.append((len(piece), executor.submit(file.write_rows, piece)))
+            waiting_bytes += len(piece)
+            while waiting_bytes > _MAX_WAITING_BYTES:
+                size_bytes, written = waiting.popleft()
+                waiting_bytes -= size_bytes
+                yield written.result()
+        for _size_bytes, written in waiting:
+            yield written.result()
+    yield file.finish()
+
+
+class _File:
+    """A file whose rows are written in groups, each when it is full."""
+
+    def __init__(self, columns: _Columns) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        self._columns, self._sink = columns, _Sink()
+        # Without it, pyarrow would wait for Python's lock at each write.
+        self._buffered = pa.output_stream(self._sink, buffer_size=_BUFFERED_BYTES)
+        self._writer = ParquetWriter(self._buffered, columns.schema, **_WRITER_OPTIONS)
+        self._tables: list[Any] = []
+        self._size_bytes = 0
+
+    def write_rows(self, rows: bytes) -> bytes:
+        """Add whole rows, and return what was written of the file since the last time."""
+        table = self._columns.parse(rows)
+        self._tables.append(table)
+        self._size_bytes += table.nbytes
+        if self._size_bytes >= _GROUP_BYTES:
+            self._write_group()
+        return self._sink.take_bytes()
+
+    def finish(self) -> bytes:
+        """Write the rows that are left and the footer, and return the end of the file."""
+        self._write_group()
+        self._writer.close()
+        self._buffered.close()
+        return self._sink.take_bytes()
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+
+        if self._tables:
+            self._writer.write_table(pa.concat_tables(self._tables))
+        self._tables, self._size_bytes = [], 0
+        pa.default_memory_pool().release_unused()
 
 
 class _Sink(io.RawIOBase):
@@ -67,6 +141,9 @@ class _Sink(io.RawIOBase):
     def __init__(self) -> None:
         self._written = bytearray()
         self._position = 0
+
+    def close(self) -> None:
+        """Stay open, for pyarrow closes the file before its last bytes are taken."""
 
     def writable(self) -> bool:
         return True
@@ -98,20 +175,17 @@ def _join_rows(rows: Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(block)
 
 
-def _group_tables(tables: Iterable[Any]) -> Iterator[Any]:
-    """Join tables to groups of rows."""
-    import pyarrow as pa
-
-    group: list[Any] = []
-    size_bytes = 0
-    for table in tables:
-        group.append(table)
-        size_bytes += table.nbytes
-        if size_bytes >= _GROUP_BYTES:
-            yield pa.concat_tables(group)
-            group, size_bytes = [], 0
-    if group:
-        yield pa.concat_tables(group)
+def _find_measures(copy: RecordCopy) -> Mapping[str, Any]:
+    """Find the measures of the values; those of all records of a version are kept."""
+    version = copy.whole_version
+    if version is None:
+        return _measure_values(copy)
+    key = _MeasuresKey(version, copy.fields)
+    measures = measures_cache.get(key)
+    if measures is None:
+        measures = _measure_values(copy)
+        measures_cache.add(key, measures)
+    return measures
 
 
 def _measure_values(copy: RecordCopy) -> dict[str, Any]:
@@ -147,6 +221,7 @@ class _Columns:
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,  # an empty text
+            check_utf8=False,  # PostgreSQL has done so
             true_values=["t"],
             false_values=["f"],
         )

@@ -33,6 +33,7 @@ from .consistency import (
     JSON_LINES,
     ConsistentRead,
     MissingTable,
+    VersionKey,
     compose_csv_options,
     raise_if_table_lost,
     retry_if_stale,
@@ -77,6 +78,18 @@ class RecordCopy:
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The names and types of the cells, in order."""
         return self._query.fields
+
+    @property
+    def whole_version(self) -> VersionKey | None:
+        """
+        The version that is read, for caches of what its records have in common.
+
+        None where not all records match, or where nothing must be kept.
+        """
+        read = self._read
+        if not (self._query.is_unfiltered and read.session.has_own_snapshot):
+            return None
+        return VersionKey(read.connection.alias, read.resource.pk, read.resource.version)
 
     @contextmanager
     def open_csv(self, delimiter: str) -> Iterator[Iterator[bytes]]:

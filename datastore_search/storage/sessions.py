@@ -55,13 +55,17 @@ class Session:
         connection: BaseDatabaseWrapper,
         settings: Mapping[str, str],
         client: Client | None = None,
+        *,
+        has_own_snapshot: bool = False,
     ) -> None:
         """
         Wrap a connection; within a transaction of the caller the settings are left as they are.
 
-        Statements for a ``client`` are watched; None is the program itself.
+        Statements for a ``client`` are watched; None is the program itself.  A session
+        ``has_own_snapshot`` if all its statements see one state that is committed.
         """
         self.connection = connection
+        self.has_own_snapshot = has_own_snapshot
         self._settings = {} if connection.in_atomic_block else settings
         self._timeout_ms = int(settings.get("statement_timeout", 0))
         self._client = client
@@ -253,7 +257,7 @@ def open_snapshot(
             cursor.execute(_render_settings(settings))
         else:
             stack.enter_context(_restore_settings_after(cursor, settings))
-        yield Session(connection, settings, client)
+        yield Session(connection, settings, client, has_own_snapshot=is_ours)
 
 
 @lru_cache(maxsize=_MAX_CACHED_SETTINGS)

@@ -13,6 +13,20 @@ from datastore_search.models import Resource
 #: The formats of any table, with places or without.
 FORMATS = [name for name, kind in formats.items() if not kind.needs_places]
 
+#: The types of fields that typed files are tested with.
+TYPES = {
+    "i": "int4",
+    "big": "int8",
+    "n": "numeric",
+    "f": "float8",
+    "ok": "bool",
+    "day": "date",
+    "at": "timestamp",
+    "zoned": "timestamptz",
+    "clock": "time",
+    "doc": "json",
+}
+
 
 def build_address(resource: Resource, locale: str = "en") -> str:
     return f"/{locale}/datastore/dump/{resource.pk}"

@@ -5,35 +5,29 @@ from __future__ import annotations
 import datetime as dt
 import io
 import math
+import threading
 from decimal import Decimal
+from hashlib import sha512
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from django.test import Client
 
+from datastore_search.dumping import parquet
+from datastore_search.dumping.parquet import measures_cache
 from datastore_search.models import Resource
+from datastore_search.writing import Method, open_writer
 
 from ..builders import make_resource
+from . import files
 from .files import read_file, request_file
 
-TYPES = {
-    "small": "int2",
-    "i": "int4",
-    "big": "int8",
-    "n": "numeric",
-    "f": "float8",
-    "ok": "bool",
-    "day": "date",
-    "at": "timestamp",
-    "zoned": "timestamptz",
-    "clock": "time",
-    "doc": "json",
-    "words": "_text",
-    "numbers": "_float8",
-}
+TYPES = {**files.TYPES, "small": "int2", "words": "_text", "numbers": "_float8"}
 
 CSV = (
     "text,small,i,big,n,f,ok,day,at,zoned,clock,doc,words,numbers\n"
@@ -85,7 +79,7 @@ def test_values_and_nulls_come_back_equal(client: Client, db: None) -> None:
         "n": Decimal("12345678901234567890.1050"),
         "ok": True,
         "day": dt.date(1, 1, 1),
-        "at": dt.datetime(2020, 2, 29, 12, 34, 56, 789_012),  # noqa: DTZ001 - it has no zone
+        "at": dt.datetime.fromisoformat("2020-02-29T12:34:56.789012"),
         "zoned": dt.datetime(2020, 2, 29, 5, tzinfo=dt.UTC),
         "clock": dt.time(23, 59, 59, 500_000),
         "doc": '{"k": 1.50}',
@@ -109,7 +103,7 @@ def test_duckdb_reads_the_same_values(client: Client, db: None, tmp_path: Path) 
 
     assert rows[0] == (
         *("Đắk", -(2**63), Decimal("12345678901234567890.1050"), dt.date(1, 1, 1)),
-        dt.datetime(2020, 2, 29, 12, 34, 56, 789_012),  # noqa: DTZ001 - it has no zone
+        dt.datetime.fromisoformat("2020-02-29T12:34:56.789012"),
         ["x", None, ""],
     )
     assert rows[2] == (None,) * 6
@@ -151,3 +145,70 @@ def test_a_file_of_several_groups_is_read_whole(client: Client, transactional_db
 
     assert file.metadata.num_row_groups > 1
     assert file.read().column("n").to_pylist() == list(range(20_000))
+
+
+# Measures, and the thread -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def amounts(transactional_db: None) -> Resource:
+    """A committed resource with decimals, more than a stream reads before it is sent."""
+    measures_cache.clear()
+    rows = "".join(f"{n}.5,{sha512(b'%d' % n).hexdigest()}\n" for n in range(20_000))
+    return make_resource(f"n,text\n{rows}", types={"n": "numeric", "text": "text"})
+
+
+def read_type(client: Client, resource: Resource, **parameters: Any) -> str:
+    table = read_table(request_file(client, resource, "parquet", fields="n", **parameters))
+    return str(table.schema.field("n").type)
+
+
+def test_types_follow_the_records_when_they_change(client: Client, amounts: Resource) -> None:
+    assert read_type(client, amounts) == "decimal128(38, 1)"
+    assert read_type(client, amounts) == "decimal128(38, 1)"
+    with open_writer(amounts) as writer:
+        writer.write([{"n": "0.125"}], Method.INSERT)
+
+    assert read_type(client, amounts) == "decimal128(38, 3)"
+    assert read_type(client, amounts, filters={"n": {"gt": 1}}) == "decimal128(38, 1)"
+
+
+def test_all_records_of_a_version_are_measured_once(
+    client: Client, amounts: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = Mock(wraps=parquet._measure_values)
+    monkeypatch.setattr(parquet, "_measure_values", measure)
+
+    types = {read_type(client, amounts) for _ in range(3)}
+
+    assert types == {"decimal128(38, 1)"}
+    assert measure.call_count == 1
+    read_type(client, amounts, q="00001")
+    assert measure.call_count == 2
+
+
+def test_nothing_is_kept_within_a_transaction(client: Client, db: None) -> None:
+    measures_cache.clear()
+
+    read_type(client, make_resource("n\n1.5\n", types={"n": "numeric"}))
+
+    assert len(measures_cache) == 0
+
+
+def test_a_client_that_goes_away_leaves_no_thread(
+    client: Client, amounts: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_GROUP_BYTES", "_PARSED_BYTES", "_BUFFERED_BYTES", "_MAX_WAITING_BYTES"):
+        monkeypatch.setattr(parquet, name, 2**16)
+    response = request_file(client, amounts, "parquet")
+    blocks = iter(response)
+    next(blocks)
+    assert count_threads() == 1
+
+    response.close()
+
+    assert count_threads() == 0
+
+
+def count_threads() -> int:
+    return sum(thread.name.startswith("parquet") for thread in threading.enumerate())
