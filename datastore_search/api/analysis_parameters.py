@@ -54,7 +54,7 @@ from .parameter_types import (
     describe_number,
 )
 from .parameters import (
-    MAX_BIGINT,
+    MAX_ROW_NUMBER,
     ActionParameters,
     ResourceParameters,
     build_query,
@@ -377,7 +377,7 @@ def _build_facet(options: Mapping[str, Any], query: Query, limit: int) -> Facet:
         _build_group(options),
         query,
         limit=min(options.get("limit", limit), MAX_FACET_VALUES),
-        min_count=min(options.get("min_count", 1), MAX_BIGINT),
+        min_count=min(options.get("min_count", 1), MAX_ROW_NUMBER),
         is_by_value=is_by_value,
         is_reversed=direction == ("desc" if is_by_value else "asc"),
     )

@@ -46,8 +46,8 @@ from .parameter_types import (
 #: One for each combination of parameters, of 11 kB; clients use a few combinations.
 MAX_CACHED_SERIALIZERS = 200
 
-#: The largest ``LIMIT`` and ``OFFSET`` of PostgreSQL.
-MAX_BIGINT = 2**63 - 1
+#: The largest limit and offset: PostgreSQL adds them, and an id, in 64 bits.
+MAX_ROW_NUMBER = 2**62 - 1
 
 
 class ActionParameters(serializers.Serializer[Any]):
@@ -277,7 +277,7 @@ def build_query(parameters: Mapping[str, Any]) -> Query:
     by_field = q if isinstance(q, Mapping) else {}
     return Query(
         limit=min(parameters.get("limit", conf.DEFAULT_LIMIT), conf.MAX_LIMIT),
-        offset=min(parameters.get("offset", 0), MAX_BIGINT),
+        offset=min(parameters.get("offset", 0), MAX_ROW_NUMBER),
         # CKAN: with a full_text, a q that is text counts for nothing.
         q=full_text or ("" if by_field else q),
         q_fields=by_field,

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from ..api.parameter_types import NonNegativeIntegerField, TextField
-from ..api.parameters import MAX_BIGINT, ActionParameters
+from ..api.parameters import MAX_ROW_NUMBER, ActionParameters
 from ..api.permissions import get_reader
 from ..html.catalogue_filter import CatalogueFilterSet
 from ..html.views import list_catalogue
@@ -56,7 +56,7 @@ def find_tables(request: Request, arguments: Mapping[str, object]) -> str:
     filters = CatalogueFilterSet({"q": parameters.get("q", "")}, list_catalogue(readable))
     if not filters.is_valid():
         raise serializers.ValidationError(dict(filters.errors))
-    offset = min(parameters.get("offset", 0), MAX_BIGINT - MAX_TABLES)
+    offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
     limit = min(parameters.get("limit", DEFAULT_TABLES), MAX_TABLES)
     found: QuerySet[Resource] = filters.qs
     resources = list(found[offset : offset + limit])

@@ -335,6 +335,15 @@ def test_the_parameters_say_which_records(
     assert read_ids(dump(client, resource, **parameters)) == ids
 
 
+@pytest.mark.parametrize("number", [2**62, 2**63 - 1, 2**63, 10**30])
+@pytest.mark.parametrize("more", [{}, {"limit": 5}, {"sort": "_id desc"}, {"distinct": "true"}])
+def test_an_offset_beyond_all_numbers_finds_nothing(
+    client: Client, resource: Resource, number: int, more: dict[str, Any]
+) -> None:
+    assert read_ids(dump(client, resource, offset=number, **more)) == []
+    assert read_ids(dump(client, resource, offset=number, **{**more, "limit": number})) == []
+
+
 def test_a_full_text_query_changes_neither_fields_nor_order(client: Client, db: None) -> None:
     resource = make_resource("a,b\nwater,air\nwater,water water\n")
 

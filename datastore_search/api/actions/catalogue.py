@@ -45,7 +45,7 @@ from ..catalogue_parameters import (
     ResourceShowParameters,
     TagListParameters,
 )
-from ..parameters import MAX_BIGINT, ActionParameters, make_printable
+from ..parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
 from ..permissions import get_reader
 from .action import Action, Answer, authorize_read
 
@@ -96,7 +96,7 @@ def _search_packages(request: Request, sent: Mapping[str, object], using: str) -
     sort = parameters.get("sort", DEFAULT_SORT)
     order = catalogue.parse_catalogue_sort(sort)
     rows = min(parameters.get("rows", DEFAULT_ROWS), MAX_ROWS)
-    start = min(parameters.get("start", 0), MAX_BIGINT - MAX_ROWS)
+    start = min(parameters.get("start", 0), MAX_ROW_NUMBER)
     found = catalogue.search_datasets(resources, condition, order, start, rows)
     addresses = build_addresses(request)
     facets = _count_facets(resources.filter(condition), parameters)
@@ -306,7 +306,7 @@ def _list_resources(request: Request, using: str, *, include_private: bool) -> R
 
 
 def _read_slice(parameters: Mapping[str, Any], most: int) -> slice:
-    offset = min(parameters.get("offset", 0), MAX_BIGINT // 2)
+    offset = min(parameters.get("offset", 0), MAX_ROW_NUMBER)
     return slice(offset, offset + min(parameters.get("limit", most), most))
 
 

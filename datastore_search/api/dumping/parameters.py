@@ -12,7 +12,7 @@ from ...dumping.formats import formats
 from ...field_names import SortKey
 from ...search import ID, Query, RecordsFormat, Relation
 from ..parameter_types import BooleanField, ChoiceField, FieldNameField
-from ..parameters import MAX_BIGINT, QueryParameters, build_query
+from ..parameters import MAX_ROW_NUMBER, QueryParameters, build_query
 
 
 class DumpParameters(QueryParameters):
@@ -55,7 +55,7 @@ def build_dump_query(parameters: Mapping[str, Any]) -> Query:
     limit = parameters.get("limit")
     return replace(
         build_query(parameters),
-        limit=None if limit is None or limit > MAX_BIGINT else limit,
+        limit=None if limit is None or limit > MAX_ROW_NUMBER else limit,
         include_total=False,
         records_format=RecordsFormat.LISTS,
     )
