@@ -14,9 +14,9 @@ from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_page import ApiView
 from .html.chart import ChartView
+from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
 from .html.map import MapView
 from .html.record import RecordView
-from .html.table_schema import SchemaView
 from .html.views import CatalogueView, ResourceView
 from .reference.views import OperationReferenceView, ReferenceView
 
@@ -47,5 +47,15 @@ page_urlpatterns = [
     path("datastore/<uuid:resource_id>/map/", MapView.as_view(), name="map"),
     path("datastore/<uuid:resource_id>/r/<str:key>/", RecordView.as_view(), name="record"),
     path("datastore/<uuid:resource_id>/schema.json", SchemaView.as_view(), name="schema"),
+    path(
+        "datastore/<uuid:resource_id>/datapackage.json",
+        DataPackageView.as_view(),
+        name="data-package",
+    ),
+    path(
+        "datastore/<uuid:resource_id>/csv-metadata.json",
+        CsvMetadataView.as_view(),
+        name="csv-metadata",
+    ),
 ]
 urlpatterns = [*api_urlpatterns, *dump_urlpatterns, *page_urlpatterns]

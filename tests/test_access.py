@@ -304,6 +304,8 @@ PAGES: dict[str, list[dict[str, str]]] = {
     "map": [{}],
     "record": [{}],
     "schema": [{}],
+    "data-package": [{}],
+    "csv-metadata": [{}],
 }
 
 #: The answers that are neither 200 nor a refusal.

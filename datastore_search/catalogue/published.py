@@ -54,6 +54,11 @@ class PublishedResource:
         return self.resource.local_description.text[:MAX_DESCRIPTION_LENGTH] or self.title
 
     @property
+    def csv_address(self) -> str:
+        """Return the address of the file in CSV."""
+        return next((file.address for file in self.files if file.format == "csv"), "")
+
+    @property
     def license_address(self) -> str:
         """Return the address of the licence, that of SPDX for other ids; empty without one."""
         license_id = self.resource.license

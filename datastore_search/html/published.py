@@ -12,8 +12,9 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from ..addresses import ResourceAddresses, reverse_in_locale
+from ..catalogue.csvw import build_csv_metadata
 from ..catalogue.published import File, PublishedResource
-from ..catalogue.schema_org import build_data_catalog, build_dataset
+from ..catalogue.schema_org import MAX_DESCRIBED_FIELDS, build_data_catalog, build_dataset
 from ..conf import conf
 from ..dumping.formats import formats
 from ..models import Resource
@@ -60,15 +61,18 @@ def build_catalogue_identifier(request: HttpRequest) -> str:
         return request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
 
 
-def describe_catalogue(request: HttpRequest) -> SafeString:
+def describe_catalogue(request: HttpRequest) -> list[SafeString]:
     """Describe the catalogue for search engines."""
-    return _dump_for_script(_build_catalogue(request))
+    return [_dump_for_script(_build_catalogue(request))]
 
 
-def describe_dataset(request: HttpRequest, resource: Resource) -> SafeString:
-    """Describe a resource, whose fields have been read, for search engines."""
+def describe_dataset(request: HttpRequest, resource: Resource) -> list[SafeString]:
+    """Describe a resource, whose fields have been read, and its CSV if it is not too wide."""
     published = add_addresses(resource, ResourceAddresses(request))
-    return _dump_for_script(build_dataset(published, resource.schema, _build_catalogue(request)))
+    described = [build_dataset(published, resource.schema, _build_catalogue(request))]
+    if published.csv_address and len(resource.schema) <= MAX_DESCRIBED_FIELDS:
+        described.append(build_csv_metadata(published, resource.schema))
+    return [_dump_for_script(each) for each in described]
 
 
 def _build_catalogue(request: HttpRequest) -> dict[str, Any]:

@@ -53,11 +53,14 @@ def build_path(resource: Resource, locale: str = "en") -> str:
     return f"/{locale}/datastore/{resource.pk}/"
 
 
-def read_data(client: Client, path: str, **headers: Any) -> Any:
+def list_data(client: Client, path: str, **headers: Any) -> list[Any]:
     page = client.get(path, **headers).content.decode()
     found = re.findall(r'<script type="application/ld\+json">(.*?)</script>', page)
-    assert len(found) == 1
-    return json.loads(found[0])
+    return [json.loads(each) for each in found]
+
+
+def read_data(client: Client, path: str, **headers: Any) -> Any:
+    return list_data(client, path, **headers)[0]
 
 
 def list_nodes(value: Any) -> list[dict[str, Any]]:
@@ -173,9 +176,15 @@ def test_a_wide_table_is_described_by_its_first_fields(client: Client, db: None)
     names = [f"f{number}" for number in range(150)]
     resource = make_resource(f"{','.join(names)}\n{',' * 149}1\n", description="Wide. " * 20)
 
-    data = read_data(client, build_path(resource))
+    [data] = list_data(client, build_path(resource))
 
     assert [each["name"] for each in data["variableMeasured"]] == names[:100]
+
+
+def test_a_page_has_the_metadata_of_its_csv(client: Client, db: None) -> None:
+    path = build_path(make_resource("a,b\n1,2\n"))
+
+    assert list_data(client, path)[1] == client.get(f"{path}csv-metadata.json").json()
 
 
 def test_only_the_plain_address_of_a_page_has_data(client: Client, db: None) -> None:

@@ -180,7 +180,8 @@ _UNSUPPORTED = {
 def _collect_unsupported(given: Mapping[str, Any], field_name: str) -> Iterable[Notice]:
     """Name the properties that are ignored, of a field or, without a name, of the schema."""
     ignored = sorted(name for name in _UNSUPPORTED if given.get(name))
-    if field_name and "missingValues" in given:
+    # What ``build_table_schema`` has written is null in such a field without being told.
+    if field_name and "missingValues" in given and _OWN_TYPE not in given:
         ignored.append("missingValues")
     names = ", ".join(ignored)
     if ignored and field_name:
@@ -328,9 +329,11 @@ _FORMAT_RULES: Mapping[str, Callable[[Mapping[str, Any]], str | None] | str | No
 
 # Building -----------------------------------------------------------------------------------------
 
-#: How a dump writes the values of a type, where Table Schema has another default.
+#: How a dump writes the values of a Table Schema's type, where that has another default.
 _DUMP_PROPERTIES: Mapping[str, Mapping[str, Any]] = {
-    "bool": {"trueValues": ["t"], "falseValues": ["f"]},
+    "boolean": {"trueValues": ["t"], "falseValues": ["f"]},
+    "any": {"missingValues": ["", "null"]},
+    "array": {"missingValues": ["", "null"]},
 }
 
 
@@ -340,11 +343,12 @@ def build_table_schema(resource: Resource) -> dict[str, Any]:
     # A described resource has its fields as they were at that moment.
     for each in getattr(resource, "schema", None) or resource.fields.all():
         texts = {"title": each.label, "description": each.notes}
+        type_name = field_types[each.type].table_schema_type
         described.append(
             {
                 "name": each.name,
-                "type": field_types[each.type].table_schema_type,
-                **_DUMP_PROPERTIES.get(each.type, {}),
+                "type": type_name,
+                **_DUMP_PROPERTIES.get(type_name, {}),
                 **{name: text for name, text in texts.items() if text},
                 **write_translations(each.translations, _TEXTS, _SEPARATOR),
                 _OWN_TYPE: each.type,

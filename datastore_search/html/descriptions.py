@@ -1,0 +1,80 @@
+"""Descriptions of a resource for programs, as JSON: its schema, its Data Package, its CSV."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, ClassVar
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from ..addresses import ResourceAddresses
+from ..catalogue import csvw
+from ..catalogue.data_package import build_data_package
+from ..catalogue.published import PublishedResource
+from ..clients import Client
+from ..http_caching import Validators
+from ..loading.typing.schema import build_table_schema
+from ..search import ConsistentRead, with_consistent_read
+from .published import add_addresses
+from .views import PageView
+
+#: The header that the answers depend on: it decides who may read.
+_VARY = ("Cookie",)
+
+
+class DescriptionView(PageView):
+    """A description of a resource for those who may read it."""
+
+    media_type: ClassVar[str] = "application/json"
+
+    def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
+        """
+        Send the description.
+
+        Raises: ``UnknownResource``, ``AccessDenied``.
+        """
+        return with_consistent_read(resource_id, self._answer, client=Client.from_request(request))
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Describe a resource, whose fields have been read."""
+        raise NotImplementedError
+
+    def _answer(self, read: ConsistentRead) -> HttpResponse:
+        resource = read.resource
+        self.check_may_read(resource)
+        validators = Validators.from_resource(resource, self.request, vary=_VARY)
+        validators.raise_if_not_modified(self.request)
+        published = add_addresses(resource, ResourceAddresses(self.request))
+        response = JsonResponse(
+            self.describe(published),
+            content_type=self.media_type,
+            json_dumps_params={"ensure_ascii": False, "indent": 2},
+        )
+        validators.set_headers(response, self.request)
+        return response
+
+
+class SchemaView(DescriptionView):
+    """The fields of a resource as a Frictionless Table Schema, which describes its dump in CSV."""
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Build the schema."""
+        return build_table_schema(published.resource)
+
+
+class DataPackageView(DescriptionView):
+    """A resource as a Frictionless Data Package, with its dump in CSV as the only file."""
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Build the descriptor."""
+        return build_data_package(published, build_table_schema(published.resource))
+
+
+class CsvMetadataView(DescriptionView):
+    """The metadata of the dump in CSV, as CSV on the Web has them."""
+
+    media_type = csvw.MEDIA_TYPE
+
+    def describe(self, published: PublishedResource) -> dict[str, Any]:
+        """Build the metadata."""
+        return csvw.build_csv_metadata(published, published.resource.schema)

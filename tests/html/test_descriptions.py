@@ -1,0 +1,255 @@
+"""The descriptions of a resource for programs: schema, Data Package, metadata of its CSV."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import frictionless
+import pytest
+from django.test import Client
+
+from datastore_search.loading.jobs import LoadOptions, load_file
+from datastore_search.loading.typing.schema import parse_table_schema
+from datastore_search.models import Field, Resource
+
+from ..builders import make_resource, make_user
+
+
+def build_path(resource: Resource) -> str:
+    return f"/en/datastore/{resource.pk}/schema.json"
+
+
+def test_the_schema_has_types_titles_descriptions_and_key(client: Client, db: None) -> None:
+    resource = make_resource("code,day,n\n007,2024-02-29,1\n")
+    Field.objects.filter(name="day").update(label="Ngày", notes="Of the visit")
+
+    response = client.get(build_path(resource))
+
+    assert response["Content-Type"] == "application/json"
+    assert response.json() == {
+        "$schema": "https://datapackage.org/profiles/2.0/tableschema.json",
+        "fields": [
+            {"name": "_id", "type": "integer"},
+            {"name": "code", "type": "string", "datastoreType": "text"},
+            {
+                "name": "day",
+                "type": "date",
+                "title": "Ngày",
+                "description": "Of the visit",
+                "datastoreType": "date",
+            },
+            {"name": "n", "type": "integer", "datastoreType": "int4"},
+        ],
+        "missingValues": [""],
+        "primaryKey": ["_id"],
+    }
+    assert "Ngày" in response.content.decode()
+
+
+def test_a_schema_that_was_written_is_read_as_the_same_types(db: None) -> None:
+    header = "small,big,exact,double,truth,day,moment,hour,doc,words,text"
+    types = {
+        "small": "int2", "big": "int8", "exact": "numeric", "double": "float8", "truth": "bool",
+        "day": "date", "moment": "timestamptz", "hour": "time", "doc": "json", "words": "_text",
+        "text": "text",
+    }  # fmt: skip
+    resource = make_resource(f"{header}\n{',' * 10}\n,,,,,,,,,,x\n", types=types)
+    schema_json: Any = Client().get(build_path(resource)).json()
+
+    schema = parse_table_schema(schema_json)
+
+    assert schema.types == types
+    assert (schema.primary_key, schema.missing_values, schema.notices) == (None, (), ())
+
+
+def test_a_dump_can_be_loaded_again_by_its_schema(client: Client, db: None, tmp_path: Path) -> None:
+    resource = make_resource("n,truth,day,t\n1,true,2024-02-29,x\n,,,y\n")
+    Field.objects.filter(resource=resource, name="n").update(label="Number", notes="Of things")
+    schema: Any = client.get(build_path(resource)).json()
+    dump = client.get(f"/en/datastore/dump/{resource.pk}?format=csv").getvalue().decode()
+    without_id = "".join(line.partition(",")[2] for line in dump.splitlines(keepends=True))
+
+    path = tmp_path / "dump.csv"
+    path.write_text(without_id)
+    copy = Resource.objects.create(name="again")
+    load_file(copy, path, options=LoadOptions(schema=schema))
+
+    fields = [(f.name, f.type, f.label, f.notes) for f in copy.fields.all()]
+    assert fields == [(f.name, f.type, f.label, f.notes) for f in resource.fields.all()]
+
+
+def test_the_schema_of_a_private_resource_is_for_its_readers(client: Client, db: None) -> None:
+    resource = make_resource(private=True)
+
+    assert client.get(build_path(resource)).status_code == 403
+    client.force_login(make_user(permissions=("view_resource",)))
+    response = client.get(build_path(resource))
+    assert response.status_code == 200
+    assert "private" in response["Cache-Control"]
+
+
+def test_an_unchanged_schema_is_304(client: Client, resource: Resource) -> None:
+    tag = client.get(build_path(resource))["ETag"]
+
+    assert client.get(build_path(resource), headers={"if-none-match": tag}).status_code == 304
+    Field.objects.filter(resource=resource, name="seen").update(label="Day")
+    assert client.get(build_path(resource), headers={"if-none-match": tag}).status_code == 200
+
+
+def test_a_resource_without_records_has_no_schema(client: Client, db: None) -> None:
+    unloaded = Resource.objects.create(name="unloaded")
+
+    assert client.get(build_path(unloaded)).status_code == 404
+    assert client.post(build_path(unloaded)).status_code == 405
+
+
+# Data Package ------------------------------------------------------------------------------------
+
+
+DESCRIBED: dict[str, Any] = {
+    "title": "Waters",
+    "description": "All waters",
+    "translations": {"vi": {"title": "Sông"}},
+    "license": "CC-BY-4.0",
+    "source": "https://example.org/a b",
+    "publisher": "Office of waters",
+    "contact_email": "office@example.org",
+    "tags": ["water", "rivers"],
+    "version_date": date(2021, 2, 3),
+}
+
+
+def test_a_resource_is_a_data_package_with_one_table(client: Client, db: None) -> None:
+    resource = make_resource("code\nA\n", name="Waters_1", **DESCRIBED)
+    path = f"/vi/datastore/{resource.pk}/datapackage.json"
+
+    package = client.get(path).json()
+
+    [table] = package.pop("resources")
+    created = resource.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    texts = {"title": "Waters", "description": "All waters", "title@vi": "Sông"}
+    assert package == {
+        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
+        "name": "waters_1",
+        "id": str(resource.pk),
+        **texts,
+        "homepage": f"http://testserver/vi/datastore/{resource.pk}/",
+        "version": "2021-02-03",
+        "created": created,
+        "keywords": ["rivers", "water"],
+        "licenses": [{"name": "CC-BY-4.0", "path": "https://creativecommons.org/licenses/by/4.0/"}],
+        "sources": [{"title": "https://example.org/a b", "path": "https://example.org/a%20b"}],
+        "contributors": [
+            {"title": "Office of waters", "roles": ["publisher"]},
+            {"title": "office@example.org", "email": "office@example.org", "roles": ["contact"]},
+        ],
+    }
+    assert table == {
+        "name": "waters_1",
+        "type": "table",
+        "path": f"http://testserver/vi/datastore/dump/{resource.pk}?format=csv",
+        **texts,
+        "scheme": "http",
+        "format": "csv",
+        "mediatype": "text/csv",
+        "encoding": "utf-8",
+        "schema": client.get(build_path(resource)).json(),
+    }
+
+
+@pytest.mark.parametrize("values", [DESCRIBED, {}])
+def test_frictionless_loads_and_validates_a_data_package(
+    live_server: Any, values: dict[str, Any]
+) -> None:
+    types = {
+        "n": "int8", "x": "numeric", "f": "float8", "yes": "bool", "day": "date",
+        "moment": "timestamp", "zoned": "timestamptz", "hour": "time", "doc": "json",
+        "words": "_text", "Tên, “x”": "text",
+    }  # fmt: skip
+    times = "2024-02-29,2024-02-29T01:02:03,2024-02-29T01:02:03Z,04:05:06"
+    rows = [
+        ",".join(f'"{name}"' for name in types),
+        f'''7,1.50,0.25,true,{times},"{{""a"":1}}","[""b""]","Hà ""Nội"""''',
+        ",".join('""' for _name in types),
+    ]
+    resource = make_resource("\n".join(rows) + "\n", types=types, name="waters", **values)
+
+    package = frictionless.Package(f"{live_server.url}/en/datastore/{resource.pk}/datapackage.json")
+    report = package.validate()
+
+    assert report.valid, report.flatten(["type", "note"])
+    table: Any = package.resources[0]
+    first, second = table.read_rows()
+    assert first.to_dict() == {
+        "_id": 1,
+        "n": 7,
+        "x": Decimal("1.50"),
+        "f": Decimal("0.25"),
+        "yes": True,
+        "day": date(2024, 2, 29),
+        "moment": datetime(2024, 2, 29, 1, 2, 3),  # noqa: DTZ001 - the field has no time zone
+        "zoned": datetime(2024, 2, 29, 1, 2, 3, tzinfo=UTC),
+        "hour": time(4, 5, 6),
+        "doc": '{"a": 1}',
+        "words": ["b"],
+        "Tên, “x”": 'Hà "Nội"',
+    }
+    assert set(second.to_dict().values()) == {2, None}
+
+
+# CSV on the Web ----------------------------------------------------------------------------------
+
+
+def test_the_metadata_of_csv_have_its_columns_in_order(client: Client, db: None) -> None:
+    resource = make_resource(
+        "code,Tên-1,yes,doc\nA,x,t,{}\n", types={"doc": "json", "yes": "bool"}, **DESCRIBED
+    )
+    Field.objects.filter(name="code").update(label="Code", notes="Of the water")
+
+    response = client.get(f"/en/datastore/{resource.pk}/csv-metadata.json")
+
+    assert response["Content-Type"] == "application/csvm+json"
+    assert json.loads(response.content) == {
+        "@context": "http://www.w3.org/ns/csvw",
+        "@type": "Table",
+        "url": f"http://testserver/en/datastore/dump/{resource.pk}?format=csv",
+        "dc:title": "Waters",
+        "dc:description": "All waters",
+        "dc:license": {"@id": "https://creativecommons.org/licenses/by/4.0/"},
+        "dialect": {"header": True, "encoding": "utf-8"},
+        "tableSchema": {
+            "columns": [
+                {"titles": ["_id"], "name": "%5Fid", "datatype": "integer"},
+                {
+                    "titles": ["code", "Code"],
+                    "name": "code",
+                    "dc:description": "Of the water",
+                    "datatype": "string",
+                },
+                {"titles": ["Tên-1"], "name": "T%C3%AAn%2D1", "datatype": "string"},
+                {
+                    "titles": ["yes"],
+                    "name": "yes",
+                    "datatype": {"base": "boolean", "format": "t|f"},
+                },
+                {"titles": ["doc"], "name": "doc", "datatype": "json"},
+            ],
+            "primaryKey": ["%5Fid"],
+        },
+    }
+
+
+@pytest.mark.parametrize("name", ["datapackage", "csv-metadata"])
+def test_an_unchanged_description_is_304(client: Client, db: None, name: str) -> None:
+    resource = make_resource("a\n1\n")
+    path = f"/en/datastore/{resource.pk}/{name}.json"
+    tag = client.get(path)["ETag"]
+
+    assert client.get(path, headers={"if-none-match": tag}).status_code == 304
+    resource.title = "Other"
+    resource.save()
+    assert client.get(path, headers={"if-none-match": tag}).status_code == 200
