@@ -63,6 +63,8 @@ class ActionParameters(serializers.Serializer[Any]):
     needed: ClassVar[tuple[str, ...]] = ()
     #: Parameters whose values are checked later, one by one.
     unchecked: ClassVar[frozenset[str]] = frozenset()
+    #: Whether parameters that are not declared have no effect, in place of being refused.
+    accepts_others: ClassVar[bool] = False
 
     @classmethod
     def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
@@ -81,7 +83,8 @@ class ActionParameters(serializers.Serializer[Any]):
             for name, value in data.items()
             if name in self.fields and name not in self.unchecked and not _is_storable(value)
         }
-        errors |= self._refuse_unknown([name for name in data if name not in self.fields])
+        if not self.accepts_others:
+            errors |= self._refuse_unknown([name for name in data if name not in self.fields])
         values: dict[str, object] = {}
         try:
             values = super().to_internal_value(
@@ -336,9 +339,9 @@ class CreateParameters(ActionParameters):
     id = ResourceIdField(help_text=_ID)
     resource = ObjectField(
         help_text=_(
-            "Describes a new resource: `id` (a UUID; chosen if not given), `name` (its title, cut"
-            " at 300 letters), `description`, the `content_language` of both, and translations"
-            " such as `name_fr`. Other members have no effect. Not together with `resource_id`."
+            "Describes a new resource: `id` (a UUID; chosen if not given), `name`, `description`,"
+            " translations such as `name_fr`, and the members of `resource_create`. Others have no"
+            " effect. Not together with `resource_id`."
         )
     )
     private = BooleanField(

@@ -12,13 +12,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, Final
 
 from django.utils.text import slugify
 
-from ..models import Resource
+from ..models import METADATA, Resource
 from .licenses import describe_license
 
 #: The format of the file at the address of a resource.
@@ -98,6 +98,7 @@ def describe_resource(resource: Resource, addresses: Addresses) -> dict[str, Any
         "state": "active",
         "url": addresses.dump(resource.pk),
         "url_type": "datastore",
+        **{name: _write_value(getattr(resource, name)) for name in METADATA},
     }
 
 
@@ -148,6 +149,13 @@ def _list_extras(resource: Resource) -> list[dict[str, str]]:
         "temporal_start": resource.temporal_start and resource.temporal_start.isoformat(),
     }
     return [{"key": key, "value": value} for key, value in values.items() if value]
+
+
+def _write_value(value: str | list[str] | date | None) -> str | list[str] | None:
+    """Write what a resource says of itself as JSON; an empty text is null."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return value if value or isinstance(value, list) else None
 
 
 def _write_time(moment: datetime) -> str:

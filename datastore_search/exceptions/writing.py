@@ -25,6 +25,20 @@ class InvalidResource(InvalidParameter):
     message = _("The resource cannot be made: %(reason)s")
 
 
+class InvalidResourceMember(InvalidResource):
+    message = _("The resource cannot be made: “%(member)s”: %(reason)s")
+
+
+class InvalidDatasetName(InvalidParameter):
+    parameter = "package_id"
+    message = _("“%(name)s” cannot be the name of a dataset.")
+
+
+class TakenDatasetName(InvalidParameter):
+    parameter = "package_id"
+    message = _("There is already a dataset “%(name)s”, and a dataset has one resource.")
+
+
 class InvalidFieldName(InvalidParameter):
     parameter = "fields"
     message = _("“%(field)s” cannot be the name of a field.")

@@ -20,7 +20,9 @@ from .loads import (
     build_upload_name,
     get_upload_storage,
 )
+from .metadata import METADATA, clean_metadata, get_metadata_field
 from .resources import (
+    MAX_TAGS,
     IndexKind,
     Reader,
     Resource,
@@ -45,7 +47,9 @@ __all__ = [
     "FINISHED",
     "MAX_ALIAS_LENGTH",
     "MAX_LABEL_LENGTH",
+    "MAX_TAGS",
     "MAX_TITLE_LENGTH",
+    "METADATA",
     "RUNNING",
     "UPLOADS_FOLDER",
     "Alias",
@@ -66,8 +70,10 @@ __all__ = [
     "add_translations",
     "build_upload_name",
     "check_alias",
+    "clean_metadata",
     "drop_tables_on_commit",
     "get_default_language",
+    "get_metadata_field",
     "get_upload_storage",
     "normalize_name",
     "parse_resource_id",

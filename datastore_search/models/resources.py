@@ -82,7 +82,10 @@ def validate_license(text: str) -> None:
     Raises: ``ValidationError``.
     """
     if _SPDX_ID.fullmatch(text) is None:
-        URLValidator(schemes=("https", "http"))(text)
+        try:
+            URLValidator(schemes=("https", "http"))(text)
+        except ValidationError as error:
+            raise ValidationError(_("This is neither an SPDX id nor an address.")) from error
 
 
 class IndexKind(models.TextChoices):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..models import METADATA
 from .components import (
     BOOLEAN,
     NON_NEGATIVE_INTEGER,
@@ -127,6 +128,7 @@ def _build_resource() -> Schema:
             **dict.fromkeys(empty, NULL),
             "datastore_active": BOOLEAN,
             "position": NON_NEGATIVE_INTEGER,
+            **{name: list_of(TEXT) if name == "tags" else _TEXT_OR_NULL for name in METADATA},
         }
     )
 

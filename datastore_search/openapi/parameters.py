@@ -13,10 +13,12 @@ from typing import Any
 
 from ..api import analysis_parameters as analysis
 from ..api import parameter_types as types
+from ..api import resource_parameters as members
 from ..api.parameter_descriptions import describe_parameters
 from ..api.parameters import ActionParameters, CreateParameters
 from ..field_types import field_types
 from ..filters.full_text import MAX_FULL_TEXT_FIELDS
+from ..models import MAX_TAGS
 from ..reference.examples import Example, show_examples
 from .components import (
     ANY_VALUE,
@@ -37,6 +39,7 @@ from .components import (
 
 _JSON = "application/json"
 _EMPTY: Schema = {**enum_of(""), "description": "As if it were not given."}
+_WORDS: Schema = one_of(TEXT, NUMBER, BOOLEAN, NULL)
 _NUMBER_TEXT: Schema = {"type": "string", "pattern": r"^(\s*\+?[0-9]{1,40}\s*)?$"}
 _NUMBER_AS_BOOLEAN: Schema = {**NUMBER, "description": "True, unless it is 0."}
 _TEXT_AS_BOOLEAN: Schema = {
@@ -120,6 +123,7 @@ _FULL_TEXT_BY_FIELD: Schema = {
 }
 _NAME: Schema = {"type": "string", "maxLength": types.MAX_TEXT_LENGTH}
 _FILTERS = schema_ref("DatastoreFilters")
+_TAGS = list_of(TEXT, maxItems=MAX_TAGS)
 
 #: The schemas of each type of parameter; a choice has a named schema instead.
 _TABLE: Mapping[type[types.ParameterField], _Forms] = {
@@ -143,6 +147,11 @@ _TABLE: Mapping[type[types.ParameterField], _Forms] = {
         {**_build_json_text(_FILTERS), "minLength": 1},
     ),
     types.ObjectField: _build_json_forms(OBJECT),
+    members.WordsField: _Forms(_WORDS, TEXT),
+    members.TitleField: _Forms(_WORDS, TEXT),
+    members.LanguageField: _Forms(_WORDS, TEXT),
+    members.MetadataField: _Forms(one_of(TEXT, NULL), TEXT),
+    members.TagsField: _Forms(one_of(_TAGS, _build_json_text(_TAGS), NULL), _TAGS),
 }
 
 
@@ -172,45 +181,36 @@ _LISTS: Mapping[type[types.ParameterField], Callable[[int], _Forms]] = {
     types.RecordsField: _build_objects,
 }
 
+
+def _build_fields() -> _Forms:
+    info = one_of(
+        {
+            **OBJECT,
+            "description": "`label`, `notes`, translations such as `label_fr`, and more.",
+        },
+        NULL,
+    )
+    field = object_of(
+        {"id": {**TEXT, "minLength": 1, "description": "The field's name."}},
+        optional={"type": one_of({**TEXT, "examples": [*field_types]}, NULL), "info": info},
+    )
+    return _build_json_forms(list_of(field, maxItems=types.MAX_NAMES))
+
+
+def _build_resource() -> _Forms:
+    fields: Mapping[str, Any] = members.ResourceMembers().get_fields()
+    described = {
+        each.name: {"description": each.text, **_TABLE[type(fields[each.name])].json}
+        for each in describe_parameters(members.ResourceMembers)
+    }
+    resource_id = one_of({**TEXT, "format": "uuid"}, NULL)
+    return _build_json_forms(object_of({}, optional={"id": resource_id, **described}))
+
+
 #: The schemas of parameters that are objects with known members.
-_KNOWN: Mapping[tuple[type[ActionParameters], str], _Forms] = {
-    (CreateParameters, "fields"): _build_json_forms(
-        list_of(
-            object_of(
-                {"id": {**TEXT, "minLength": 1, "description": "The field's name."}},
-                optional={
-                    "type": one_of({**TEXT, "examples": [*field_types]}, NULL),
-                    "info": one_of(
-                        {
-                            **OBJECT,
-                            "description": "`label`, `notes`, translations such as `label_fr`, and"
-                            " more.",
-                        },
-                        NULL,
-                    ),
-                },
-            ),
-            maxItems=types.MAX_NAMES,
-        )
-    ),
-    (CreateParameters, "resource"): _build_json_forms(
-        object_of(
-            {},
-            optional={
-                "id": one_of({**TEXT, "format": "uuid"}, NULL),
-                "name": {**ANY_VALUE, "description": "The title."},
-                "description": {
-                    **ANY_VALUE,
-                    "description": "A translation is a member such as `description_fr`, or"
-                    " `name_fr`.",
-                },
-                "content_language": {
-                    **ANY_VALUE,
-                    "description": "The code of the language of the texts.",
-                },
-            },
-        )
-    ),
+_KNOWN: Mapping[tuple[type[ActionParameters], str], Callable[[], _Forms]] = {
+    (CreateParameters, "fields"): _build_fields,
+    (CreateParameters, "resource"): _build_resource,
 }
 
 
@@ -270,7 +270,7 @@ def _build_object(
     required = _list_required(parameters)
     return {
         "type": "object",
-        "additionalProperties": False,
+        "additionalProperties": parameters.accepts_others,
         "properties": properties,
         **({"required": required} if required else {}),
         **_build_alternatives(parameters),
@@ -294,8 +294,9 @@ def _get_forms(parameters: type[ActionParameters], name: str, field: Any) -> _Fo
         return _Forms(one_of(named, _EMPTY, NULL), named)
     if type(field) in _OPTION_LISTS:
         return _OPTION_LISTS[type(field)]()
-    known = _KNOWN.get((parameters, name)) or _TABLE.get(type(field))
-    return known or _LISTS[type(field)](field.max_items)
+    if build := _KNOWN.get((parameters, name)):
+        return build()
+    return _TABLE.get(type(field)) or _LISTS[type(field)](field.max_items)
 
 
 def _list_required(parameters: type[ActionParameters]) -> list[str]:

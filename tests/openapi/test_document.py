@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import Client
 from openapi_spec_validator import validate
 
-from datastore_search.api import parameter_types
+from datastore_search.api import parameter_types, resource_parameters
 from datastore_search.api.actions import actions
 from datastore_search.api.dumping.parameters import DumpParameters
 from datastore_search.api.envelope import ERROR_TYPES
@@ -103,7 +103,7 @@ def test_the_dump_is_described(document: dict[str, Any]) -> None:
 def test_every_type_of_parameter_has_its_forms() -> None:
     types = {
         kind
-        for kind in vars(parameter_types).values()
+        for kind in (*vars(parameter_types).values(), *vars(resource_parameters).values())
         if isinstance(kind, type) and issubclass(kind, parameter_types.ParameterField)
     }
     # Choices have their own schemas; the other two are base classes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import aggregate, catalogue, facets, info, search, status, suggest, write
+from . import aggregate, catalogue, facets, info, resources, search, status, suggest, write
 from .action import VARY, Action, Answer
 
 __all__ = ["VARY", "Action", "Answer", "actions"]
@@ -22,6 +22,7 @@ actions: Mapping[str, Action] = {
         write.datastore_delete,
         write.datastore_records_delete,
         *catalogue.catalogue_actions,
+        *resources.resource_actions,
         status.help_show,
         status.status_show,
     )

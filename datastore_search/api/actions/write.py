@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from django.core.exceptions import ValidationError
 from django.db import connections, router
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
+from rest_framework.serializers import ValidationError
 
 from ... import storage
 from ...conf import conf
@@ -22,20 +22,13 @@ from ...exceptions.parameters import InvalidParameter, InvalidParameters
 from ...exceptions.writing import (
     InvalidFieldInfo,
     InvalidFieldName,
-    InvalidResource,
+    InvalidResourceMember,
     ResourceAndId,
     UnknownFieldType,
 )
 from ...field_types import field_types
 from ...filters import Condition, In, parse_filters
-from ...models import (
-    MAX_TITLE_LENGTH,
-    Resource,
-    ResourceQuerySet,
-    parse_resource_id,
-    split_translations,
-    validate_content_language,
-)
+from ...models import Resource, parse_resource_id
 from ...search import ID, ConsistentRead, Query, build_relation, read_page
 from ...search.fields import describe_fields
 from ...spooling import Spool
@@ -50,13 +43,12 @@ from ..parameters import (
 )
 from ..permissions import check_may_read, check_may_write, get_reader
 from ..renderers import RawJson, wrap_records
+from ..resource_parameters import ResourceMembers, read_resource_values, read_translations
 from .action import Action, Answer
+from .resources import find_free_name, get_resources, read_new_id
 
 #: The parameters that an answer does not repeat.
 _NOT_REPEATED = frozenset({"id", "records", "resource", "force"})
-
-#: The texts of a resource, as members of the parameter ``resource``.
-_RESOURCE_TEXTS = {"name": "title", "description": "description"}
 
 
 # datastore_create ---------------------------------------------------------------------------------
@@ -138,28 +130,12 @@ def _get_or_add_resource(request: Request, parameters: Mapping[str, Any]) -> Res
             existing.private = parameters["private"]
             existing.save(update_fields=["private", "modified_at"])
         return existing
-    resource_id = parse_resource_id(name) if name else _read_new_id(described.get("id"))
+    resource_id = parse_resource_id(name) if name else read_new_id(described.get("id"))
     if resource_id is None or not Resource().permits(get_reader(request), "add"):
         if name:
             raise UnknownResource(resource=make_printable(name))
         check_may_write(request, Resource(), "", "add")
     return _add_resource(request, parameters, described, resource_id or uuid.uuid4())
-
-
-def _read_new_id(sent: object) -> uuid.UUID:
-    """
-    Read the id of a new resource, or choose one.
-
-    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it.
-    """
-    if sent is None:
-        return uuid.uuid4()
-    resource_id = parse_resource_id(sent) if isinstance(sent, str) else None
-    if resource_id is None:
-        raise InvalidResource(reason=_("“id” must be a UUID."))
-    if _get_resources().filter(pk=resource_id).exists():
-        raise InvalidResource(reason=_("There is already a resource with this id."))
-    return resource_id
 
 
 def _add_resource(
@@ -168,44 +144,32 @@ def _add_resource(
     described: Mapping[str, Any],
     resource_id: uuid.UUID,
 ) -> Resource:
-    title, description = described.get("name") or "", described.get("description") or ""
-    translations, _others = split_translations(described, _RESOURCE_TEXTS, "_")
+    """
+    Add the resource that the parameter ``resource`` describes.
+
+    Raises: ``InvalidParameters``; ``AccessDenied``.
+    """
     values = {
-        "name": _find_free_name(resource_id),
-        "title": str(title)[:MAX_TITLE_LENGTH],
-        "description": str(description),
-        "content_language": _read_content_language(described.get("content_language")),
-        "translations": translations,
+        "name": find_free_name(resource_id),
+        "translations": read_translations(described),
         "private": parameters.get("private", False),
+        **read_resource_values(described, _parse_members(described)),
     }
-    added, is_new = _get_resources().get_or_create(pk=resource_id, defaults=values)
+    added, is_new = get_resources().get_or_create(pk=resource_id, defaults=values)
     if not is_new:  # another request has added it just now
         check_may_write(request, added, str(resource_id))
     return added
 
 
-def _read_content_language(sent: object) -> str:
-    """
-    Read the language of the texts of a new resource.
-
-    Raises: ``InvalidResource`` if it is no code of a language.
-    """
-    if not sent:
-        return ""
-    language = str(sent).replace("_", "-").lower()
+def _parse_members(described: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        validate_content_language(language)
+        return ResourceMembers.parse(described)
     except ValidationError as error:
-        raise InvalidResource(
-            reason=_("“content_language” must be the code of a language.")
+        raise InvalidParameters(
+            InvalidResourceMember(member=member, reason=reason)
+            for member, reasons in cast("Mapping[str, list[str]]", error.detail).items()
+            for reason in reasons
         ) from error
-    return language
-
-
-def _find_free_name(resource_id: uuid.UUID) -> str:
-    """Choose the id as the name, or a longer one if another resource has that name."""
-    name = str(resource_id)
-    return name if not _get_resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
 
 
 # datastore_upsert ---------------------------------------------------------------------------------
@@ -263,13 +227,8 @@ def _delete_records(request: Request, parameters: Mapping[str, Any]) -> Answer:
 # Shared ------------------------------------------------------------------------------------------
 
 
-def _get_resources() -> ResourceQuerySet:
-    """Read from the database that is written to; a replica may lag behind."""
-    return Resource.objects.using(router.db_for_write(Resource))
-
-
 def _find_resource(name: str) -> Resource | None:
-    return _get_resources().named(name).first()
+    return get_resources().named(name).first()
 
 
 def _find_writable_resource(

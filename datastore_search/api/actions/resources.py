@@ -1,0 +1,195 @@
+"""
+``resource_create``, ``resource_update`` and ``resource_patch``.
+
+They change what a resource says of itself; ``datastore_create`` makes its table.
+
+Source: CKAN's actions of these names.  Each resource is a dataset of its own here, so a new one
+makes its dataset.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, connections, router, transaction
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+
+from ... import catalogue, storage
+from ...conf import conf
+from ...exceptions.access import UnknownResource
+from ...exceptions.writing import InvalidDatasetName, InvalidResource, TakenDatasetName
+from ...models import Resource, ResourceQuerySet, parse_resource_id
+from ..parameters import ActionParameters, make_printable
+from ..permissions import check_may_write, get_reader
+from ..resource_parameters import (
+    ChangedResourceMembers,
+    NewResourceMembers,
+    read_resource_values,
+    read_translations,
+)
+from .action import Action, Answer
+from .catalogue import build_addresses
+
+
+def get_resources() -> ResourceQuerySet:
+    """Read from the database that is written to; a replica may lag behind."""
+    return Resource.objects.using(router.db_for_write(Resource))
+
+
+# resource_create ----------------------------------------------------------------------------------
+
+
+def _create(request: Request, sent: Mapping[str, object]) -> Answer:
+    parameters = NewResourceMembers.parse(sent)
+    check_may_write(request, Resource(), "", "add")
+    name = str(parameters.get("package_id", ""))
+    resource = Resource(
+        pk=read_new_id(parameters.get("id") or parse_resource_id(name), parameter="id"),
+        private=parameters.get("private", False),
+        translations=read_translations(sent),
+        **read_resource_values(sent, parameters),
+    )
+    resource.name = _check_name(name) if name else find_free_name(resource.pk)
+    using = router.db_for_write(Resource)
+    with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT):
+        try:
+            with transaction.atomic(using=using):
+                resource.save(force_insert=True, using=using)
+        except IntegrityError as error:  # another request has added it just now
+            raise TakenDatasetName(name=resource.name) from error
+    return _describe(request, resource)
+
+
+def read_new_id(sent: object, *, parameter: str = "resource") -> uuid.UUID:
+    """
+    Read the id of a new resource, or choose one.
+
+    Raises: ``InvalidResource`` if it is not a UUID, or another resource has it.
+    """
+    if sent is None:
+        return uuid.uuid4()
+    resource_id = parse_resource_id(str(sent)) if isinstance(sent, str | uuid.UUID) else None
+    if resource_id is None:
+        raise InvalidResource(reason=_("“id” must be a UUID."), parameter=parameter)
+    if get_resources().filter(pk=resource_id).exists():
+        raise InvalidResource(
+            reason=_("There is already a resource with this id."), parameter=parameter
+        )
+    return resource_id
+
+
+def find_free_name(resource_id: uuid.UUID) -> str:
+    """Choose the id as the name, or a longer one if another resource has that name."""
+    name = str(resource_id)
+    return name if not get_resources().filter(name=name).exists() else f"{name}-{uuid.uuid4().hex}"
+
+
+def _check_name(name: str) -> str:
+    """
+    Check the name of a new dataset.
+
+    Raises: ``InvalidDatasetName``; ``TakenDatasetName``.
+    """
+    try:
+        Resource.name.field.clean(name, None)
+    except ValidationError as error:
+        raise InvalidDatasetName(name=make_printable(name)) from error
+    if catalogue.get_dataset(router.db_for_write(Resource), name):
+        raise TakenDatasetName(name=name)
+    return name
+
+
+# resource_update, resource_patch ------------------------------------------------------------------
+
+
+def _update(request: Request, sent: Mapping[str, object]) -> Answer:
+    return _change(request, sent, is_complete=True)
+
+
+def _patch(request: Request, sent: Mapping[str, object]) -> Answer:
+    return _change(request, sent, is_complete=False)
+
+
+def _change(request: Request, sent: Mapping[str, object], *, is_complete: bool) -> Answer:
+    parameters = ChangedResourceMembers.parse(sent)
+    name, using = str(parameters["id"]), router.db_for_write(Resource)
+    known = catalogue.get_dataset(using, name)
+    if known is None or not (
+        known.table_version_id or known.permits(get_reader(request), "change")
+    ):
+        raise UnknownResource(resource=make_printable(name))
+    check_may_write(request, known, name)
+    row = storage.RowToLock(Resource._meta.db_table, known.pk)  # noqa: SLF001 - Django's public name for it
+    with storage.begin_write_transaction(connections[using], conf.LOCK_TIMEOUT, row) as is_found:
+        resource = catalogue.get_dataset(using, str(known.pk)) if is_found else None
+        if resource is None:
+            raise UnknownResource(resource=make_printable(name))
+        values = _select_changes(resource, sent, parameters, is_complete=is_complete)
+        for column, value in values.items():
+            setattr(resource, column, value)
+        if values:
+            resource.save(using=using, update_fields=[*values, "modified_at"])
+    return _describe(request, resource)
+
+
+def _select_changes(
+    resource: Resource,
+    sent: Mapping[str, object],
+    parameters: Mapping[str, Any],
+    *,
+    is_complete: bool,
+) -> dict[str, Any]:
+    """Select the columns of which a client sends another value than it has been shown."""
+    values = read_resource_values(sent, parameters, is_complete=is_complete)
+    if "private" in parameters:
+        values["private"] = parameters["private"]
+    values["translations"] = {**resource.translations}
+    for language, texts in read_translations(sent).items():
+        values["translations"][language] = {**resource.translations.get(language, {}), **texts}
+    # What was shown may be a translation, or the name in place of a title.
+    shown = {"title": str(resource), "description": resource.local_description.text}
+    return {
+        column: value
+        for column, value in values.items()
+        if value != getattr(resource, column) and (column not in shown or value != shown[column])
+    }
+
+
+def _describe(request: Request, resource: Resource) -> Answer:
+    return Answer(catalogue.describe_resource(resource, build_addresses(request)))
+
+
+def _build(
+    name: str,
+    parameters: type[ActionParameters],
+    run: Callable[[Request, Mapping[str, object]], Answer],
+    description: str | Promise,
+) -> Action:
+    return Action(name=name, parameters=parameters, run=run, help=description, is_writing=True)
+
+
+resource_actions = (
+    _build(
+        "resource_create",
+        NewResourceMembers,
+        _create,
+        _("Make a resource without records, and its dataset."),
+    ),
+    _build(
+        "resource_update",
+        ChangedResourceMembers,
+        _update,
+        _("Change what a resource says of itself: members that are not sent are emptied."),
+    ),
+    _build(
+        "resource_patch",
+        ChangedResourceMembers,
+        _patch,
+        _("Change what a resource says of itself: members that are not sent stay."),
+    ),
+)

@@ -1,0 +1,329 @@
+"""``resource_create``, ``resource_update``, ``resource_patch``: what a resource says of itself."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import date
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from datastore_search.models import METADATA, Resource
+
+from ..builders import (
+    act,
+    check_error,
+    get_result,
+    make_listed_resource,
+    make_user_token,
+    make_writer_token,
+)
+
+ABOUT: dict[str, Any] = {
+    "license": "CC-BY-4.0",
+    "source": "https://example.org/levels",
+    "publisher": "Office of Water",
+    "contact": "Water desk",
+    "contact_email": "water@example.org",
+    "tags": ["rivers", "levels"],
+    "temporal_start": "2024-01-01",
+    "temporal_end": "2024-12-31",
+    "spatial": "Hue",
+    "frequency": "monthly",
+    "version_date": "2025-01-15",
+}
+
+#: The columns of ``ABOUT`` and of an empty one.
+FULL = {
+    **ABOUT,
+    "temporal_start": date(2024, 1, 1),
+    "temporal_end": date(2024, 12, 31),
+    "version_date": date(2025, 1, 15),
+}
+DATES = {"temporal_start", "temporal_end", "version_date"}
+EMPTY: dict[str, Any] = {name: None if name in DATES else "" for name in METADATA} | {"tags": []}
+
+
+@pytest.fixture
+def token(db: None) -> str:
+    return make_writer_token()
+
+
+@pytest.fixture
+def levels(db: None) -> Resource:
+    return make_listed_resource("levels", title="Levels", description="Of rivers", **FULL)
+
+
+def run(client: Client, action: str, sent: dict[str, Any], token: str) -> dict[str, Any]:
+    return get_result(act(client, action, sent, token), action)
+
+
+def refuse(client: Client, action: str, sent: dict[str, Any], token: str) -> dict[str, Any]:
+    return check_error(act(client, action, sent, token), 409, "Validation Error")
+
+
+def read_metadata(resource: Resource) -> dict[str, Any]:
+    return dict(Resource.objects.filter(pk=resource.pk).values(*METADATA).get())
+
+
+# resource_create ----------------------------------------------------------------------------------
+
+
+def test_a_resource_is_made_with_all_that_it_says_of_itself(client: Client, token: str) -> None:
+    sent = {"name": "Levels", "description": "Of rivers", "name_fr": "Niveaux", **ABOUT}
+
+    result = run(client, "resource_create", {**sent, "package_id": "levels-2024"}, token)
+
+    made = Resource.objects.get()
+    assert read_metadata(made) == FULL
+    assert (made.name, made.title, made.description) == ("levels-2024", "Levels", "Of rivers")
+    assert made.translations == {"fr": {"title": "Niveaux"}}
+    assert not made.private
+    assert result["id"] == result["package_id"] == str(made.pk)
+    assert result["datastore_active"] is False
+    assert {name: result[name] for name in METADATA} == ABOUT
+
+
+def test_what_is_made_is_shown_and_then_filled(client: Client, token: str) -> None:
+    made = run(client, "resource_create", {"package_id": "levels", **ABOUT}, token)
+
+    assert run(client, "resource_show", {"id": made["id"]}, token) == made
+    sent = {"resource_id": made["id"], "records": [{"a": 1}]}
+    assert act(client, "datastore_create", sent, token).status_code == 200
+    dataset = get_result(client.get("/api/3/action/package_show?id=levels"), "package_show")
+    assert dataset["license_id"] == "CC-BY-4.0"
+    assert dataset["resources"][0]["datastore_active"] is True
+    assert dataset["resources"][0]["contact"] == "Water desk"
+
+
+def test_a_resource_has_the_id_that_is_sent(client: Client, token: str) -> None:
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+
+    by_id = run(client, "resource_create", {"id": first}, token)
+    by_dataset = run(client, "resource_create", {"package_id": second, "private": True}, token)
+
+    assert (by_id["id"], by_id["name"]) == (first, first)
+    assert by_dataset["id"] == second
+    assert Resource.objects.get(pk=second).private
+
+
+def test_members_without_a_meaning_have_no_effect(client: Client, token: str) -> None:
+    sent = {"url": "https://example.org/a.csv", "format": "XLSX", "size": "large", "hash": []}
+
+    result = run(client, "resource_create", {"name": "Levels", "mimetype": 5, **sent}, token)
+
+    assert result["format"] == "CSV"
+    assert result["url"].endswith(f"/datastore/dump/{result['id']}")
+
+
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        ({"tags": "air"}, {"tags": ["Must be a list of texts."]}),
+        ({"tags": [5]}, {"tags": ["Must be a list of texts."]}),
+        ({"tags": {"name": "air"}}, {"tags": ["Must be a list of texts."]}),
+        (
+            {"tags": [f"{number}" for number in range(51)]},
+            {"tags": ["List contains 51 items, it should contain no more than 50."]},
+        ),
+        (
+            {"tags": ["é" * 101]},
+            {
+                "tags": [
+                    (
+                        "Item 1 in the array did not validate: Ensure this value has at most 100"
+                        " characters (it has 101)."
+                    )
+                ]
+            },
+        ),
+        ({"version_date": 20240101}, {"version_date": ["Must be text."]}),
+        ({"version_date": False}, {"version_date": ["Must be text."]}),
+        (
+            {"temporal_end": "31.12.2024"},
+            {
+                "temporal_end": [
+                    (
+                        "“31.12.2024” value has an invalid date format. It must be in YYYY-MM-DD"
+                        " format."
+                    )
+                ]
+            },
+        ),
+        ({"license": "free for all"}, {"license": ["This is neither an SPDX id nor an address."]}),
+        ({"contact_email": "desk"}, {"contact_email": ["Enter a valid email address."]}),
+        ({"publisher": ["Hue"]}, {"publisher": ["Must be text."]}),
+        ({"name": ["Levels"]}, {"name": ["Must be text."]}),
+        ({"content_language": "xx"}, {"content_language": ["Must be the code of a language."]}),
+        ({"source": "a\0"}, {"source": ["The text holds a character that cannot be stored."]}),
+        ({"id": "levels"}, {"id": ["The resource cannot be made: “id” must be a UUID."]}),
+        (
+            {"package_id": "of rivers"},
+            {"package_id": ["“of rivers” cannot be the name of a dataset."]},
+        ),
+        ({"tags": "air", "license": 5}, {
+            "tags": ["Must be a list of texts."], "license": ["Must be text."]
+        }),
+    ],
+)  # fmt: skip
+def test_each_member_that_cannot_be_stored_is_named(
+    client: Client, token: str, sent: dict[str, Any], error: dict[str, Any]
+) -> None:
+    assert refuse(client, "resource_create", sent, token) == error
+    assert not Resource.objects.exists()
+
+
+def test_a_dataset_has_one_resource(client: Client, token: str, levels: Resource) -> None:
+    taken = "There is already a dataset “{}”, and a dataset has one resource."
+
+    for name in ("levels", str(levels.pk)):
+        error = refuse(client, "resource_create", {"package_id": name, "id": None}, token)
+        assert error in (
+            {"package_id": [taken.format(name)]},
+            {"id": ["The resource cannot be made: There is already a resource with this id."]},
+        )
+
+
+def test_an_empty_member_is_no_value(client: Client, token: str) -> None:
+    sent = dict.fromkeys(METADATA) | {"license": "", "tags": ["", " a ", "a"], "spatial": "  "}
+
+    run(client, "resource_create", sent, token)
+
+    assert read_metadata(Resource.objects.get()) == {**EMPTY, "tags": ["a"]}
+
+
+# resource_update, resource_patch ------------------------------------------------------------------
+
+
+def test_an_update_empties_what_is_not_sent(client: Client, token: str, levels: Resource) -> None:
+    sent = {"id": "levels", "license": "CC0-1.0"}
+
+    result = run(client, "resource_update", sent, token)
+
+    levels.refresh_from_db()
+    assert read_metadata(levels) == {**EMPTY, "license": "CC0-1.0"}
+    assert (levels.title, levels.description, levels.name) == ("Levels", "", "levels")
+    assert result["license"] == "CC0-1.0"
+
+
+def test_a_patch_keeps_what_is_not_sent(client: Client, token: str, levels: Resource) -> None:
+    sent = {"id": "levels", "license": None, "tags": ["a"], "name": "New"}
+
+    run(client, "resource_patch", sent, token)
+
+    levels.refresh_from_db()
+    assert read_metadata(levels) == {**FULL, "license": "", "tags": ["a"]}
+    assert (levels.title, levels.description) == ("New", "Of rivers")
+
+
+@pytest.mark.parametrize("locale", ["en", "fr"])
+def test_a_pusher_sends_back_what_it_was_shown(
+    client: Client, token: str, levels: Resource, locale: str
+) -> None:
+    levels.title, levels.content_language = "", "en"
+    levels.translations = {"fr": {"title": "Niveaux", "description": "Des rivières"}}
+    levels.save()
+    levels.refresh_from_db()
+    shown = get_result(
+        act(client, "resource_show", {"id": "levels"}, locale=locale), "resource_show"
+    )
+
+    sent = {**shown, "url_type": "datapusher"}
+    answer = act(client, "resource_update", sent, token, locale=locale)
+
+    assert get_result(answer, "resource_update") == shown
+    before = Resource.objects.filter(pk=levels.pk).values().get()
+    assert before == {name: getattr(levels, name) for name in before}
+
+
+def test_a_translation_is_added_to_the_others(client: Client, token: str, levels: Resource) -> None:
+    Resource.objects.update(translations={"fr": {"title": "Niveaux"}, "de": {"title": "Stände"}})
+
+    run(client, "resource_patch", {"id": "levels", "description_fr": "Des rivières"}, token)
+
+    levels.refresh_from_db()
+    assert levels.translations == {
+        "fr": {"title": "Niveaux", "description": "Des rivières"},
+        "de": {"title": "Stände"},
+    }
+
+
+def test_a_resource_becomes_private_and_never_public_by_itself(
+    client: Client, token: str, levels: Resource
+) -> None:
+    private = []
+    for sent in ({"private": True}, {}, {"private": None}, {"private": "false"}):
+        run(client, "resource_update", {"id": "levels", **sent}, token)
+        levels.refresh_from_db()
+        private.append(levels.private)
+
+    assert private == [True, True, True, False]
+
+
+def test_a_change_that_changes_nothing_keeps_the_version(
+    client: Client, token: str, levels: Resource
+) -> None:
+    levels.refresh_from_db()
+
+    run(client, "resource_patch", {"id": "levels", **ABOUT}, token)
+
+    assert Resource.objects.get().version == levels.version
+
+
+@pytest.mark.parametrize("action", ["resource_update", "resource_patch"])
+def test_an_id_is_required_and_known(client: Client, token: str, action: str) -> None:
+    assert refuse(client, action, {}, token) == {"id": ["Missing value"]}
+    error = check_error(act(client, action, {"id": "none"}, token), 404, "Not Found Error")
+    assert error == {"message": "Not found: Resource “none” was not found."}
+
+
+@pytest.mark.parametrize("action", ["resource_update", "resource_patch"])
+def test_a_resource_without_records_is_found_by_those_who_may_change_it(
+    client: Client, token: str, action: str
+) -> None:
+    Resource.objects.create(name="unloaded")
+    reader = make_user_token("reader", "view")
+
+    check_error(act(client, action, {"id": "unloaded"}, reader), 404, "Not Found Error")
+    check_error(act(client, action, {"id": "unloaded"}), 404, "Not Found Error")
+    assert act(client, action, {"id": "unloaded"}, token).status_code == 200
+
+
+def test_writing_takes_the_permission_and_a_post(
+    client: Client, db: None, levels: Resource
+) -> None:
+    changer, adder = make_user_token("changer", "change"), make_user_token("adder", "add")
+
+    check_error(act(client, "resource_create", {}), 403, "Authorization Error")
+    check_error(act(client, "resource_create", {}, changer), 403, "Authorization Error")
+    check_error(act(client, "resource_update", {"id": "levels"}), 403, "Authorization Error")
+    check_error(act(client, "resource_update", {"id": "levels"}, adder), 403, "Authorization Error")
+    check_error(client.get("/api/3/action/resource_update?id=levels"), 400, "Bad Request")
+
+
+# datastore_create ---------------------------------------------------------------------------------
+
+
+def test_a_table_is_made_with_all_that_its_resource_says_of_itself(
+    client: Client, token: str
+) -> None:
+    sent = {"resource": {"name": "Levels", **ABOUT}, "records": [{"a": 1}]}
+
+    run(client, "datastore_create", sent, token)
+
+    assert read_metadata(Resource.objects.get()) == FULL
+
+
+def test_each_member_of_a_new_table_that_cannot_be_stored_is_named(
+    client: Client, token: str
+) -> None:
+    sent = {"resource": {"tags": "air", "version_date": 5}, "records": [{"a": 1}]}
+
+    assert refuse(client, "datastore_create", sent, token) == {
+        "resource": [
+            "The resource cannot be made: “tags”: Must be a list of texts.",
+            "The resource cannot be made: “version_date”: Must be text.",
+        ]
+    }
+    assert not Resource.objects.exists()
