@@ -71,12 +71,20 @@ class Validators:
         """
         if request.method not in _SAFE_METHODS:
             return cls("", None, resource.private, vary)
-        tagged = [__version__, str(resource.version), request.build_absolute_uri()]
-        tagged.append(json.dumps(parts, sort_keys=True, default=str))
-        digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
+        etag = _build_etag(request, resource.version, parts)
         is_settled = timezone.now() - resource.modified_at > _MIN_AGE
         last_modified = resource.modified_at if is_settled else None
-        return cls(f'W/"{digest}"', last_modified, resource.private, vary)
+        return cls(etag, last_modified, resource.private, vary)
+
+    @classmethod
+    def from_state(cls, state: object, request: HttpRequest, *parts: object) -> Validators:
+        """
+        Build the validators of an answer about public resources, which is the same for everyone.
+
+        ``state`` changes with each of the resources.  There is no time of the last change, which
+        goes back when a resource is deleted.
+        """
+        return cls(_build_etag(request, state, parts), None, private=False, vary=())
 
     def raise_if_not_modified(self, request: HttpRequest) -> None:
         """
@@ -100,6 +108,13 @@ class Validators:
             if self.last_modified is not None:
                 response["Last-Modified"] = http_date(self.last_modified.timestamp())
         set_cache_headers(response, private=self.private, vary=self.vary)
+
+
+def _build_etag(request: HttpRequest, version: object, parts: object) -> str:
+    tagged = [__version__, str(version), request.build_absolute_uri()]
+    tagged.append(json.dumps(parts, sort_keys=True, default=str))
+    digest = blake2b("\n".join(tagged).encode(errors="replace"), digest_size=16).hexdigest()
+    return f'W/"{digest}"'
 
 
 def set_cache_headers(response: HttpResponseBase, *, private: bool, vary: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from .api.dumping import DumpView
 from .api.views import ActionView, VersionView
 from .html.api_page import ApiView
 from .html.chart import ChartView
+from .html.dcat import JsonLdView, TurtleView
 from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
 from .html.map import MapView
 from .html.record import RecordView
@@ -35,6 +36,8 @@ dump_urlpatterns = [
 ]
 page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
+    path("datastore/catalog.ttl", TurtleView.as_view(), name="catalog-turtle"),
+    path("datastore/catalog.jsonld", JsonLdView.as_view(), name="catalog-jsonld"),
     path("datastore/api/", ReferenceView.as_view(), name="api-reference"),
     path(
         "datastore/api/<str:name>/",

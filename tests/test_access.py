@@ -334,6 +334,9 @@ NOT_FOUND_IN_ADMIN = {"admin knox_authtoken_history"}
 #: The lists of resources.
 LISTS = {"catalogue": [{}, {"q": "rivers"}]}
 
+#: The lists of public resources for machines, the same for everyone.
+PUBLIC_LISTS = {"catalog-turtle", "catalog-jsonld"}
+
 #: The pages that show no resource.
 PUBLIC_PAGES = {"api-reference", "api-reference-operation"}
 
@@ -541,7 +544,7 @@ def test_every_door_has_a_row() -> None:
     by_id = READING.keys() | WRITING.keys() | set(DESCRIBING)
     assert {*actions} == by_id | LISTING.keys() | PUBLIC_LISTING.keys() | OTHER_ACTIONS | ADDING
     assert {name for name, action in actions.items() if action.is_writing} == {*WRITING} | ADDING
-    assert named == PAGES.keys() | LISTS.keys() | PUBLIC_PAGES | OTHER_URLS
+    assert named == PAGES.keys() | LISTS.keys() | PUBLIC_LISTS | PUBLIC_PAGES | OTHER_URLS
     assert pages == ADMIN.keys() | ADMIN_LISTS | CLOSED_ADMIN
     assert tools.keys() == TOOLS.keys() | LISTING_TOOLS.keys()
     assert tags.register.tags.keys() == TAGS.keys() | OTHER_TAGS
@@ -597,6 +600,22 @@ def test_a_list_of_public_datasets_never_has_a_private_one(
     assert response.status_code == (404 if action == "organization_show" else 200)
     assert SECRET not in read_text(response)
     assert "ffice" not in json.dumps(response.json().get("result"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", sorted(PUBLIC_LISTS))
+def test_a_list_for_machines_never_has_a_private_resource(
+    portal: Portal, name: str, kind: str
+) -> None:
+    visitor = portal.visitors[kind]
+    address = reverse(f"datastore_search:{name}")
+    response = visitor.open_client().get(address, headers=visitor.headers)
+
+    text = read_text(response)
+    assert response.status_code == 200
+    assert SECRET not in text
+    assert str(portal.hidden.pk) not in text
+    assert "public" in response["Cache-Control"]
 
 
 @pytest.mark.parametrize("name", sorted(CLOSED_ADMIN))

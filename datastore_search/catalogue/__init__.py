@@ -1,6 +1,7 @@
 """The catalogue: what resources say of themselves, as datasets that can be searched."""
 
 from .datasets import (
+    CatalogueState,
     Facet,
     FoundDatasets,
     count_facet,
@@ -9,6 +10,7 @@ from .datasets import (
     list_publishers,
     list_readable_resources,
     list_tags,
+    read_public_state,
     search_datasets,
     select_columns,
 )
@@ -33,6 +35,7 @@ from .query import (
 __all__ = [
     "MAX_CLAUSES",
     "Addresses",
+    "CatalogueState",
     "Facet",
     "FoundDatasets",
     "build_publisher_id",
@@ -53,6 +56,7 @@ __all__ = [
     "match_word",
     "parse_catalogue_query",
     "parse_catalogue_sort",
+    "read_public_state",
     "search_datasets",
     "select_columns",
 ]

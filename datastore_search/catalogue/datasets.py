@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import CharField, Count, F, Func, Q, Window
+from django.db.models import CharField, Count, F, Func, Max, Q, Sum, Window
 from django.db.models.expressions import OrderBy
 
 from ..models import Reader, Resource, ResourceQuerySet
@@ -39,6 +39,19 @@ class Publisher(Facet):
     spellings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CatalogueState:
+    """
+    The state of the public resources: their number, and figures that change with any of them.
+
+    Versions are times in microseconds, which only increase (``sql/versions.sql``).
+    """
+
+    count: int
+    last_version: int
+    sum_of_versions: int
+
+
 class _Unnest(Func):
     """The elements of an array, each in a row."""
 
@@ -50,6 +63,14 @@ class _Unnest(Func):
 def list_public_resources(using: str) -> ResourceQuerySet:
     """List the loaded resources in a database that everyone may read."""
     return _list_loaded(using).filter(private=False)
+
+
+def read_public_state(using: str) -> CatalogueState:
+    """Read the state of the resources that everyone may read, in one statement."""
+    figures = list_public_resources(using).aggregate(Count("pk"), Max("version"), Sum("version"))
+    return CatalogueState(
+        figures["pk__count"], figures["version__max"] or 0, int(figures["version__sum"] or 0)
+    )
 
 
 def list_readable_resources(using: str, reader: Reader) -> ResourceQuerySet:

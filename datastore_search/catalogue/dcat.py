@@ -1,0 +1,230 @@
+"""
+Describe a page of the catalogue in the words of DCAT-AP 3, as JSON-LD that Turtle is written of.
+
+Source: DCAT-AP 3.0.0 (SEMIC), Hydra Core for the pages, and the authority tables of the
+Publications Office for frequencies and formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, Final
+
+from ..models import Resource
+from .published import MAX_DESCRIPTION_LENGTH, File, PublishedResource, drop_empty, quote_iri
+
+#: The vocabularies by their prefixes, in both notations.
+PREFIXES: Final[Mapping[str, str]] = {
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "hydra": "http://www.w3.org/ns/hydra/core#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+
+_AUTHORITY: Final = "http://publications.europa.eu/resource/authority"
+_MEDIA_TYPES: Final = "https://www.iana.org/assignments/media-types"
+
+#: The codes of the authority table, by words that people write.
+_FREQUENCIES: Final[Mapping[str, str]] = {
+    "annual": "ANNUAL",
+    "annually": "ANNUAL",
+    "biennial": "BIENNIAL",
+    "continuous": "CONT",
+    "daily": "DAILY",
+    "hourly": "HOURLY",
+    "irregular": "IRREG",
+    "monthly": "MONTHLY",
+    "never": "NEVER",
+    "quarterly": "QUARTERLY",
+    "weekly": "WEEKLY",
+    "yearly": "ANNUAL",
+}
+
+#: The codes of the authority table, where they differ from a format's name in capitals.
+_FILE_TYPES: Final[Mapping[str, str]] = {"csv-excel": "CSV", "ndjson": "JSON"}
+
+
+@dataclass(frozen=True, slots=True)
+class CataloguePage:
+    """
+    A page of the catalogue: its own address, those of its neighbours, the number of all resources.
+
+    ``identifier`` is the address of the catalogue, the same for all pages and languages.
+    """
+
+    identifier: str
+    title: str
+    description: str
+    address: str
+    first: str
+    last: str
+    previous: str
+    next: str
+    size: int
+    total: int
+    api: str = ""
+
+
+def build_dcat_catalog(
+    page: CataloguePage, published: Iterable[PublishedResource]
+) -> dict[str, Any]:
+    """Build the JSON-LD of a page: the catalogue, its pages, and the datasets of this one."""
+    datasets = [_describe_dataset(each) for each in published]
+    catalog = {
+        "@id": page.identifier,
+        "@type": "dcat:Catalog",
+        "dct:title": page.title,
+        "dct:description": page.description,
+        "dct:publisher": {"@type": "foaf:Agent", "foaf:name": page.title},
+        "foaf:homepage": {"@id": page.identifier, "@type": "foaf:Document"},
+        "dcat:dataset": [{"@id": each["@id"]} for each in datasets],
+        "dcat:service": [_describe_api(page)] if page.api else [],
+    }
+    # Harvesters of ckanext-dcat look for a PagedCollection.
+    pages = {
+        "@id": page.address,
+        "@type": ["hydra:PagedCollection", "hydra:PartialCollectionView"],
+        "hydra:totalItems": page.total,
+        "hydra:itemsPerPage": page.size,
+        **{
+            f"hydra:{name}": {"@id": address}
+            for name, address in (
+                ("first", page.first),
+                ("last", page.last),
+                ("previous", page.previous),
+                ("next", page.next),
+            )
+            if address
+        },
+    }
+    return {"@context": dict(PREFIXES), "@graph": [drop_empty(catalog), pages, *datasets]}
+
+
+def _describe_api(page: CataloguePage) -> dict[str, Any]:
+    return {
+        "@id": f"{page.identifier}#api",
+        "@type": "dcat:DataService",
+        "dct:title": f"{page.title}: API",
+        "dcat:endpointURL": {"@id": page.api, "@type": "rdfs:Resource"},
+    }
+
+
+def _describe_dataset(published: PublishedResource) -> dict[str, Any]:
+    resource, version = published.resource, published.resource.table_version
+    frequency = _FREQUENCIES.get(resource.frequency.strip().lower())
+    changed = version.published_at if version and version.published_at else resource.modified_at
+    return drop_empty(
+        {
+            "@id": published.identifier,
+            "@type": "dcat:Dataset",
+            "dct:title": _list_texts(resource, "title", resource.title or resource.name),
+            "dct:description": _list_texts(resource, "description", resource.description)
+            or published.title,
+            "dct:identifier": str(resource.pk),
+            "dct:issued": _write_time(resource.created_at),
+            "dct:modified": _write_time(max(changed, resource.modified_at)),
+            "dcat:version": resource.version_date and resource.version_date.isoformat(),
+            "dcat:keyword": sorted(resource.tags),
+            "dct:publisher": resource.publisher
+            and {"@type": "foaf:Agent", "foaf:name": resource.publisher},
+            "dcat:contactPoint": _describe_contact(published),
+            "dcat:landingPage": {"@id": published.page, "@type": "foaf:Document"},
+            "dct:provenance": _describe_provenance(published),
+            "dct:spatial": resource.spatial
+            and {"@type": "dct:Location", "skos:prefLabel": resource.spatial},
+            "dct:temporal": _describe_period(published),
+            "dct:accrualPeriodicity": frequency
+            and {"@id": f"{_AUTHORITY}/frequency/{frequency}", "@type": "dct:Frequency"},
+            "dcat:distribution": [_describe_file(published, file) for file in published.files],
+        }
+    )
+
+
+def _list_texts(resource: Resource, name: str, plain: str) -> list[Any]:
+    """List a text of a resource in every language; a plain text may have none."""
+    translations = resource.translations.items()
+    texts = {language: each[name] for language, each in translations if each.get(name)}
+    plain = plain[:MAX_DESCRIPTION_LENGTH]
+    language = resource.content_language
+    return [
+        *([_tag_text(plain, language) if language else plain] if plain else []),
+        *(_tag_text(text[:MAX_DESCRIPTION_LENGTH], each) for each, text in sorted(texts.items())),
+    ]
+
+
+def _tag_text(text: str, language: str) -> dict[str, str]:
+    # Django has variants such as ca@valencia, which no language tag can be.
+    return {"@value": text, "@language": language.partition("@")[0]}
+
+
+def _describe_provenance(published: PublishedResource) -> dict[str, Any]:
+    """Describe the source; ``dct:source`` would have to be a dataset with a description."""
+    if not published.resource.source:
+        return {}
+    address = published.source_address
+    return drop_empty(
+        {
+            "@type": "dct:ProvenanceStatement",
+            "rdfs:label": published.resource.source,
+            "rdfs:seeAlso": address and {"@id": address},
+        }
+    )
+
+
+def _describe_contact(published: PublishedResource) -> dict[str, Any]:
+    resource = published.resource
+    if not resource.contact and not resource.contact_email:
+        return {}
+    email = resource.contact_email and {"@id": quote_iri(f"mailto:{resource.contact_email}")}
+    name = resource.contact or resource.contact_email
+    return drop_empty({"@type": "vcard:Kind", "vcard:fn": name, "vcard:hasEmail": email})
+
+
+def _describe_period(published: PublishedResource) -> dict[str, Any]:
+    start, end = published.resource.temporal_start, published.resource.temporal_end
+    if not start and not end:
+        return {}
+    days = {
+        "dcat:startDate": start and _write_day(start),
+        "dcat:endDate": end and _write_day(end),
+    }
+    return {"@type": "dct:PeriodOfTime", **drop_empty(days)}
+
+
+def _describe_file(published: PublishedResource, file: File) -> dict[str, Any]:
+    license_address = published.license_address
+    file_type = _FILE_TYPES.get(file.format, file.format.upper())
+    address = {"@id": quote_iri(file.address), "@type": "rdfs:Resource"}
+    return drop_empty(
+        {
+            "@id": f"{published.identifier}#{file.format}",
+            "@type": "dcat:Distribution",
+            "dct:title": file.label,
+            "dcat:accessURL": address,
+            "dcat:downloadURL": address,
+            "dct:format": {
+                "@id": f"{_AUTHORITY}/file-type/{file_type}",
+                "@type": "dct:MediaTypeOrExtent",
+            },
+            "dcat:mediaType": {
+                "@id": f"{_MEDIA_TYPES}/{file.media_type}",
+                "@type": "dct:MediaType",
+            },
+            "dct:license": license_address
+            and {"@id": license_address, "@type": "dct:LicenseDocument"},
+        }
+    )
+
+
+def _write_time(moment: datetime) -> dict[str, str]:
+    return {"@value": moment.isoformat(timespec="seconds"), "@type": "xsd:dateTime"}
+
+
+def _write_day(day: date) -> dict[str, str]:
+    return {"@value": day.isoformat(), "@type": "xsd:date"}

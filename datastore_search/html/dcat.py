@@ -1,0 +1,71 @@
+"""The catalogue for harvesters: the public resources in DCAT-AP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..addresses import ResourceAddresses
+from ..catalogue.dcat import CataloguePage, build_dcat_catalog
+from ..catalogue.turtle import write_turtle
+from .links import find_search_path
+from .public_lists import ListPage, PublicListView
+from .published import (
+    add_addresses,
+    build_catalogue_identifier,
+    get_site_description,
+    get_site_title,
+)
+
+
+class DcatView(PublicListView):
+    """A page of the catalogue."""
+
+    page_size = 50
+
+    def write(self, page: ListPage) -> str:
+        """Write the catalogue, the page and its datasets."""
+        addresses = ResourceAddresses(self.request)
+        published = [add_addresses(resource, addresses) for resource in page.resources]
+        return self.write_document(build_dcat_catalog(self._describe_page(page), published))
+
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write JSON-LD in the notation of the view."""
+        raise NotImplementedError
+
+    def _describe_page(self, page: ListPage) -> CataloguePage:
+        address = self.request.build_absolute_uri(self.request.path)
+        api = find_search_path(self.request)
+        return CataloguePage(
+            identifier=build_catalogue_identifier(self.request),
+            title=get_site_title(),
+            description=get_site_description(),
+            address=f"{address}?page={page.number}",
+            first=f"{address}?page=1",
+            last=f"{address}?page={page.last}",
+            previous=f"{address}?page={page.number - 1}" if page.number > 1 else "",
+            next=f"{address}?page={page.number + 1}" if page.number < page.last else "",
+            size=self.page_size,
+            total=page.total,
+            api=self.request.build_absolute_uri(api) if api else "",
+        )
+
+
+class TurtleView(DcatView):
+    """A page in Turtle."""
+
+    media_type = "text/turtle; charset=utf-8"
+
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write Turtle."""
+        return write_turtle(document)
+
+
+class JsonLdView(DcatView):
+    """A page in JSON-LD."""
+
+    media_type = "application/ld+json"
+
+    def write_document(self, document: dict[str, Any]) -> str:
+        """Write JSON."""
+        return json.dumps(document, ensure_ascii=False, indent=1)

@@ -1,0 +1,239 @@
+"""The catalogue for harvesters: DCAT-AP in Turtle and JSON-LD, page by page."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import rdflib
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext, override_script_prefix
+from pyshacl import validate
+from rdflib.compare import to_isomorphic
+from rdflib.namespace import DCAT, DCTERMS, FOAF, RDF, RDFS
+
+from datastore_search.html.dcat import DcatView
+from datastore_search.models import Resource
+
+from ..builders import make_listed_resource, make_user
+
+TURTLE = "/en/datastore/catalog.ttl"
+JSON_LD = "/en/datastore/catalog.jsonld"
+SHAPES = Path(__file__).parents[1] / "catalogue" / "shapes"
+HYDRA = rdflib.Namespace("http://www.w3.org/ns/hydra/core#")
+
+DESCRIBED: dict[str, Any] = {
+    "title": 'Waters "of" <all> \\ kinds\u0007',
+    "description": "First line\nsecond\tline 😀",
+    "license": "CC-BY-4.0",
+    "source": "https://example.org/a b?x={y}",
+    "publisher": "Bộ Tài nguyên",
+    "contact": "Office",
+    "contact_email": "office@example.org",
+    "tags": ["water", 'a "quoted" tag'],
+    "temporal_start": date(2019, 1, 1),
+    "temporal_end": date(2020, 12, 31),
+    "spatial": "Hà Nội",
+    "frequency": "Monthly",
+    "content_language": "en",
+    "translations": {"vi": {"title": "Sông", "description": "Các sông"}},
+    "version_date": date(2021, 2, 3),
+}
+
+
+def fetch_graph(client: Client, path: str = TURTLE, **headers: str) -> rdflib.Graph:
+    response = client.get(path, headers=headers)
+    assert response.status_code == 200, response.content
+    kind = "turtle" if urlsplit(path).path.endswith(".ttl") else "json-ld"
+    return rdflib.Graph().parse(data=response.content.decode(), format=kind)
+
+
+def list_identifiers(graph: rdflib.Graph) -> set[str]:
+    return {str(each) for each in graph.objects(None, DCTERMS.identifier)}
+
+
+def count_reads(statements: CaptureQueriesContext) -> int:
+    """Count the statements that read resources, but for those of the snapshot around them."""
+    return sum("datastore_search_resource" in each["sql"] for each in statements)
+
+
+@pytest.fixture
+def described(no_resource: None) -> Resource:
+    return make_listed_resource("waters", **DESCRIBED)
+
+
+@pytest.mark.parametrize("values", [DESCRIBED, {}, {"source": "the archive", "license": "MIT"}])
+@pytest.mark.parametrize("path", [TURTLE, JSON_LD])
+def test_the_catalogue_conforms_to_the_shapes_of_dcat_ap(
+    client: Client, no_resource: None, path: str, values: dict[str, Any]
+) -> None:
+    make_listed_resource("waters", **values)
+    graph = fetch_graph(client, path)
+
+    for name in ("shapes", "range"):
+        shapes = rdflib.Graph().parse(SHAPES / f"dcat-ap-3.0.0-{name}.ttl")
+        conforms, _report, text = validate(graph, shacl_graph=shapes, allow_warnings=True)
+        assert conforms, text
+
+
+def test_the_shapes_find_what_is_missing(client: Client, described: Resource) -> None:
+    graph = fetch_graph(client)
+    graph.remove((None, DCTERMS.title, None))
+    shapes = rdflib.Graph().parse(SHAPES / "dcat-ap-3.0.0-shapes.ttl")
+
+    assert validate(graph, shacl_graph=shapes)[0] is False
+
+
+def test_both_notations_have_the_same_triples(client: Client, described: Resource) -> None:
+    turtle = fetch_graph(client, TURTLE)
+    as_json = fetch_graph(client, JSON_LD)
+    for graph, ending in ((turtle, "ttl"), (as_json, "jsonld")):
+        for page in list(graph.subjects(RDF.type, HYDRA.PagedCollection)):
+            assert str(page) == f"http://testserver/en/datastore/catalog.{ending}?page=1"
+            graph.remove((page, None, None))
+
+    assert to_isomorphic(turtle) == to_isomorphic(as_json)
+
+
+def test_texts_keep_every_character(client: Client, described: Resource) -> None:
+    graph = fetch_graph(client)
+    dataset = rdflib.URIRef(f"http://testserver/en/datastore/{described.pk}/")
+
+    literal = rdflib.Literal
+    assert set(graph.objects(dataset, DCTERMS.title)) == {
+        literal(DESCRIBED["title"], "en"),
+        literal("Sông", "vi"),
+    }
+    assert set(graph.objects(dataset, DCTERMS.description)) == {
+        literal(DESCRIBED["description"], "en"),
+        literal("Các sông", "vi"),
+    }
+    assert {str(each) for each in graph.objects(dataset, DCAT.keyword)} == {*DESCRIBED["tags"]}
+    provenance = graph.value(dataset, DCTERMS.provenance)
+    assert str(graph.value(provenance, RDFS.label)) == DESCRIBED["source"]
+    assert str(graph.value(provenance, RDFS.seeAlso)) == "https://example.org/a%20b?x=%7By%7D"
+    publisher = graph.value(dataset, DCTERMS.publisher)
+    assert str(graph.value(publisher, FOAF.name)) == "Bộ Tài nguyên"
+
+
+def test_a_dataset_has_a_file_in_each_format(client: Client, described: Resource) -> None:
+    graph = fetch_graph(client)
+
+    files = {str(each) for each in graph.objects(None, DCAT.downloadURL)}
+
+    assert f"http://testserver/en/datastore/dump/{described.pk}?format=csv" in files
+    assert f"http://testserver/en/datastore/dump/{described.pk}?format=ndjson" in files
+
+
+def test_a_dataset_has_one_name_in_every_language(client: Client, described: Resource) -> None:
+    graph = fetch_graph(client, "/vi/datastore/catalog.ttl")
+
+    dataset = next(graph.subjects(RDF.type, DCAT.Dataset))
+    assert str(dataset) == f"http://testserver/en/datastore/{described.pk}/"
+    landing = graph.value(dataset, DCAT.landingPage)
+    assert str(landing) == f"http://testserver/vi/datastore/{described.pk}/"
+
+
+def test_addresses_are_below_the_script(client: Client, described: Resource) -> None:
+    with override_script_prefix("/portal/"):
+        response = client.get(TURTLE, SCRIPT_NAME="/portal")
+
+    assert f"<http://testserver/portal/en/datastore/{described.pk}/>" in response.content.decode()
+
+
+def test_pages_lead_through_all_datasets(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DcatView, "page_size", 2)
+    resources = {str(make_listed_resource(f"r{n}").pk) for n in range(5)}
+
+    found: list[set[str]] = []
+    address: Any = TURTLE
+    while address:
+        graph = fetch_graph(client, str(address).removeprefix("http://testserver"))
+        found.append(list_identifiers(graph))
+        page = graph.value(None, RDF.type, HYDRA.PagedCollection)
+        assert int(str(graph.value(page, HYDRA.totalItems))) == 5
+        address = graph.value(page, HYDRA.next)
+
+    assert [len(each) for each in found] == [2, 2, 1]
+    assert set.union(*found) == resources
+
+
+@pytest.mark.parametrize("number", ["0", "2", "x", "9" * 30, "-1"])
+def test_an_unknown_page_is_404(client: Client, described: Resource, number: str) -> None:
+    assert client.get(TURTLE, {"page": number}).status_code == 404
+
+
+def test_an_empty_catalogue_is_a_catalogue(client: Client, no_resource: None) -> None:
+    graph = fetch_graph(client)
+
+    assert list_identifiers(graph) == set()
+    assert next(graph.subjects(RDF.type, DCAT.Catalog))
+
+
+@pytest.mark.parametrize("path", [TURTLE, JSON_LD])
+def test_private_and_unloaded_resources_are_in_no_catalogue(
+    client: Client, described: Resource, path: str
+) -> None:
+    private = make_listed_resource("private-one", private=True, publisher="Secret office")
+    Resource.objects.create(name="unloaded")
+    client.force_login(make_user(is_superuser=True))
+
+    response = client.get(path)
+
+    assert list_identifiers(fetch_graph(client, path)) == {str(described.pk)}
+    assert str(private.pk) not in response.content.decode()
+    assert "Secret office" not in response.content.decode()
+    assert "public" in response["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", [TURTLE, JSON_LD])
+def test_an_unchanged_catalogue_is_304_without_reading_it(
+    client: Client, described: Resource, path: str
+) -> None:
+    tag = client.get(path)["ETag"]
+
+    with CaptureQueriesContext(connection) as statements:
+        assert client.get(path, headers={"if-none-match": tag}).status_code == 304
+    assert count_reads(statements) == 1
+    described.title = "Other waters"
+    described.save()
+    assert client.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+def test_a_deleted_resource_changes_the_catalogue(client: Client, described: Resource) -> None:
+    other = make_listed_resource("other")
+    tag = client.get(TURTLE)["ETag"]
+    other.delete()
+
+    response = client.get(TURTLE, headers={"if-none-match": tag})
+
+    assert response.status_code == 200
+
+
+def test_a_page_takes_two_statements(client: Client, no_resource: None) -> None:
+    for number in range(5):
+        make_listed_resource(f"r{number}", **DESCRIBED)
+
+    with CaptureQueriesContext(connection) as statements:
+        response = client.get(JSON_LD)
+
+    assert count_reads(statements) == 2
+    assert len(json.loads(response.content)["@graph"]) == 7
+
+
+def test_the_portal_names_its_catalogue(client: Client, described: Resource, settings: Any) -> None:
+    settings.DATASTORE_SEARCH_SITE_TITLE = "Portal of waters"
+    settings.DATASTORE_SEARCH_SITE_DESCRIPTION = "All rivers"
+
+    graph = fetch_graph(client)
+
+    catalogue = next(graph.subjects(RDF.type, DCAT.Catalog))
+    assert str(graph.value(catalogue, DCTERMS.title)) == "Portal of waters"
+    assert str(graph.value(catalogue, DCTERMS.description)) == "All rivers"
