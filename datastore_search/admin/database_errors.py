@@ -1,4 +1,4 @@
-"""Database errors in the admin: a page for a database that is read-only or lacks privileges."""
+"""Database errors in the admin: a page for a database that is away, full or read-only."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
-from django.db.utils import InternalError, ProgrammingError
+from django.db.utils import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern
 
 from .. import storage
+from ..exceptions.availability import DatabaseUnreachable
+from ..unreadable_users import forget_unreadable_user
 
 logger = logging.getLogger(__name__)
 
@@ -38,12 +40,15 @@ def _handle_refusals(view: View) -> View:
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
-        except (InternalError, ProgrammingError) as error:
+        except (InterfaceError, InternalError, OperationalError, ProgrammingError) as error:
             refusal = storage.explain_refusal(error)
+            if refusal is None and isinstance(error, InterfaceError | OperationalError):
+                refusal = DatabaseUnreachable()
             if refusal is None:
                 raise
             logger.exception("The database refused a request.")
             # The page reads nothing from the database, which may refuse that too.
+            forget_unreadable_user(request)
             response = render(
                 request,
                 "datastore_search/admin/database_error.html",

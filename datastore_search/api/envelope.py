@@ -26,7 +26,12 @@ from rest_framework.response import Response
 from .. import storage
 from ..addresses import build_help_address
 from ..exceptions.access import AccessDenied, RecordsIncomplete, UnknownResource
-from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
+from ..exceptions.availability import (
+    RETRY_AFTER_SECONDS,
+    DatabaseUnreachable,
+    QueryTooSlow,
+    TemporarilyUnavailable,
+)
 from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..exceptions.requests import BadRequest, RequestTooLarge, UnknownHelp
 from ..exceptions.writing import InvalidRecord
@@ -35,9 +40,6 @@ logger = logging.getLogger(__name__)
 
 #: Of one parameter in one answer.
 MAX_REPORTED_ERRORS: Final = 20
-
-#: Sent as ``Retry-After`` when the database cannot be reached.
-RETRY_AFTER_SECONDS: Final = 5
 
 _VALIDATION: Final = "Validation Error"
 
@@ -79,7 +81,7 @@ _STATUSES: Final = (
     (
         (OperationalError, InterfaceError),
         status.HTTP_503_SERVICE_UNAVAILABLE,
-        _("The database cannot be reached. Try again in a moment."),
+        DatabaseUnreachable.message,
     ),
 )
 

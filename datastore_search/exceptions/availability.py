@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from django.utils.translation import gettext_lazy as _
 
 from . import DatastoreError
+
+#: Sent as ``Retry-After`` where an error has no time of its own.
+RETRY_AFTER_SECONDS: Final = 5
 
 
 class QueryTooSlow(DatastoreError):
@@ -60,6 +63,19 @@ class PrivilegeMissing(TemporarilyUnavailable):
         "The portal’s database user lacks a privilege that this takes. Nothing was changed: tell"
         " those who run the portal."
     )
+
+
+class DatabaseFull(TemporarilyUnavailable):
+    wait = 60
+    message = _(
+        "The database has no room left on its disk. Nothing was changed: tell those who run the"
+        " portal."
+    )
+
+
+class DatabaseUnreachable(TemporarilyUnavailable):
+    wait = RETRY_AFTER_SECONDS
+    message = _("The database cannot be reached. Try again in a moment.")
 
 
 class TooManyStreams(TemporarilyUnavailable):

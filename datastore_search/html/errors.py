@@ -12,7 +12,12 @@ from rest_framework.exceptions import Throttled
 
 from .. import storage
 from ..exceptions.access import AccessDenied, RecordsIncomplete, RecordsMissing, UnknownResource
-from ..exceptions.availability import QueryTooSlow, TemporarilyUnavailable
+from ..exceptions.availability import (
+    RETRY_AFTER_SECONDS,
+    DatabaseUnreachable,
+    QueryTooSlow,
+    TemporarilyUnavailable,
+)
 from ..exceptions.requests import (
     QueryStringTooLong,
     RequestTooLarge,
@@ -117,6 +122,6 @@ def _describe_temporary_error(error: Exception) -> ErrorMessage:
             message = str(error)
         case _:
             logger.error("datastore_search failed.", exc_info=error)
-            message = _("The database cannot be reached. Try again in a moment.")
-    title, wait = _("Not available at the moment"), getattr(error, "wait", None)
+            message = str(DatabaseUnreachable())
+    title, wait = _("Not available at the moment"), getattr(error, "wait", RETRY_AFTER_SECONDS)
     return ErrorMessage(HTTPStatus.SERVICE_UNAVAILABLE, title, message, wait)

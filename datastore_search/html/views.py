@@ -33,6 +33,7 @@ from ..object_permissions import Permitted
 from ..request_limits import check_query_string
 from ..search import ConsistentRead, with_consistent_read
 from ..throttling import check_rates, set_rate_headers
+from ..unreadable_users import forget_unreadable_user
 from .about import list_facts
 from .bidi import show_bidi_controls
 from .catalogue_filter import CatalogueFilterSet
@@ -98,6 +99,7 @@ class PageView(View):
             except NotModified as not_modified:
                 response = not_modified.response
             except REPORTED_ERRORS as error:
+                forget_unreadable_user(request)
                 message = describe_error(error, is_authenticated=request.user.is_authenticated)
                 if message is None:
                     raise

@@ -1,0 +1,316 @@
+"""Faults of PostgreSQL: what each door answers meanwhile, and that all recovers by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.files.base import ContentFile
+from django.db import InternalError, close_old_connections, connection
+from django.test import Client
+
+from datastore_search import storage
+from datastore_search.api.actions import actions
+from datastore_search.loading.jobs import load_file, retry_load, submit_load
+from datastore_search.models import Load, LoadState, Resource
+from datastore_search.tokens import issue_token
+
+from ..builders import READING, act, check_error, get_result, get_version_id, load_csv
+from ..failures import fails_with
+from ..loading.servers import OwnServer
+from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
+from .portals import empty_portal, migrate_portal, use_databases
+from .servers import run_own_server, run_standby
+
+#: Actions, and what each is sent beside the id of the resource.
+SEARCHES: dict[str, dict[str, Any]] = {
+    **READING,
+    "datastore_search": {"q": "river"},
+    "package_list": {},
+    "package_show": {},
+    "package_search": {"q": "river"},
+    "current_package_list_with_resources": {},
+    "resource_show": {},
+    "resource_view_list": {},
+    "resource_search": {"query": "name:served"},
+    "organization_list": {},
+    "tag_list": {},
+}
+WRITES: dict[str, dict[str, Any]] = {
+    "datastore_create": {"fields": [{"id": "code", "type": "text"}, {"id": "more"}]},
+    "datastore_upsert": {"method": "insert", "records": [{"code": "c"}]},
+    "datastore_records_delete": {"filters": {"code": "c"}},
+}
+
+OF_RESOURCE = {*READING, *WRITES, "package_show", "resource_show", "resource_view_list"}
+
+#: The actions that read nothing from the database.
+WITHOUT_DATABASE = {"group_list", "help_show", "license_list", "site_read", "status_show"}
+
+#: Those that delete the resource, or need an organization: as the others of their kind.
+OTHERS = {"datastore_delete", "organization_show"}
+
+PAGES = ("", "api/", "chart/", "map/", "r/1/", "schema.json")
+
+#: Beyond 10,000 rows a load copies over several connections; a disk of 8 MiB has no room for these.
+_ROWS = 60_000
+
+
+class Portal(NamedTuple):
+    """A portal with one resource, and somebody who may write."""
+
+    server: OwnServer
+    resource: Resource
+    token: str
+    session: str
+
+    def call(self, action: str, parameters: dict[str, Any]) -> Any:
+        client = open_client()
+        identity = {"id": str(self.resource.pk)} if action in OF_RESOURCE else {}
+        force = {"force": True} if action in WRITES else {}
+        token = self.token if action in WRITES else ""
+        return act(client, action, {**identity, **parameters, **force}, token)
+
+    def open_page(self, path: str, *, session: str = "", language: str = "en") -> Any:
+        return open_client(session).get(f"/{language}/datastore/{self.resource.pk}/{path}")
+
+    def write(self, action: str) -> Any:
+        return self.call(action, WRITES[action])
+
+    def count_records(self) -> int:
+        return int(get_result(self.call("datastore_search", {}))["total"])
+
+
+def open_client(session: str = "") -> Client:
+    """Make a client; as before each request of a server, a connection that failed is closed."""
+    close_old_connections()
+    client = Client(raise_request_exception=False)
+    if session:
+        client.cookies["sessionid"] = session
+    return client
+
+
+@pytest.fixture(scope="module")
+def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+    with run_own_server() as server, django_db_blocker.unblock():
+        with use_databases({"default": server.url}):
+            migrate_portal()
+        yield server
+
+
+@pytest.fixture
+def portal(server: OwnServer, settings: Any) -> Iterator[Portal]:
+    with use_databases({"default": server.url}):
+        try:
+            yield make_portal(server)
+        finally:
+            empty_portal()
+            get_user_model().objects.all().delete()
+
+
+def make_portal(server: OwnServer) -> Portal:
+    resource = load_csv(Resource.objects.create(name="served"), "code,text\na,river\nb,lake\n")
+    user = get_user_model().objects.create_superuser("operator")
+    client = Client()
+    client.force_login(user)
+    return Portal(server, resource, issue_token(user), client.cookies["sessionid"].value)
+
+
+Fault = Callable[[OwnServer], AbstractContextManager[Any]]
+
+
+def check_unavailable(response: Any) -> dict[str, Any]:
+    error = check_error(response, 503, "Service Unavailable")
+    assert int(response["Retry-After"]) > 0
+    return error
+
+
+def check_pages_unavailable(portal: Portal) -> None:
+    for session in ("", portal.session):
+        for path in PAGES:
+            page = portal.open_page(path, session=session)
+            assert page.status_code == 503, (path, session)
+            assert int(page["Retry-After"]) > 0, path
+    page = open_client(portal.session).get("/en/admin/datastore_search/resource/")
+    assert (page.status_code, page["Retry-After"]) == (503, "5")
+    page = portal.open_page("", language="vi")
+    assert page["Content-Language"] == "vi"
+    assert 'lang="vi"' in page.content.decode()
+    assert "Không thể kết nối" in page.content.decode()
+
+
+def check_recovered(portal: Portal) -> None:
+    """Expect that everything is answered, without a restart of anything."""
+    for action, parameters in (SEARCHES | WRITES).items():
+        answer = portal.call(action, parameters)
+        assert answer.status_code == 200, (action, answer.json())
+    for session in ("", portal.session):
+        assert [portal.open_page(path, session=session).status_code for path in PAGES] == [200] * 6
+
+
+def test_every_action_is_tried_in_a_fault() -> None:
+    assert set(actions) == SEARCHES.keys() | WRITES.keys() | WITHOUT_DATABASE | OTHERS
+
+
+@pytest.mark.parametrize("fault", [stop_server, occupy_connections])
+def test_without_a_connection_every_door_is_503_until_the_fault_ends(
+    portal: Portal, fault: Fault
+) -> None:
+    connection.close()
+    with fault(portal.server):
+        for action, parameters in (SEARCHES | WRITES).items():
+            assert check_unavailable(portal.call(action, parameters)) == {
+                "message": "The database cannot be reached. Try again in a moment."
+            }, action
+        check_unavailable(open_client().get(f"/en/datastore/dump/{portal.resource.pk}"))
+        check_pages_unavailable(portal)
+        for action in ("status_show", "site_read", "license_list", "group_list"):
+            assert portal.call(action, {}).status_code == 200
+
+    check_recovered(portal)
+    assert portal.count_records() == 2
+
+
+def test_a_restart_is_not_noticed_by_searches_and_a_write_is_never_sent_twice(
+    portal: Portal,
+) -> None:
+    assert portal.count_records() == 2  # over a connection that the restart ends
+    with stop_server(portal.server):
+        pass
+    assert portal.count_records() == 2
+
+    for action, parameters in (SEARCHES | WRITES).items():
+        end_sessions(portal.server)
+        answer = portal.call(action, parameters)
+        if answer.status_code != 200:
+            check_unavailable(answer)
+            answer = portal.call(action, parameters)
+        assert answer.status_code == 200, action
+    assert portal.count_records() == 2  # one was added and deleted
+
+
+def end_sessions(server: OwnServer) -> None:
+    """End all other sessions of a server, as its restart does."""
+    with psycopg.connect(server.url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+
+
+def test_a_database_that_is_read_only_answers_reads_and_refuses_writes(portal: Portal) -> None:
+    with make_read_only(portal.server):
+        connection.close()
+        for action, parameters in SEARCHES.items():
+            assert portal.call(action, parameters).status_code == 200, action
+        for action, parameters in WRITES.items():
+            assert check_unavailable(portal.call(action, parameters)) == {
+                "message": "The database can only be read at the moment. Nothing was changed."
+            }, action
+        assert [portal.open_page(path).status_code for path in PAGES] == [200] * 6
+
+    connection.close()
+    check_recovered(portal)
+    assert portal.count_records() == 2
+
+
+def test_a_full_disk_refuses_writes_and_loads_which_can_be_retried(
+    portal: Portal, uploads: Path
+) -> None:
+    before = portal.resource.table_version_id
+    with use_small_disk(portal.server) as folder:
+        connection.close()  # the settings of a server are read by new connections
+        filled = load_csv(Resource.objects.create(name="filled"), "code,text\nd,sea\n")
+        with fill_disk(folder):
+            records = [{"code": f"c{number}", "text": "x" * 1000} for number in range(500)]
+            written = {"resource_id": str(filled.pk), "method": "insert", "records": records}
+            refused = act(Client(), "datastore_upsert", {**written, "force": True}, portal.token)
+            assert check_unavailable(refused)["message"].startswith("The database has no room")
+            load = submit_load(portal.resource, file=ContentFile(write_rows(), name="second.csv"))
+            assert portal.count_records() == 2
+        load.refresh_from_db()
+        assert load.state == LoadState.FAILED
+        assert load.failure is not None
+        assert load.failure["code"] == "load.disk_full"
+        portal.resource.refresh_from_db()
+        assert portal.resource.table_version_id == before
+        assert storage.list_record_tables(connection) == {before, filled.table_version_id}
+        assert filled.table_version is not None
+        filled.table_version.refresh_from_db()
+        assert filled.table_version.record_count == 1
+        filled.delete()
+        connection.close()
+
+    again = retry_load(load)
+    again.refresh_from_db()
+    assert (again.state, again.record_count) == (LoadState.READY, _ROWS)
+    assert portal.count_records() == _ROWS
+    assert storage.list_record_tables(connection) == {get_version_id(again)}
+
+
+def write_rows() -> bytes:
+    return b"code,text\n" + b"".join(b"%d,river\n" % row for row in range(_ROWS))
+
+
+def test_a_load_without_a_connection_fails_with_a_reason_and_can_be_retried(
+    portal: Portal, tmp_path: Path
+) -> None:
+    path = tmp_path / "second.csv"
+    path.write_bytes(write_rows())
+    before = portal.resource.table_version_id
+
+    with occupy_connections(portal.server), fails_with("load.database_lost"):
+        load_file(portal.resource, path)  # over the one connection that the portal has
+
+    load = Load.objects.latest("created_at")
+    assert (load.state, load.failure) == (
+        LoadState.FAILED,
+        {"code": "load.database_lost", "parameters": {}},
+    )
+    assert portal.count_records() == 2
+    assert storage.list_record_tables(connection) == {before}
+    load_file(portal.resource, path)
+    assert portal.count_records() == _ROWS
+
+
+def test_a_read_only_database_refuses_a_load_before_it_begins(
+    portal: Portal, tmp_path: Path
+) -> None:
+    path = tmp_path / "second.csv"
+    path.write_bytes(write_rows())
+    with make_read_only(portal.server):
+        connection.close()
+        with pytest.raises(InternalError, match="read-only transaction"):
+            load_file(portal.resource, path)
+        assert portal.count_records() == 2
+
+    connection.close()
+    assert not Load.objects.exclude(state=LoadState.READY).exists()
+    load_file(portal.resource, path)
+    assert portal.count_records() == _ROWS
+
+
+def test_a_portal_follows_its_database_to_the_standby_without_a_restart(
+    portal: Portal,
+) -> None:
+    with run_standby(portal.server) as standby:
+        standby.catch_up(portal.server)
+        addresses = [url.partition("?host=")[2] for url in (portal.server.url, standby.url)]
+        url = portal.server.url.partition("?")[0] + (
+            f"?host={','.join(addresses)}&target_session_attrs=read-write"
+        )
+        with use_databases({"default": url}):
+            assert portal.write("datastore_upsert").status_code == 200
+            standby.catch_up(portal.server)
+            with stop_server(portal.server):
+                check_unavailable(portal.call("datastore_search", {}))
+                standby.fetch_value("SELECT pg_promote()")
+                assert portal.count_records() == 3
+                assert portal.write("datastore_records_delete").status_code == 200
+                assert portal.count_records() == 2
+                connection.close()
