@@ -35,9 +35,9 @@ def write_delimited(dump: Dump, delimiter: str) -> Generator[bytes]:
 
 
 def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes]:
-    """Write the names of the fields; this line alone ends in CRLF, as CKAN's does."""
+    """Write the header and the rows; the header alone ends in CRLF, as CKAN's does."""
     line = io.StringIO()
-    csv.writer(line, delimiter=delimiter).writerow(name for name, _kind in copy.fields)
+    csv.writer(line, delimiter=delimiter).writerow(dump.headers)
     yield dump.start + line.getvalue().encode()
     with copy.open_csv(delimiter) as rows:
         yield from rows
@@ -48,13 +48,13 @@ def _write_rows(dump: Dump, copy: RecordCopy, delimiter: str) -> Generator[bytes
 
 def write_excel_csv(dump: Dump) -> Generator[bytes]:
     """Write CSV that Excel opens with a double click, in the active language."""
-    return join_blocks(_write_excel_rows(dump.copy, get_format("DECIMAL_SEPARATOR")))
+    return join_blocks(_write_excel_rows(dump, dump.copy, get_format("DECIMAL_SEPARATOR")))
 
 
-def _write_excel_rows(copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
+def _write_excel_rows(dump: Dump, copy: RecordCopy, decimal_point: str) -> Generator[bytes]:
     line = io.StringIO()
     writer = csv.writer(line, delimiter=";" if decimal_point == "," else ",")
-    writer.writerow(disarm(name) for name, _kind in copy.fields)
+    writer.writerow(map(disarm, dump.headers))
     writes = [_choose_cell_writer(kind, decimal_point) for _name, kind in copy.fields]
     yield BOM + line.getvalue().encode()
     with copy.open_cells() as rows:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from ..search import ConsistentRead, Query, RecordCopy
+from .headers import choose_headers
 
 #: The size of a block, which is sent at once.
 BLOCK_BYTES = 2**16
@@ -46,13 +47,14 @@ class Dump:
     The records to write, and how.
 
     ``infos`` has the data dictionary's entry of each field.  ``place`` has the fields that the
-    client names.
+    client names.  A dump that ``has_labels`` has them in its header, in place of names.
     """
 
     read: ConsistentRead
     query: Query
     infos: Mapping[str, Mapping[str, Any]]
     bom: bool = False
+    has_labels: bool = False
     place: PlaceFields = PlaceFields()
 
     @cached_property
@@ -63,6 +65,12 @@ class Dump:
         Raises: ``InvalidParameters``, everything that does not fit the fields.
         """
         return RecordCopy(self.read, self.query)
+
+    @property
+    def headers(self) -> list[str]:
+        """The headers of the columns."""
+        names = [name for name, _kind in self.copy.fields]
+        return choose_headers(names, self.infos) if self.has_labels else names
 
     @property
     def start(self) -> bytes:

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from ..exceptions.dumps import FormatNotInstalled
+from ..exceptions.dumps import FormatNotInstalled, NoHeaderRow
 from .delimited import write_delimited, write_excel_csv
 from .dump import Dump, compress_blocks
 from .geojson import write_geojson
@@ -33,29 +33,38 @@ class DumpFormat:
     """
     One format, and what writes its blocks: it checks the query at once, and reads when iterated.
 
-    A format ``needs_mark`` if a truncated file looks complete; ``truncation_mark`` is then written.
     ``package`` is what writes it, where a portal may lack that.  A format that ``needs_places`` is
-    only of records that have places.
+    only of records that have places.  The first row of one that ``has_header`` names the columns.
     """
 
+    name: str
     label: str | Promise
-    content_type: str
-    extension: str
+    media_type: str
     write: Callable[[Dump], Generator[bytes]]
-    needs_mark: bool = False
+    is_text: bool = True
+    has_header: bool = False
     package: str = ""
     needs_places: bool = False
 
     @property
-    def truncation_mark(self) -> bytes:
-        """A line, after a quotation mark that is never closed; written when the rows break off."""
-        mark = _("This file is incomplete: the server could not send the rest.")
-        return f'"{mark}\n'.encode() if self.needs_mark else b""
+    def extension(self) -> str:
+        """The extension of the file's name: the format's name, without what the file is for."""
+        return self.name.partition("-")[0]
 
     @property
-    def is_text(self) -> bool:
-        """Return whether the file is text."""
-        return "charset" in self.content_type
+    def content_type(self) -> str:
+        """The type of the file, for a header."""
+        return f"{self.media_type}; charset=utf-8" if self.is_text else self.media_type
+
+    @property
+    def truncation_mark(self) -> bytes:
+        """
+        What is written when the rows of a text break off, where the file would look complete.
+
+        A line, after a quotation mark that is never closed.
+        """
+        mark = _("This file is incomplete: the server could not send the rest.")
+        return f'"{mark}\n'.encode() if self.is_text and self.has_header else b""
 
     @property
     def is_installed(self) -> bool:
@@ -66,10 +75,13 @@ class DumpFormat:
         """
         Write the file in blocks; empty ones report work, as ``search.Stream`` has it.
 
-        Raises: ``FormatNotInstalled``; ``InvalidParameters``, what does not fit the fields.
+        Raises: ``FormatNotInstalled``; ``NoHeaderRow``; ``InvalidParameters``, what does not fit
+        the fields.
         """
         if not self.is_installed:
             raise FormatNotInstalled(format=str(self.label), package=self.package)
+        if dump.has_labels and not self.has_header:
+            raise NoHeaderRow(format=str(self.label))
         blocks = self.write(dump)
         return compress_blocks(blocks) if gzip else blocks
 
@@ -79,67 +91,41 @@ def _is_installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-formats: Mapping[str, DumpFormat] = {
-    "csv": DumpFormat(
-        label="CSV",
-        content_type="text/csv; charset=utf-8",
-        extension="csv",
-        write=partial(write_delimited, delimiter=","),
-        needs_mark=True,
+_FORMATS = (
+    DumpFormat("csv", "CSV", "text/csv", partial(write_delimited, delimiter=","), has_header=True),
+    DumpFormat(
+        "csv-excel", gettext_lazy("CSV for Excel"), "text/csv", write_excel_csv, has_header=True
     ),
-    "csv-excel": DumpFormat(
-        label=gettext_lazy("CSV for Excel"),
-        content_type="text/csv; charset=utf-8",
-        extension="csv",
-        write=write_excel_csv,
-        needs_mark=True,
+    DumpFormat(
+        "tsv",
+        "TSV",
+        "text/tab-separated-values",
+        partial(write_delimited, delimiter="\t"),
+        has_header=True,
     ),
-    "tsv": DumpFormat(
-        label="TSV",
-        content_type="text/tab-separated-values; charset=utf-8",
-        extension="tsv",
-        write=partial(write_delimited, delimiter="\t"),
-        needs_mark=True,
-    ),
-    "xlsx": DumpFormat(
-        label="Excel (XLSX)",
-        content_type="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        extension="xlsx",
-        write=write_workbook,
+    DumpFormat(
+        "xlsx",
+        "Excel (XLSX)",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        write_workbook,
+        is_text=False,
+        has_header=True,
         package="xlsxwriter",
     ),
-    "parquet": DumpFormat(
-        label="Parquet",
-        content_type="application/vnd.apache.parquet",
-        extension="parquet",
-        write=write_parquet,
+    DumpFormat(
+        "parquet",
+        "Parquet",
+        "application/vnd.apache.parquet",
+        write_parquet,
+        is_text=False,
         package="pyarrow",
     ),
-    "json": DumpFormat(
-        label="JSON",
-        content_type="application/json; charset=utf-8",
-        extension="json",
-        write=write_json,
-    ),
-    "ndjson": DumpFormat(
-        label="NDJSON",
-        content_type="application/x-ndjson; charset=utf-8",
-        extension="ndjson",
-        write=write_ndjson,
-    ),
-    "geojson": DumpFormat(
-        label="GeoJSON",
-        content_type="application/geo+json; charset=utf-8",
-        extension="geojson",
-        write=write_geojson,
-        needs_places=True,
-    ),
-    "xml": DumpFormat(
-        label="XML",
-        content_type="text/xml; charset=utf-8",
-        extension="xml",
-        write=write_xml,
-    ),
-}
+    DumpFormat("json", "JSON", "application/json", write_json),
+    DumpFormat("ndjson", "NDJSON", "application/x-ndjson", write_ndjson),
+    DumpFormat("geojson", "GeoJSON", "application/geo+json", write_geojson, needs_places=True),
+    DumpFormat("xml", "XML", "text/xml", write_xml),
+)
+
+formats: Mapping[str, DumpFormat] = {kind.name: kind for kind in _FORMATS}
 
 DEFAULT = "csv"

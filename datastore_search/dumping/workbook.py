@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -66,10 +66,10 @@ def write_workbook(dump: Dump) -> Generator[bytes]:
     copy = dump.copy
     if len(copy.fields) > MAX_COLUMNS:
         raise TooManyColumnsForWorkbook(most=MAX_COLUMNS)
-    return _write_file(copy)
+    return _write_file(copy, dump.headers)
 
 
-def _write_file(copy: RecordCopy) -> Generator[bytes]:
+def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
     count = copy.count_rows(MAX_ROWS)
     if count >= MAX_ROWS:
         raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
@@ -78,7 +78,7 @@ def _write_file(copy: RecordCopy) -> Generator[bytes]:
         with TemporaryDirectory(prefix="datastore-", dir=conf.SPOOL_FOLDER or None) as folder:
             path = Path(folder, "dump.xlsx")
             try:
-                yield from _make_workbook(copy, path)
+                yield from _make_workbook(copy, headers, path)
                 file = files.enter_context(path.open("rb"))
             except OSError as error:
                 raise NoRoomForAnswer from error
@@ -86,12 +86,12 @@ def _write_file(copy: RecordCopy) -> Generator[bytes]:
             yield block
 
 
-def _make_workbook(copy: RecordCopy, path: Path) -> Generator[bytes]:
+def _make_workbook(copy: RecordCopy, headers: Sequence[str], path: Path) -> Generator[bytes]:
     from xlsxwriter import Workbook
 
     workbook = Workbook(path, {**_OPTIONS, "tmpdir": str(path.parent)})
     try:
-        sheet = _Sheet(workbook, copy.fields)
+        sheet = _Sheet(workbook, copy.fields, headers)
         with copy.open_cells() as rows:
             for number, row in enumerate(rows, 1):
                 sheet.write_row(number, row)
@@ -121,7 +121,9 @@ def _check_size(folder: Path) -> None:
 class _Sheet:
     """A sheet with a header, to which rows are written in order."""
 
-    def __init__(self, workbook: Any, fields: tuple[tuple[str, str], ...]) -> None:
+    def __init__(
+        self, workbook: Any, fields: tuple[tuple[str, str], ...], headers: Sequence[str]
+    ) -> None:
         self._sheet = workbook.add_worksheet()
         self._names = [name for name, _kind in fields]
         self._plain = workbook.add_format()
@@ -134,8 +136,8 @@ class _Sheet:
         }
         self._writes = [self._choose_writer(kind) for _name, kind in fields]
         self._sheet.freeze_panes(1, 0)
-        for column, name in enumerate(self._names):
-            self._write_text(0, column, name)
+        for column, header in enumerate(headers):
+            self._write_text(0, column, header)
 
     def write_row(self, number: int, cells: tuple[str | None, ...]) -> None:
         """

@@ -17,6 +17,13 @@ class FormatNotInstalled(UnwritableFile):
     message = _("This portal cannot write %(format)s: its operator must install %(package)s.")
 
 
+class NoHeaderRow(InvalidParameter):
+    parameter = "headers"
+    message = _(
+        "%(format)s has no row of headers. Leave “headers” out, or ask for CSV, TSV or Excel."
+    )
+
+
 class TooManyRowsForWorkbook(UnwritableFile):
     message = _(
         "A sheet of Excel has at most %(most)s rows, and %(count)s records were found. Ask for"

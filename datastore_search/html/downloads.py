@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
+from django.utils.translation import gettext as _
 
-from ..dumping.formats import formats
+from ..dumping.formats import DumpFormat, formats
+from ..dumping.headers import choose_headers
 from ..field_names import quote_name
 from ..models import Resource
 from ..search import Query
 from .api_parameters import build_query_parameters
 from .links import add_query_string, reverse_in_locale
+
+#: The records of the smallest table whose packed files are offered; a megabyte or so.
+_MIN_PACKED_RECORDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +29,24 @@ class Download:
     address: str
 
 
+@dataclass(frozen=True, slots=True)
+class DownloadGroup:
+    """The files of one kind, and a title that ends in a colon; ``name`` is part of its id."""
+
+    name: str
+    title: str
+    downloads: list[Download]
+
+
 def list_downloads(
     request: HttpRequest, resource: Resource, query: Query, *, has_places: bool
-) -> list[Download]:
-    """List the records in each format of the dump, and their schema; nothing without a dump."""
+) -> list[DownloadGroup]:
+    """
+    List the records in each format of the dump, and their schema; nothing without a dump.
+
+    Where fields have labels, the formats with headers are offered with labels too; where there are
+    many records, the formats of text are offered packed.
+    """
     try:
         path = reverse_in_locale(request, "dump", resource.pk)
     except NoReverseMatch:
@@ -34,9 +54,38 @@ def list_downloads(
     parameters = build_query_parameters(query)
     if query.fields:
         parameters["fields"] = ",".join(map(quote_name, query.fields))
-    records = [
-        Download(str(kind.label), add_query_string(path, {"format": name, **parameters}.items()))
-        for name, kind in formats.items()
+    kinds = [
+        kind
+        for kind in formats.values()
         if kind.is_installed and (has_places or not kind.needs_places)
     ]
-    return [*records, Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))]
+
+    def list_files(kinds: Iterable[DumpFormat], **options: str) -> list[Download]:
+        return [
+            Download(
+                str(kind.label),
+                add_query_string(path, {"format": kind.name, **options, **parameters}.items()),
+            )
+            for kind in kinds
+        ]
+
+    schema = Download("Table Schema", reverse_in_locale(request, "schema", resource.pk))
+    groups = [DownloadGroup("all", _("Download all records found:"), [*list_files(kinds), schema])]
+    if _has_labels(resource, query):
+        labelled = list_files((kind for kind in kinds if kind.has_header), headers="labels")
+        title = _("With labels in place of the names of the columns:")
+        groups.append(DownloadGroup("labels", title, labelled))
+    if _has_many_records(resource):
+        packed = list_files((kind for kind in kinds if kind.is_text), gzip="true")
+        groups.append(DownloadGroup("packed", _("Packed, as smaller files (gzip):"), packed))
+    return groups
+
+
+def _has_labels(resource: Resource, query: Query) -> bool:
+    names = list(query.fields or resource.infos)
+    return choose_headers(names, resource.infos) != names
+
+
+def _has_many_records(resource: Resource) -> bool:
+    version = resource.table_version
+    return version is not None and version.record_count >= _MIN_PACKED_RECORDS

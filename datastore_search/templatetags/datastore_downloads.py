@@ -6,7 +6,7 @@ from django import template
 from django.template import RequestContext
 
 from ..html.columns import choose_names
-from ..html.downloads import Download, list_downloads
+from ..html.downloads import DownloadGroup, list_downloads
 from ..html.page_query import PageQuery
 from ..models import Resource
 from ..search import Query
@@ -15,7 +15,7 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def downloads(context: RequestContext, resource: Resource, query: PageQuery) -> list[Download]:
+def downloads(context: RequestContext, resource: Resource, query: PageQuery) -> list[DownloadGroup]:
     """List the downloads of the records that a valid query selects, as the page shows them."""
     found = Query(
         limit=None,

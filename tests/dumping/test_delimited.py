@@ -67,13 +67,18 @@ def test_no_records_leave_the_header(client: Client, resource: Resource) -> None
     assert written == b"\xef\xbb\xbfcode\r\n"
 
 
-def test_a_dump_that_broke_off_is_resumed_by_id(client: Client, db: None) -> None:
+@pytest.mark.parametrize(
+    ("name", "headers"), [("csv", 1), ("csv-excel", 1), ("tsv", 1), ("ndjson", 0)]
+)
+def test_a_dump_that_broke_off_is_resumed_by_id(
+    client: Client, db: None, name: str, headers: int
+) -> None:
     resource = make_resource("n\n" + "".join(f"{n}\n" for n in range(100)))
-    whole = request_file(client, resource, "csv")
+    whole = request_file(client, resource, name)
     lines = read_file(whole).splitlines(keepends=True)
-    received = lines[:41]  # the header, and the records 1 to 40
+    received = lines[: headers + 40]
 
-    rest = request_file(client, resource, "csv", filters={"_id": {"gt": 40}})
+    rest = request_file(client, resource, name, filters={"_id": {"gt": 40}})
 
     assert rest.get("Last-Modified") == whole.get("Last-Modified")
-    assert [*received, *read_file(rest).splitlines(keepends=True)[1:]] == lines
+    assert [*received, *read_file(rest).splitlines(keepends=True)[headers:]] == lines

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tracemalloc
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,3 +111,42 @@ def test_a_private_resource_is_refused_in_every_format(client: Client, db: None,
     hidden = make_resource(private=True)
 
     check_error(request_file(client, hidden, name), 403, "Authorization Error")
+
+
+# The reference ------------------------------------------------------------------------------------
+
+REFERENCE = (Path(__file__).parents[2] / "docs/reference/dump.md").read_text(encoding="utf-8")
+
+
+def test_the_reference_lists_every_format_once() -> None:
+    table = REFERENCE.partition("| `format` | The file | For |")[2].partition("\n\n")[0]
+
+    listed = [
+        name for row in table.splitlines()[2:] for name in re.findall("`(.*?)`", row.split("|")[1])
+    ]
+
+    assert sorted(listed) == sorted(formats)
+
+
+def test_the_reference_describes_every_format_with_its_type() -> None:
+    sections = re.findall(r"^### (`.*)\n\n(.*)\n\n", REFERENCE, re.MULTILINE)
+
+    described = {
+        name: kind
+        for names, kinds in sections
+        for name, kind in zip(
+            re.findall("`(.*?)`", names), re.findall("`(.*?)`", kinds), strict=True
+        )
+    }
+
+    assert described == {name: kind.content_type for name, kind in formats.items()}
+
+
+def test_the_reference_says_which_formats_have_headers_and_need_packages() -> None:
+    headers = REFERENCE.partition("### Headers\n\nThe first row of ")[2].partition(" names ")[0]
+    extras = re.findall(r"datastore-search\[(.*?)\]", REFERENCE)[0].split(",")
+
+    assert set(re.findall("`(.*?)`", headers)) == {
+        name for name, kind in formats.items() if kind.has_header
+    }
+    assert sorted(extras) == sorted(name for name, kind in formats.items() if kind.package)

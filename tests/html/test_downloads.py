@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import re
 from typing import Any
@@ -12,6 +13,7 @@ from django.test import Client
 from django.urls import include, path
 
 from datastore_search.dumping.formats import formats
+from datastore_search.html import downloads
 from datastore_search.models import Resource
 from datastore_search.urls import page_urlpatterns
 
@@ -27,12 +29,12 @@ def get_page(client: Client, resource: Resource, locale: str = "en", **parameter
     return client.get(f"/{locale}/datastore/{resource.pk}/", query, follow=True)
 
 
-def list_downloads(response: Any) -> dict[str, str]:
-    """Return the addresses of the files by label."""
-    navigation = re.search(
-        r'<nav class="datastore-downloads".*?</nav>', response.content.decode(), re.DOTALL
+def list_downloads(response: Any, group: str = "all") -> dict[str, str]:
+    """Return the addresses of the files of a group by label."""
+    found = re.search(
+        rf'<span id="downloads-{group}">.*?</ul>', response.content.decode(), re.DOTALL
     )
-    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', navigation[0]) if navigation else []
+    links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', found[0]) if found else []
     return {label: html.unescape(address) for address, label in links}
 
 
@@ -89,6 +91,33 @@ def test_the_files_have_the_columns_and_the_order_of_the_page(
     address = list_downloads(get_page(client, resource, **parameters))["CSV"]
 
     assert client.get(address).getvalue() == file
+
+
+def test_files_with_labels_are_offered_where_fields_have_labels(client: Client, db: None) -> None:
+    resource = make_resource("n,c\n1,x\n")
+    assert list_downloads(get_page(client, resource), "labels") == {}
+    field = resource.fields.get(name="n")
+    field.label, field.translations = "Amount", {"fr": {"label": "Montant"}}
+    field.save()
+
+    files = list_downloads(get_page(client, resource, "fr", sort="n desc"), "labels")
+
+    assert list(files) == ["CSV", "CSV pour Excel", "TSV", "Excel (XLSX)"]
+    assert client.get(files["CSV"]).getvalue() == b"_id,Montant,c\r\n1,1,x\n"
+    assert list_downloads(get_page(client, resource, hide="n"), "labels") == {}
+
+
+def test_packed_files_are_offered_where_there_are_many_records(
+    client: Client, resource: Resource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert list_downloads(get_page(client, resource), "packed") == {}
+    monkeypatch.setattr(downloads, "_MIN_PACKED_RECORDS", 6)
+
+    files = list_downloads(get_page(client, resource), "packed")
+
+    assert list(files) == ["CSV", "CSV for Excel", "TSV", "JSON", "NDJSON", "XML"]
+    plain = client.get(files["CSV"].replace("&gzip=true", "")).getvalue()
+    assert gzip.decompress(client.get(files["CSV"]).getvalue()) == plain
 
 
 def test_a_page_that_found_nothing_offers_nothing(client: Client, resource: Resource) -> None:

@@ -14,12 +14,24 @@ from ...search import ID, Query, RecordsFormat, Relation
 from ..parameter_types import BooleanField, ChoiceField, FieldNameField
 from ..parameters import MAX_ROW_NUMBER, QueryParameters, build_query
 
+#: What a row of headers has; names unless something else is sent.
+HEADERS = ("names", "labels")
+
 
 class DumpParameters(QueryParameters):
     """The parameters of the dump."""
 
     format = ChoiceField(
         tuple(formats), help_text=_("The format of the file."), shown_default="csv"
+    )
+    headers = ChoiceField(
+        HEADERS,
+        help_text=_(
+            "What the row of headers has, in `csv`, `csv-excel`, `tsv` and `xlsx`: the names of the"
+            " fields, or their labels in the language of the path. A field without a label has its"
+            " name, and a label that occurs twice is followed by the name."
+        ),
+        shown_default="names",
     )
     bom = BooleanField(
         help_text=_(

@@ -113,6 +113,7 @@ class DumpView(EnvelopeView):
             query=complete_query(query, read.relation),
             infos=resource.infos,
             bom=parameters.get("bom", False),
+            has_labels=parameters.get("headers") == "labels",
             place=PlaceFields(
                 parameters.get("lat") or "",
                 parameters.get("lon") or "",
