@@ -197,6 +197,15 @@ class Settings:
         )
 
     @cached_property
+    def SLOW_REQUEST_MS(self) -> int:
+        """
+        Milliseconds after which an answer to a request is slow. Each slow one is [a line in the
+        log](../how-to/operate.md#slow-requests), without the values of its parameters. `0` means
+        that nothing is measured.
+        """
+        return cast(int, getattr(settings, "DATASTORE_SEARCH_SLOW_REQUEST_MS", 1_000))
+
+    @cached_property
     def AUTHENTICATION_CLASSES(self) -> Sequence[str]:
         """
         Dotted paths of the API's authentication classes (Django REST framework's), tried in this

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     *(["django_tasks"] if django.VERSION < (6, 0) else []),  # Django has them from 6.0 on
     "django_tasks_db",
+    "django_guid",
     "datastore_search",
     "example_project",
 ]
@@ -65,6 +66,7 @@ SECURE_CSP = _POLICY
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}  # of django-csp, where Django is older than 6.0
 
 MIDDLEWARE = [
+    "django_guid.middleware.guid_middleware",  # the first: every answer has the id of its request
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
     "example_project.policy.PagePolicyMiddleware",
@@ -141,7 +143,7 @@ CORS_URLS_REGEX = r"/([A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*/)?(api|datastore/dump
 CORS_ALLOW_ALL_ORIGINS = True
 CORS_ALLOW_METHODS = ("GET", "HEAD", "OPTIONS", "POST")
 CORS_ALLOW_HEADERS = ("authorization", "content-type", "if-none-match")
-CORS_EXPOSE_HEADERS = ("etag", "last-modified", "ratelimit", "retry-after")
+CORS_EXPOSE_HEADERS = ("etag", "last-modified", "ratelimit", "retry-after", "x-request-id")
 
 DATASTORE_SEARCH_PAGES_VERSION = __version__  # the pages show nothing else that changes
 
@@ -165,9 +167,37 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "tagsSorter": "alpha", "validatorUrl": None},
 }
 
+# The id that a proxy has given to the request if it is a UUID, otherwise a new one.
+DJANGO_GUID = {"GUID_HEADER_NAME": "X-Request-ID", "EXPOSE_HEADER": False}
+
+# Each line is a JSON object with the id of its request.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
-    "loggers": {"datastore_search": {"handlers": ["console"], "level": "INFO"}},
+    "filters": {
+        "request_id": {
+            "()": "django_guid.log_filters.CorrelationId",
+            "correlation_id_field": "request_id",
+        }
+    },
+    "formatters": {
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "format": "{asctime}{levelname}{name}{message}{request_id}",
+            "style": "{",
+            "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+        }
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "filters": ["request_id"],
+            "formatter": "json",
+        }
+    },
+    "loggers": {
+        "datastore_search": {"handlers": ["console"], "level": "INFO"},
+        "django": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+    },
 }

@@ -88,6 +88,7 @@ def read_aggregate(read: ConsistentRead, query: AggregateQuery) -> Page:
         records=found.records,
         total=total if query.query.include_total else None,
         fields=bound.fields,
+        record_count=found.count,
     )
 
 

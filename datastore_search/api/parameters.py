@@ -67,6 +67,11 @@ class ActionParameters(serializers.Serializer[Any]):
     accepts_others: ClassVar[bool] = False
 
     @classmethod
+    def list_names(cls) -> list[str]:
+        """List the names of the parameters."""
+        return list(cls._declared_fields)
+
+    @classmethod
     def parse(cls, sent: Mapping[str, object]) -> dict[str, Any]:
         """
         Parse the parameters that were sent; those that mean the default are left out.

@@ -14,6 +14,7 @@ from ..exceptions.access import (
     WriteDenied,
 )
 from ..models import Reader, Resource
+from ..request_reports import note_resource
 from .parameters import make_printable
 
 
@@ -31,6 +32,7 @@ def check_may_read(request: Request, resource: Resource, name: str) -> None:
 
     Raises: ``AccessDenied``.
     """
+    note_resource(request, resource)
     if not resource.private or resource.is_readable_by(get_reader(request)):
         return  # a public resource is read without looking up the token
     shown_name = make_printable(name)
@@ -57,6 +59,7 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
 
     Raises: ``AccessDenied``.
     """
+    note_resource(request, resource)
     if resource.permits(get_reader(request), verb):
         return
     if isinstance(request.user, AbstractBaseUser):

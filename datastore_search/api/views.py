@@ -23,6 +23,7 @@ from ..exceptions.requests import UnknownAction, WritingByGet
 from ..http_caching import NotModified, set_cache_headers
 from ..middleware import find_path_language
 from ..request_limits import measure_body
+from ..request_reports import Question, report_answer, start_clock
 from ..spooling import Spool
 from ..throttling import check_rates, set_rate_headers
 from .actions import VARY, Action, actions
@@ -58,8 +59,14 @@ class EnvelopeView(APIView):
     renderer_classes = (EnvelopeRenderer,)
     content_negotiation_class = IgnoreAccept
 
+    #: What reports of the request are made of: its name, its parameters, the number of records.
+    report_name = ""
+    sent: Mapping[str, object] = {}
+    record_count = 0
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
+        started_at = start_clock()
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             response = super().dispatch(request, *args, **kwargs)
@@ -67,7 +74,19 @@ class EnvelopeView(APIView):
                 response = self._render(response)
         response["Content-Language"] = language
         set_rate_headers(request, response)
+        if started_at:
+            report_answer(
+                request,
+                self.describe_question(),
+                status=response.status_code,
+                record_count=self.record_count,
+                started_at=started_at,
+            )
         return _remove_body(response) if request.method == "HEAD" else response
+
+    def describe_question(self) -> Question:
+        """Describe what was asked for, for reports."""
+        return Question(self.report_name, {}, ())
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         """Hide the body, which ``body`` reads, from classes that look for a CSRF token in it."""
@@ -131,10 +150,11 @@ class ActionView(EnvelopeView):
         if known.is_writing and request.method != "POST":
             raise WritingByGet(action=action)
         try:
-            sent = read_parameters(request, _get_max_body_bytes(request, known))
-            answer = known.run(request, sent)
+            self.sent = read_parameters(request, _get_max_body_bytes(request, known))
+            answer = known.run(request, self.sent)
         except NotModified as not_modified:
             return not_modified.response
+        self.record_count = answer.record_count
         envelope, result = build_success(request, action, answer.result), answer.result
         response: HttpResponseBase
         if isinstance(result, Mapping) and any(isinstance(each, Spool) for each in result.values()):
@@ -151,11 +171,19 @@ class ActionView(EnvelopeView):
 
     get = post
 
+    def describe_question(self) -> Question:
+        """Name the action and its parameters; an action that does not exist has no name."""
+        action = actions.get(self.kwargs["action"])
+        if action is None:
+            return Question("unknown", {}, ())
+        return Question(action.name, self.sent, action.parameters.list_names())
+
 
 class VersionView(EnvelopeView):
     """``api/3``: the only version of the action API."""
 
     http_method_names: tuple[str, ...] = ("get", "head", "options")
+    report_name = "version"
 
     def get(self, request: Request) -> Response:
         """Answer with the version."""

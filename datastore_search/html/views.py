@@ -31,6 +31,7 @@ from ..middleware import find_path_language
 from ..models import Field, Resource, read_profiles
 from ..object_permissions import Permitted
 from ..request_limits import check_query_string
+from ..request_reports import Question, note_resource, report_answer, start_clock
 from ..search import ConsistentRead, with_consistent_read
 from ..throttling import check_rates, set_rate_headers
 from ..unreadable_users import forget_unreadable_user
@@ -70,6 +71,9 @@ from .table import read_record_table
 
 RESOURCES_PER_PAGE = 20
 
+#: The parameters that reports name; others name fields.
+_REPORTED = ("q", "sort", "limit", "page", "show", "by", "format", "embed")
+
 #: The header that pages depend on: it has the session.
 _VARY = ("Cookie",)
 
@@ -89,6 +93,7 @@ class PageView(View):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer in the language of the path, never in that of ``Accept-Language``."""
+        started_at = start_clock()
         language = find_path_language(request.path_info) or settings.LANGUAGE_CODE
         with translation.override(language):
             try:
@@ -108,7 +113,20 @@ class PageView(View):
         set_rate_headers(request, response)
         if self.is_embedded:
             allow_framing(request, response)
+        if started_at:
+            report_answer(
+                request,
+                self.describe_question(),
+                status=response.status_code,
+                record_count=0,
+                started_at=started_at,
+            )
         return response
+
+    def describe_question(self) -> Question:
+        """Name the page and its parameters, for reports."""
+        match = self.request.resolver_match
+        return Question(f"page {match.url_name if match else ''}", self.request.GET, _REPORTED)
 
     def render_page(
         self,
@@ -129,6 +147,7 @@ class PageView(View):
 
         Raises: ``AccessDenied``.
         """
+        note_resource(self.request, resource)
         if not resource.is_readable_by(self.request.user):
             raise AccessDenied(user=self.request.user, resource=resource.pk)
 

@@ -34,6 +34,7 @@ class AgentsView(EnvelopeView):
     """
 
     http_method_names: tuple[str, ...] = ("post", "options")
+    report_name = "agents"
     schema = None  # JSON-RPC, which OpenAPI does not describe
 
     def get_authenticators(self) -> list[BaseAuthentication]:

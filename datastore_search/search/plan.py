@@ -520,6 +520,7 @@ def _read_page(
         fields=bound.fields,
         next_page=next_page,
         highlights=highlights,
+        record_count=found.count,
     )
 
 

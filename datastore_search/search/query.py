@@ -154,6 +154,7 @@ class Page:
     ``records`` is JSON in UTF-8, in blocks: an array, or a text of CSV rows.  It is a spool where
     it may have more than a few megabytes.  ``total`` is the number of matches.  ``fields`` are the
     names and types of the records' members, in order.  ``highlights`` has a member for each record.
+    ``record_count`` is the number of records.
     """
 
     records: list[bytes] | Spool
@@ -161,6 +162,7 @@ class Page:
     fields: tuple[tuple[str, str], ...]
     next_page: NextPage | None = None
     highlights: list[Highlight] | None = None
+    record_count: int = 0
 
     @property
     def text(self) -> bytes:

@@ -24,12 +24,14 @@ class Answer:
     The result of an action.
 
     With ``validators`` a client may cache it.  Without them, ``public`` is true where it is the
-    same for every user; None forbids caches to store it.
+    same for every user; None forbids caches to store it.  ``record_count`` is the number of records
+    of the result.
     """
 
     result: Any
     public: bool | None = None
     validators: Validators | None = None
+    record_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

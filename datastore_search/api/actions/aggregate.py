@@ -51,7 +51,7 @@ def _aggregate(request: Request, sent: Mapping[str, object]) -> Answer:
             **repeated,
             "records": wrap_records(page.records),
         }
-        return Answer(result, validators=validators)
+        return Answer(result, validators=validators, record_count=page.record_count)
 
     client = Client.from_request(request)
     return with_consistent_read(name, answer, client=client, as_snapshot=query.query.is_copied)

@@ -76,14 +76,14 @@ def _search(request: Request, sent: Mapping[str, object]) -> Answer:
         reader = get_reader(request)
         page = retry_if_stale(lambda: read_table_metadata(reader, query, client))
         result = _build_result(call, TABLE_METADATA, {}, page)
-        return Answer(result, public=not reader.is_authenticated)
+        return Answer(result, public=not reader.is_authenticated, record_count=page.record_count)
 
     def answer(read: ConsistentRead) -> Answer:
         resource = read.resource
         validators = authorize_read(request, resource, name, sent, query.limit)
         page = read_page(read, query)
         result = _build_result(call, str(resource.pk), resource.infos, page)
-        return Answer(result, validators=validators)
+        return Answer(result, validators=validators, record_count=page.record_count)
 
     return with_consistent_read(name, answer, client=client, as_snapshot=query.is_copied)
 

@@ -22,6 +22,7 @@ from ...dumping.formats import DEFAULT, GZIP_TYPE, formats
 from ...exceptions.access import UnknownResource
 from ...field_types import is_storable
 from ...http_caching import NotModified, Validators
+from ...request_reports import Question
 from ...search import ConsistentRead, Query, Stream
 from ..body import read_parameters
 from ..envelope import exception_handler
@@ -76,7 +77,8 @@ class DumpView(EnvelopeView):
 
         Raises: ``UnknownResource``, ``AccessDenied`` and what ``datastore_search`` raises.
         """
-        parameters = DumpParameters.parse(read_parameters(request, conf.MAX_SEARCH_BODY_BYTES))
+        self.sent = read_parameters(request, conf.MAX_SEARCH_BODY_BYTES)
+        parameters = DumpParameters.parse(self.sent)
         query = build_dump_query(parameters)
         if not is_storable(name):
             raise UnknownResource(resource=make_printable(name))
@@ -101,6 +103,10 @@ class DumpView(EnvelopeView):
             response, request
         )
         return response
+
+    def describe_question(self) -> Question:
+        """Name the parameters."""
+        return Question("dump", self.sent, DumpParameters.list_names())
 
     def _write_blocks(
         self, parameters: Mapping[str, Any], query: Query, name: str, read: ConsistentRead
