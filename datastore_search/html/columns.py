@@ -12,15 +12,14 @@ from django.utils.translation import gettext_lazy
 
 from ..models import Field, Resource
 from .bidi import show_bidi_controls
-from .page_query import PageQuery
+from .page_query import PAGE_SIZES, PageQuery
 from .query_string import QueryString
 from .typed_values import DATES, NUMBERS
 
-#: Columns that a page shows at once.
-MAX_COLUMNS = 30
-
-#: Letters of a label in front of each value, on a narrow screen.
-_MAX_CELL_LABEL_LENGTH = 40
+#: Columns that a page shows at once: fewer where it has more records than it has by default, so
+#: that its HTML stays small.
+MAX_COLUMNS = 18
+MAX_COLUMNS_OF_LONG_PAGE = 14
 
 #: HTML needs no quotes around these.
 _UNQUOTED = re.compile(r"[\w-]+")
@@ -73,11 +72,10 @@ class Column:
         """The name with its invisible characters shown."""
         return show_bidi_controls(self.name)
 
-    @property
-    def attributes(self) -> SafeString:
-        """The attribute of its cells, which are many: the label, by the letter of the kind."""
+    def build_cell_attribute(self, length: int) -> SafeString:
+        """Write the attribute of its cells: the beginning of the label, by the kind's letter."""
         letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
-        label = self.label[:_MAX_CELL_LABEL_LENGTH]
+        label = self.label[:length].strip()
         template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
         return format_html(template, letter, label)
 
@@ -124,17 +122,18 @@ def choose_columns(columns: Sequence[Column], query: PageQuery) -> ColumnChoice:
     """Choose and order the columns that a page shows."""
     by_name = {column.name: column for column in columns}
     chosen = [by_name[name] for name in choose_names(by_name, query)]
-    start = (query.first_column - 1) // MAX_COLUMNS * MAX_COLUMNS
+    most = MAX_COLUMNS if query.size <= PAGE_SIZES[0] else MAX_COLUMNS_OF_LONG_PAGE
+    start = (query.first_column - 1) // most * most
     if start >= len(chosen):
         start = 0
-    end = min(start + MAX_COLUMNS, len(chosen))
+    end = min(start + most, len(chosen))
     address = query.query_string
     return ColumnChoice(
         tuple(chosen[start:end]),
         min(start + 1, len(chosen)),
         end,
         len(chosen),
-        _link_columns(address, start - MAX_COLUMNS) if start else "",
+        _link_columns(address, start - most) if start else "",
         _link_columns(address, end) if end < len(chosen) else "",
         address.remove("fields", "hide", "first", "columns").link
         if query.has_chosen_columns

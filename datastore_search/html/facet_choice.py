@@ -18,8 +18,9 @@ MAX_FACETS = 8
 #: Values of a facet.
 MAX_VALUES = 20
 
-#: Bytes of the names of the chosen fields, as often as the inputs repeat them.
-_MAX_NAMES_BYTES = 4_000
+#: Bytes of the chosen facets: of each input, its name, its value and label, and the HTML of both.
+_MAX_FACETS_BYTES = 5_000
+_INPUT_BYTES = 90
 
 #: Letters of a value that has a checkbox.
 MAX_VALUE_LENGTH = 100
@@ -113,18 +114,27 @@ def _propose(
     proposed: list[FacetField] = []
     for field in sorted(fields, key=lambda each: _rank(each, profiles)):
         profile = profiles.get(field.column.name)
-        inputs = MAX_VALUES if field.kind is FacetKind.VALUES else 2
-        length_with = length + inputs * len(field.column.name.encode())
+        length_with = length + _measure_facet(field, profile)
         if (
             len(proposed) < room
             and numbers[field.kind] < _MAX_CHOSEN[field.kind]
-            and length_with <= _MAX_NAMES_BYTES
+            and length_with <= _MAX_FACETS_BYTES
             and not (profile and profile["distinct"] + bool(profile["nulls"]) <= 1)
         ):
             length = length_with
             numbers[field.kind] += 1
             proposed.append(field)
     return proposed
+
+
+def _measure_facet(field: FacetField, profile: Mapping[str, Any] | None) -> int:
+    """Estimate the bytes of a facet from its longest value and the number of its values."""
+    size = _INPUT_BYTES + len(field.column.name.encode())
+    if field.kind is not FacetKind.VALUES:
+        return 2 * size
+    if profile is None:
+        return MAX_VALUES * size
+    return int(profile["distinct"]) * (size + 2 * int(profile.get("longest", 0)))
 
 
 def _rank(field: FacetField, profiles: Mapping[str, Mapping[str, Any]]) -> tuple[int, bool, int]:

@@ -27,6 +27,9 @@ from .typed_values import NUMBERS, parse_typed_value
 MAX_FIELDS = 12
 MAX_NAMES_BYTES = 1_000
 
+#: Bytes of the names and labels of all fields; if they are more, those that are shown are offered.
+_MAX_OPTIONS_BYTES = 3_000
+
 #: Different values of a field whose most common ones are suggested, and the size of all of these.
 _MAX_SUGGESTED_DISTINCT = 50
 _MAX_SUGGESTIONS_BYTES = 1_500
@@ -75,11 +78,13 @@ class FilterForm:
         self,
         resource: Resource,
         columns: Iterable[Column],
+        shown: Iterable[Column],
         query: PageQuery,
         profiles: Profiles | None,
     ) -> None:
-        """Take a described resource, its columns, and the profiles of its fields."""
+        """Take a described resource, its columns, those shown, and the profiles of its fields."""
         self._columns = {column.name: column for column in columns}
+        self._shown = tuple(shown)
         self._profiles = profiles.fields if profiles else {}
         self._suggestion_bytes = 0
         self._fields = resource.schema
@@ -122,11 +127,17 @@ class FilterForm:
         """Return whether something cannot be read that the form has."""
         return bool(self._query.errors) or any(each.error for each in self._query.conditions)
 
+    @cached_property
+    def fields(self) -> tuple[Column, ...]:
+        """The fields that another condition may be on: all, or those that are shown."""
+        columns = tuple(self._columns.values())
+        size = sum(len(f"{each.name}{each.label}".encode()) for each in columns)
+        return columns if size <= _MAX_OPTIONS_BYTES else self._shown
+
     @property
-    def fields(self) -> list[Pair]:
-        """The names and labels of all fields; no name where the browser sends the label."""
-        pairs = [(column.name, column.label) for column in self._columns.values()]
-        return [("" if " ".join(label.split()) == name else name, label) for name, label in pairs]
+    def has_other_fields(self) -> bool:
+        """Return whether some fields are not offered."""
+        return len(self.fields) < len(self._columns)
 
     @property
     def operators(self) -> list[Pair]:

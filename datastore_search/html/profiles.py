@@ -8,7 +8,7 @@ may forbid inline styles.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Context
@@ -27,6 +27,10 @@ from .records import format_count, format_number, format_value
 #: The most common values of a field that get a bar, and the fields that get bars or a histogram.
 MAX_BARS = 5
 MAX_FIELDS_WITH_CHARTS = 100
+
+#: Bytes of the bars of all fields; others have none.
+_MAX_BARS_BYTES = 4_000
+_BAR_BYTES = 60
 
 #: The longest bar.
 _BAR_WIDTHS = 20
@@ -103,8 +107,10 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> Fie
     """Describe the fields of columns, with the statistics of their values if there are any."""
     found = profiles.fields if profiles else {}
     notes = tuple(
-        _describe_field(column, number, found.get(column.name))
-        for number, column in enumerate(columns, 1)
+        _limit_bars(
+            _describe_field(column, number, found.get(column.name))
+            for number, column in enumerate(columns, 1)
+        )
     )
     if profiles is None:
         return FieldNotes(notes)
@@ -113,6 +119,20 @@ def describe_fields(columns: Sequence[Column], profiles: Profiles | None) -> Fie
         return FieldNotes(tuple(checked), has_figures=True)
     count = format_count(profiles.record_count)
     return FieldNotes(notes, True, count, profiles.created_at)
+
+
+def _limit_bars(notes: Iterable[FieldNote]) -> Iterator[FieldNote]:
+    """Leave out the bars that make a page too large: those of long values, and of many fields."""
+    room = _MAX_BARS_BYTES
+    for note in notes:
+        size = sum(
+            _BAR_BYTES + len(f"{bar.value}{bar.count}{bar.link}".encode()) for bar in note.bars
+        )
+        if size <= room:
+            room -= size
+            yield note
+        else:
+            yield replace(note, bars=())
 
 
 def _is_complete(profiles: Mapping[str, Mapping[str, Any]], note: FieldNote) -> bool:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, reduce
 from operator import add
+from typing import NamedTuple
 
 from django.utils import dateformat
 from django.utils.formats import get_format, number_format
@@ -25,11 +26,11 @@ from django.utils.translation import gettext as _
 from ..field_types import dump_json
 from ..search import Page
 from .bidi import show_bidi_controls
+from .cell_lengths import MAX_CELL_LENGTH, choose_label_length, choose_text_length
 from .columns import Column
 from .highlighting import highlight
 
-#: Letters of a cell; more than fit into its two lines lead to the page of the record.
-MAX_CELL_LENGTH = 300
+#: Letters that fit into the two lines of a cell; more are on the page of the record.
 MAX_LINES_LENGTH = 100
 
 #: Letters of a value on the page of a record.
@@ -49,12 +50,27 @@ class Row:
     """
     One record: its ``_id``, the link to its page if there is one, and the HTML of its cells.
 
-    A page has hundreds of cells: a template would take a tenth of the page's time for them.
+    ``has_more`` says that its page shows more of a value.  A page has hundreds of cells: a template
+    would take a tenth of the page's time for them.
     """
 
     id: str
     link: str
     cells: SafeString
+    has_more: bool
+
+
+class _Text(NamedTuple):
+    """
+    A value as text, of which there is at most the beginning that a cell may have.
+
+    ``target`` is what it leads to, if anything; ``is_long`` means that it may not fit.
+    """
+
+    beginning: str
+    length: int
+    is_long: bool
+    target: str
 
 
 class Digits(str):
@@ -87,55 +103,75 @@ def build_rows(
     build_link: Callable[[Mapping[str, object], int], str] | None,
 ) -> list[Row]:
     """
-    Read the JSON texts of a page one at a time, so that only the cut cells stay in memory.
+    Read the JSON texts of a page one at a time, so that only the cut texts stay in memory.
 
     ``words`` are marked.  ``build_link`` takes a record and its position on the page, from 0;
     without it, rows have no links.
     """
-    attributes = [column.attributes for column in columns]
-    rows = []
+    records = []
     for position, text in enumerate(page.texts):
         record = parse_record(text)
         link = build_link(record, position) if build_link else ""
-        more = format_html('<a href="{}">{}</a>', link, _("more")) if link else SafeString()
+        texts = [_read_text(column, record[column.name]) for column in columns]
+        records.append((str(record["_id"]), link, texts))
+    shown = [text for _id, _link, texts in records for text in texts if text]
+    length = choose_text_length(
+        # An address is there twice.
+        [*(text.beginning for text in shown), *(text.target for text in shown if text.target)],
+        len(records),
+    )
+    label_length = choose_label_length([column.label for column in columns], len(records))
+    attributes = [column.build_cell_attribute(label_length) for column in columns]
+    rows = []
+    for id_, link, texts in records:
         cells = [
-            _render_cell(column, record[column.name], words, attributes[number], more)
-            for number, column in enumerate(columns)
+            _render_cell(column, text, words, attribute, length)
+            for column, text, attribute in zip(columns, texts, attributes, strict=True)
         ]
-        rows.append(Row(str(record["_id"]), link, reduce(add, cells, SafeString())))
+        has_more = any(text and (text.is_long or text.length > length) for text in texts)
+        rows.append(Row(id_, link, reduce(add, cells, SafeString()), has_more))
     return rows
+
+
+def _read_text(column: Column, value: object) -> _Text | None:
+    if value is None:
+        return None
+    whole = format_value(column, value)
+    is_long = len(whole) > MAX_LINES_LENGTH or whole.count("\n") > 1
+    target = find_link_target(whole) if column.type == "text" else ""
+    beginning = show_bidi_controls(whole[:MAX_CELL_LENGTH])
+    return _Text(beginning, len(whole), is_long, target)
 
 
 _EMPTY_CELL = SafeString("<td class=e>–")
 _EMPTY_NUMBER_CELL = SafeString('<td class="e n">–')
 _CELL_START, _CELL_START_END = SafeString("<td"), SafeString(">")
+_ELLIPSIS = SafeString("…")
 
 
 def _render_cell(
     column: Column,
-    value: object,
+    text: _Text | None,
     words: tuple[str, ...],
-    attributes: SafeString,
-    more: SafeString,
+    attribute: SafeString,
+    length: int,
 ) -> SafeString:
-    """Write a cell of at most ``MAX_CELL_LENGTH`` letters, and a link if the value may not fit."""
-    if value is None:
+    """Write a cell of at most ``length`` letters of the value, as a link if these are all."""
+    if text is None:
         return _EMPTY_NUMBER_CELL if column.kind == "number" else _EMPTY_CELL
-    whole = format_value(column, value)
-    text = show_bidi_controls(whole[:MAX_CELL_LENGTH])
-    if column.type == "text" and (target := find_link_target(whole)):
-        content = render_link(text, target)
+    is_cut = text.length > length
+    shown = text.beginning[:length] if is_cut else text.beginning
+    if text.target and not is_cut:
+        content = render_link(shown, text.target)
     elif words and column.kind == "text":
-        content = highlight(text, words)
+        content = highlight(shown, words)
     else:
-        content = escape(text)
-    is_long = len(whole) > MAX_LINES_LENGTH or whole.count("\n") > 1
-    if len(whole) > MAX_CELL_LENGTH:
-        content = format_html("{}…", content)
-    if is_long or "\n" in whole:
+        content = escape(shown)
+    if is_cut:
+        content += _ELLIPSIS
+    if len(shown) > MAX_LINES_LENGTH or "\n" in shown:
         content = format_html("<div>{}</div>", content)
-    cell = _CELL_START + attributes + _CELL_START_END + content
-    return cell + more if is_long else cell
+    return _CELL_START + attribute + _CELL_START_END + content
 
 
 def find_link_target(text: str) -> str:

@@ -64,7 +64,7 @@ def test_a_record_is_found_by_its_primary_key(client: Client, db: None) -> None:
     resource = table.resource
     page = client.get(f"/en/datastore/{resource.pk}/").content.decode()
 
-    links = re.findall(r'<th scope=row class=n><a href="([^"]*)">(\d+)</a>', page)
+    links = re.findall(r'<th scope=row><a href="([^"]*)">(\d+)</a>', page)
 
     assert len(links) == len(KEYS) + 1
     for link, number in links:
@@ -86,7 +86,7 @@ def test_the_records_beside_it_are_those_of_the_question(
 ) -> None:
     query = {"field.stage": "active", "sort": "amount desc"}
     page = client.get(f"/en/datastore/{resource.pk}/", query).content.decode()
-    rows = re.findall(r'<th scope=row class=n><a href="([^"]*)">', page)
+    rows = re.findall(r'<th scope=row><a href="([^"]*)">', page)
     assert [re.match(r"r/(\d)/", row)[1] for row in rows] == ["4", "2", "1", "6"]  # type: ignore[index]
 
     second = client.get(f"/en/datastore/{resource.pk}/{html.unescape(rows[1])}")
