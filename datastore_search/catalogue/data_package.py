@@ -58,6 +58,9 @@ def build_data_package(
             "licenses": _list_licenses(published),
             "sources": _list_sources(published),
             "contributors": _list_contributors(resource),
+            "temporal": _describe_days(resource),
+            "spatial": {"name": resource.spatial} if resource.spatial else {},
+            "frequency": resource.frequency,
             "resources": [drop_empty(table)],
         }
     )
@@ -82,3 +85,8 @@ def _list_contributors(resource: Resource) -> list[dict[str, Any]]:
         contact = {"title": title, "email": resource.contact_email, "roles": ["contact"]}
         contributors.append(drop_empty(contact))
     return contributors
+
+
+def _describe_days(resource: Resource) -> dict[str, str]:
+    days = {"start": resource.temporal_start, "end": resource.temporal_end}
+    return {name: day.isoformat() for name, day in days.items() if day}

@@ -298,6 +298,9 @@ TEMPLATES: Mapping[str, str | Promise] = {
         "The type kept for “%(field)s” was not applied: the file has no such field."
     ),
     "notice.schema_ignored": _("Parts of the schema are not used: %(names)s."),
+    "notice.metadata_ignored": _(
+        "Properties of the Data Package are not used, as their values cannot be stored: %(names)s."
+    ),
     "notice.field_schema_ignored": _(
         "Parts of the schema are not used: %(names)s (field “%(field)s”)."
     ),

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ...exceptions.loads import LoadFailed
 from ...models import Mode, Resource, add_translations
 from ..readers.options import SKIP_FOOTER, ReadOptions
+from .data_package import apply_package_metadata
 from .field_formats import parse_field_format
 from .schema import parse_table_schema
 
@@ -143,21 +144,25 @@ def save_options(resource: Resource, options: LoadOptions) -> None:
     """
     Save the options of a successful load for the next one: how files are read, and the types.
 
-    Fields without a label, notes or a translation of them take those of the schema.
+    Fields without a label, notes or a translation of them take those of the schema; so does the
+    resource with what a Data Package says of it.
     """
+    schema, before = parse_table_schema(options.schema), resource.options.get("schema")
     resource.options = _reset_unsaved_options(options).to_json()
-    resource.save(update_fields=["options", "modified_at"])
-    descriptions = parse_table_schema(options.schema).descriptions
+    is_new = options.schema != before
+    described = apply_package_metadata(resource, schema.metadata, is_new=is_new)
+    resource.save(update_fields=["options", "modified_at", *described])
+    descriptions = schema.descriptions
     changed = []
     for field_ in resource.fields.all():
-        before = (field_.chosen_type, field_.label, field_.notes, field_.translations)
+        known = (field_.chosen_type, field_.label, field_.notes, field_.translations)
         if options.ignore_saved or field_.name in options.types:
             field_.chosen_type = options.types.get(field_.name, "")
         if description := descriptions.get(field_.name):
             field_.label = field_.label or description.label
             field_.notes = field_.notes or description.notes
             field_.translations = add_translations(field_.translations, description.translations)
-        if before != (field_.chosen_type, field_.label, field_.notes, field_.translations):
+        if known != (field_.chosen_type, field_.label, field_.notes, field_.translations):
             changed.append(field_)
     names = ["chosen_type", "label", "notes", "translations"]
     resource.fields.bulk_update(changed, names, batch_size=500)

@@ -24,6 +24,7 @@ from ...models import (
     split_translations,
     write_translations,
 )
+from .data_package import PackageMetadata, parse_package_metadata
 from .field_formats import FORMAT_SEPARATOR, parse_field_format
 
 #: The profile that written schemas follow.
@@ -55,12 +56,14 @@ class TableSchema:
     The properties of a schema that a resource supports.
 
     ``types`` maps the names of fields to those of formats, several with ``|`` between them.
+    ``metadata`` is what the Data Package around the schema says of the resource.
     """
 
     types: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, FieldDescription] = field(default_factory=dict)
     missing_values: tuple[str, ...] = ()
     primary_key: tuple[str, ...] | None = None
+    metadata: PackageMetadata = field(default_factory=PackageMetadata)
     notices: tuple[Notice, ...] = ()
 
 
@@ -75,7 +78,8 @@ def parse_table_schema(given: object) -> TableSchema:
     """
     if given is None:
         return TableSchema()
-    schema = _find_schema(given)
+    levels = _find_levels(given)
+    schema, metadata = levels[-1], parse_package_metadata(*levels)
     given_fields = enumerate(_get_list(schema, "fields"), start=1)
     checked = [_check_field(each, position) for position, each in given_fields]
     fields = [each for each in checked if each["name"] != _ID]
@@ -83,6 +87,8 @@ def parse_table_schema(given: object) -> TableSchema:
     if len(set(names)) < len(names):
         raise InvalidSchema("schema.duplicate_name")
     notices: list[Notice] = [*_collect_unsupported(schema, "")]
+    if metadata.ignored:
+        notices.append(Notice("notice.metadata_ignored", names=", ".join(metadata.ignored)))
     types = {each["name"]: _choose_format(each, notices) for each in fields}
     for each in fields:
         notices += _collect_unsupported(each, each["name"])
@@ -91,24 +97,25 @@ def parse_table_schema(given: object) -> TableSchema:
         descriptions={each["name"]: _parse_description(each) for each in fields},
         missing_values=_parse_missing_values(schema),
         primary_key=_parse_primary_key(schema, names),
+        metadata=metadata,
         notices=tuple(notices),
     )
 
 
-def _find_schema(given: object) -> Mapping[str, Any]:
-    """Find the schema in a Data Package or a resource of one."""
+def _find_levels(given: object) -> list[Mapping[str, Any]]:
+    """Find the schema in a Data Package or a resource of one; it is the last of the levels."""
     if not isinstance(given, Mapping):
         raise InvalidSchema("schema.not_an_object")
     if "fields" in given:
-        return given
+        return [given]
     if "schema" in given:
         inner = given["schema"]
         if isinstance(inner, str):
             raise InvalidSchema("schema.stored_elsewhere", address=inner)
-        return _find_schema(inner)
+        return [given, *_find_levels(inner)]
     resources = given.get("resources")
     if isinstance(resources, list) and len(resources) == 1:
-        return _find_schema(resources[0])
+        return [given, *_find_levels(resources[0])]
     if isinstance(resources, list):
         raise InvalidSchema("schema.not_one_resource", count=len(resources))
     raise InvalidSchema("schema.no_fields")

@@ -145,7 +145,14 @@ SCHEMAS = st.fixed_dictionaries(
             "trueValues", "falseValues", "constraints", "missingValues", "datastoreType",
         )
     }), max_size=3)},
-    optional={"missingValues": JSON, "primaryKey": st.sampled_from(WORDS) | JSON},
+    optional={
+        "missingValues": JSON,
+        "primaryKey": st.sampled_from(WORDS) | JSON,
+        **dict.fromkeys(
+            ("licenses", "sources", "contributors", "keywords", "temporal", "spatial", "created"),
+            JSON,
+        ),
+    },
 )  # fmt: skip
 
 
