@@ -22,6 +22,13 @@ from rest_framework.request import Request
 #: What stands between the base that a client calls and the part of the path that varies.
 _ROUTES = ("api/3/action/", "api/action/", "api/3/", "api/3", "datastore/dump/")
 
+#: The URLs that describe a resource, their media types, and what they are.
+_DESCRIPTIONS: Final = (
+    ("schema", "application/json", "Table Schema"),
+    ("data-package", "application/json", "Data Package"),
+    ("csv-metadata", "application/csvm+json", "CSV on the Web"),
+)
+
 #: A stand-in for the id of a resource, as one address is built for all of them.
 _ANY_ID: Final = uuid.UUID(int=0)
 
@@ -95,14 +102,29 @@ class ResourceAddresses:
         self._request = request
         self._find_pattern = cache(self._build_pattern)
 
-    def build(self, name: str, resource_id: uuid.UUID) -> str:
-        """Build the address of one of the app's URLs; empty if the portal does not include it."""
-        return self._find_pattern(name, "").replace(str(_ANY_ID), str(resource_id))
+    def build(self, name: str, resource_id: uuid.UUID, language: str = "") -> str:
+        """
+        Build the address of one of the app's URLs; empty if the portal does not include it.
+
+        The language is the active one if not given.
+        """
+        return self._find_pattern(name, language).replace(str(_ANY_ID), str(resource_id))
 
     def build_identifier(self, resource_id: uuid.UUID) -> str:
         """Build the address of the page in the portal's default language: one for all languages."""
-        pattern = self._find_pattern("resource", settings.LANGUAGE_CODE)
-        return pattern.replace(str(_ANY_ID), str(resource_id))
+        return self.build("resource", resource_id, settings.LANGUAGE_CODE)
+
+    def build_link_header(self, resource_id: uuid.UUID) -> str:
+        """
+        Build the header ``Link``, which leads to the descriptions of a resource.
+
+        Source: RFC 8288; W3C, Model for Tabular Data, section 5.2.
+        """
+        return ", ".join(
+            f'<{address}>; rel="describedby"; type="{media_type}"; title="{title}"'
+            for name, media_type, title in _DESCRIPTIONS
+            if (address := self.build(name, resource_id))
+        )
 
     def _build_pattern(self, name: str, language: str) -> str:
         with translation.override(language or translation.get_language()):

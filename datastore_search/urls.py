@@ -16,8 +16,10 @@ from .html.api_page import ApiView
 from .html.chart import ChartView
 from .html.dcat import JsonLdView, TurtleView
 from .html.descriptions import CsvMetadataView, DataPackageView, SchemaView
+from .html.feed import FeedView
 from .html.map import MapView
 from .html.record import RecordView
+from .html.sitemap import SitemapView
 from .html.views import CatalogueView, ResourceView
 from .reference.views import OperationReferenceView, ReferenceView
 
@@ -38,6 +40,8 @@ page_urlpatterns = [
     path("datastore/", CatalogueView.as_view(), name="catalogue"),
     path("datastore/catalog.ttl", TurtleView.as_view(), name="catalog-turtle"),
     path("datastore/catalog.jsonld", JsonLdView.as_view(), name="catalog-jsonld"),
+    path("datastore/sitemap.xml", SitemapView.as_view(), name="sitemap"),
+    path("datastore/changes.atom", FeedView.as_view(), name="feed"),
     path("datastore/api/", ReferenceView.as_view(), name="api-reference"),
     path(
         "datastore/api/<str:name>/",

@@ -335,7 +335,7 @@ NOT_FOUND_IN_ADMIN = {"admin knox_authtoken_history"}
 LISTS = {"catalogue": [{}, {"q": "rivers"}]}
 
 #: The lists of public resources for machines, the same for everyone.
-PUBLIC_LISTS = {"catalog-turtle", "catalog-jsonld"}
+PUBLIC_LISTS = {"catalog-turtle", "catalog-jsonld", "sitemap", "feed"}
 
 #: The pages that show no resource.
 PUBLIC_PAGES = {"api-reference", "api-reference-operation"}

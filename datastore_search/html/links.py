@@ -10,7 +10,7 @@ from django.urls import NoReverseMatch
 
 from ..addresses import reverse_in_locale
 
-__all__ = ["Parameters", "add_query_string", "find_search_path", "reverse_in_locale"]
+__all__ = ["Parameters", "add_query_string", "find_path", "find_search_path", "reverse_in_locale"]
 
 Parameters = Iterable[tuple[str, str]]
 
@@ -23,15 +23,16 @@ def add_query_string(path: str, parameters: Parameters) -> str:
 
 def find_search_path(request: HttpRequest) -> str:
     """Find the path of ``datastore_search``; empty if the portal has no API."""
-    return _find_path(request, "action", "datastore_search")
+    return find_path(request, "action", "datastore_search")
 
 
 def find_reference_path(request: HttpRequest) -> str:
     """Find the path of the API's reference; empty if the portal has no API."""
-    return _find_path(request, "api-reference") if find_search_path(request) else ""
+    return find_path(request, "api-reference") if find_search_path(request) else ""
 
 
-def _find_path(request: HttpRequest, name: str, *arguments: object) -> str:
+def find_path(request: HttpRequest, name: str, *arguments: object) -> str:
+    """Find the path of one of the app's URLs; empty if the portal does not include it."""
     try:
         return reverse_in_locale(request, name, *arguments)
     except NoReverseMatch:

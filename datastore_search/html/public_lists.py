@@ -60,11 +60,16 @@ class PublicListView(PageView):
             validators.raise_if_not_modified(request)
             resources = select_columns(list_public_resources(using)).order_by(*self.order)
             offset = (number - 1) * self.page_size
-            found = list(resources[offset : offset + self.page_size])
-        text = self.write(ListPage(number, last, state.count, found))
+            found = resources[offset : offset + self.page_size]
+            shown = list(found) if self.shows_resources(last) else []
+        text = self.write(ListPage(number, last, state.count, shown))
         response = HttpResponse(text, content_type=self.media_type)
         validators.set_headers(response, request)
         return response
+
+    def shows_resources(self, last: int) -> bool:
+        """Return whether the page that is asked for has resources; ``last`` is the last page."""
+        return True
 
     def write(self, page: ListPage) -> str:
         """Write a page."""

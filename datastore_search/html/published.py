@@ -19,6 +19,14 @@ from ..conf import conf
 from ..dumping.formats import formats
 from ..models import Resource
 from .bidi import BIDI_CONTROLS
+from .links import find_path
+
+#: The forms of the catalogue for machines, and their media types.
+_CATALOGUE_FORMS = (
+    ("catalog-turtle", "text/turtle"),
+    ("catalog-jsonld", "application/ld+json"),
+    ("feed", "application/atom+xml"),
+)
 
 #: No text ends the element ``<script>``, as in ``django.utils.html.json_script``, and none
 #: turns the direction of the page's source.
@@ -59,6 +67,15 @@ def build_catalogue_identifier(request: HttpRequest) -> str:
     """Build the address of the catalogue in the portal's default language."""
     with translation.override(settings.LANGUAGE_CODE):
         return request.build_absolute_uri(reverse_in_locale(request, "catalogue"))
+
+
+def build_catalogue_links(request: HttpRequest) -> str:
+    """Build the header ``Link``, which leads to the other forms of the catalogue."""
+    return ", ".join(
+        f'<{request.build_absolute_uri(path)}>; rel="alternate"; type="{media_type}"'
+        for name, media_type in _CATALOGUE_FORMS
+        if (path := find_path(request, name))
+    )
 
 
 def describe_catalogue(request: HttpRequest) -> list[SafeString]:

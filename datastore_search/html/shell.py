@@ -38,11 +38,16 @@ _ADMIN_SIGN_OUT_NAME = "admin:logout"
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language, its own name, and the link to the page in it; empty for the present one."""
+    """
+    A language, its own name, and the absolute address of the page in it.
+
+    The link to the page is empty for the present language.
+    """
 
     code: str
     name: str
     link: str
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +85,29 @@ def _list_languages(
     request: HttpRequest, present: str, parameters: Parameters
 ) -> tuple[Language, ...]:
     """List the languages of the portal in which the page has another address."""
-    codes = [code for code, _name in settings.LANGUAGES]
-    if len(codes) > MAX_LISTED_LANGUAGES:
-        codes = [code for code in codes if code in {present, *_list_own_languages()}]
+    codes = choose_language_codes(present)
     path = f"{get_script_prefix()}{request.path_info.removeprefix('/')}"
     addresses = {code: translate_url(path, code) for code in codes}
     if len(set(addresses.values())) <= 1:  # one language, or none in the path
         return ()
+    links = {code: add_query_string(address, parameters) for code, address in addresses.items()}
     return tuple(
         Language(
             code,
             _get_own_name(code),
-            "" if code == present else add_query_string(address, parameters),
+            "" if code == present else link,
+            request.build_absolute_uri(link),
         )
-        for code, address in addresses.items()
+        for code, link in links.items()
     )
+
+
+def choose_language_codes(present: str) -> list[str]:
+    """Choose the languages of the portal that pages link to, in its order."""
+    codes = [code for code, _name in settings.LANGUAGES]
+    if len(codes) <= MAX_LISTED_LANGUAGES:
+        return codes
+    return [code for code in codes if code in {present, *_list_own_languages()}]
 
 
 @cache

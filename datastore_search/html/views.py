@@ -22,6 +22,7 @@ from django.utils.html import format_html
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
+from ..addresses import ResourceAddresses
 from ..clients import Client
 from ..conf import conf
 from ..exceptions.access import AccessDenied
@@ -64,7 +65,7 @@ from .page_query import (
 )
 from .pagination import Pagination, parse_page_number
 from .profiles import describe_fields
-from .published import describe_catalogue, describe_dataset
+from .published import build_catalogue_links, describe_catalogue, describe_dataset
 from .records import Row, format_count
 from .shell import build_shell
 from .table import read_record_table
@@ -257,7 +258,12 @@ class CatalogueView(PageView):
         if not request.GET:
             context["structured_data"] = describe_catalogue(request)
         # The total depends on the user, on every page.
-        return self.render_page("catalogue.html", context, private=request.user.is_authenticated)
+        response = self.render_page(
+            "catalogue.html", context, private=request.user.is_authenticated
+        )
+        if link := build_catalogue_links(request):
+            response["Link"] = link
+        return response
 
     def _build_entry(self, resource: Resource) -> Entry:
         version = resource.table_version
@@ -356,6 +362,8 @@ class ResourceView(PageView):
         if not resource.private and not parameters:
             context["structured_data"] = describe_dataset(self.request, resource)
         response = self.render_page("resource.html", context, private=resource.private)
+        if link := ResourceAddresses(self.request).build_link_header(resource.pk):
+            response["Link"] = link
         # Figures that took too long must not be repeated from a cache.
         if validators and panel.is_complete and did_you_mean.is_complete:
             validators.set_headers(response, self.request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -253,3 +254,35 @@ def test_an_unchanged_description_is_304(client: Client, db: None, name: str) ->
     resource.title = "Other"
     resource.save()
     assert client.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+# Links -------------------------------------------------------------------------------------------
+
+
+def test_a_page_and_its_dump_lead_to_the_descriptions(client: Client, db: None) -> None:
+    resource = make_resource("a\n1\n")
+    page = f"http://testserver/vi/datastore/{resource.pk}/"
+
+    for path in (f"/vi/datastore/{resource.pk}/?q=1", f"/vi/datastore/dump/{resource.pk}"):
+        response = client.head(path)
+        assert response.status_code == 200
+        assert response["Link"].split(", ") == [
+            f'<{page}{name}>; rel="describedby"; type="{media_type}"; title="{title}"'
+            for name, media_type, title in (
+                ("schema.json", "application/json", "Table Schema"),
+                ("datapackage.json", "application/json", "Data Package"),
+                ("csv-metadata.json", "application/csvm+json", "CSV on the Web"),
+            )
+        ]
+
+
+def test_each_link_of_the_catalogue_is_of_the_type_that_it_names(client: Client, db: None) -> None:
+    links = client.get("/en/datastore/")["Link"].split(", ")
+
+    for link in links:
+        found = re.fullmatch(r'<http://testserver(.*)>; rel="alternate"; type="(.*)"', link)
+        assert found
+        response = client.get(found[1])
+        assert response.status_code == 200
+        assert response["Content-Type"].partition(";")[0] == found[2]
+    assert len(links) == 3

@@ -57,6 +57,20 @@ def test_a_portal_with_few_languages_lists_them_all(
     assert links.get("tlh") in {None, ("/tlh/datastore/", "Name of tlh")}
 
 
+def test_a_page_names_itself_in_every_language_for_search_engines(
+    client: Client, resource: Resource, settings: Any
+) -> None:
+    settings.LANGUAGES = [("en", "English"), ("pt-br", "Portuguese")]
+
+    page = client.get(f"/en/datastore/{resource.pk}/", {"q": "a"}).content.decode()
+
+    assert re.findall(r'<link rel="alternate" hreflang="([^"]*)" href="([^"]*)">', page) == [
+        (code, f"http://testserver/{code}/datastore/{resource.pk}/?q=a") for code in ("en", "pt-br")
+    ]
+    missing = client.get("/en/datastore/?page=99").content.decode()
+    assert '<link rel="alternate"' not in missing
+
+
 def test_a_condition_keeps_its_meaning_in_another_language(
     client: Client, resource: Resource
 ) -> None:

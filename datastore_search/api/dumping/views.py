@@ -14,7 +14,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from ...addresses import build_help_address
+from ...addresses import ResourceAddresses, build_help_address
 from ...clients import Client
 from ...conf import conf
 from ...dumping.dump import Dump, PlaceFields
@@ -99,6 +99,8 @@ class DumpView(EnvelopeView):
         extension = f"{kind.extension}.gz" if is_packed else kind.extension
         response["Content-Disposition"] = build_content_disposition(stream.resource, extension)
         response["X-Content-Type-Options"] = "nosniff"
+        if link := ResourceAddresses(request).build_link_header(stream.resource.pk):
+            response["Link"] = link
         Validators.from_resource(stream.resource, request, vary=_VARY).set_headers(
             response, request
         )

@@ -1,0 +1,197 @@
+"""The lists of public resources for machines: the sitemap, the feed of changes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from datastore_search.html.feed import FeedView
+from datastore_search.html.sitemap import SitemapView
+from datastore_search.models import Resource
+
+from ..builders import make_listed_resource, make_user
+
+SITEMAP = "/en/datastore/sitemap.xml"
+FEED = "/en/datastore/changes.atom"
+CATALOGUE = "http://testserver/en/datastore/"
+
+NAMES = {
+    "s": "http://www.sitemaps.org/schemas/sitemap/0.9",
+    "x": "http://www.w3.org/1999/xhtml",
+    "a": "http://www.w3.org/2005/Atom",
+}
+
+
+def fetch_xml(client: Client, path: str) -> ET.Element:
+    response = client.get(path)
+    assert response.status_code == 200, response.content
+    return ET.fromstring(response.content)
+
+
+def list_texts(root: ET.Element, path: str) -> list[str]:
+    return [str(each.text) for each in root.findall(path, NAMES)]
+
+
+def build_address(resource: Resource, language: str = "en") -> str:
+    return f"http://testserver/{language}/datastore/{resource.pk}/"
+
+
+# The sitemap --------------------------------------------------------------------------------------
+
+
+def test_the_sitemap_has_the_catalogue_and_each_page_in_every_language(
+    client: Client, no_resource: None, settings: Any
+) -> None:
+    settings.LANGUAGES = [("en", "English"), ("vi", "Vietnamese"), ("pt-br", "Portuguese")]
+    resource = make_listed_resource("waters")
+
+    root = fetch_xml(client, "/vi/datastore/sitemap.xml")
+
+    assert root.tag == f"{{{NAMES['s']}}}urlset"
+    catalogue, page = root.findall("s:url", NAMES)
+    assert [each.text for each in catalogue] == ["http://testserver/vi/datastore/"]
+    assert page.findtext("s:loc", "", NAMES) == build_address(resource, "vi")
+    resource.refresh_from_db()
+    modified = datetime.fromisoformat(page.findtext("s:lastmod", "", NAMES))
+    assert modified == resource.modified_at.replace(microsecond=0)
+    links = [each.attrib for each in page.findall("x:link", NAMES)]
+    assert links == [
+        {"rel": "alternate", "hreflang": code, "href": build_address(resource, code)}
+        for code in ("en", "vi", "pt-br")
+    ]
+
+
+def test_a_portal_with_one_language_has_no_alternates(
+    client: Client, no_resource: None, settings: Any
+) -> None:
+    settings.LANGUAGES = [("en", "English")]
+    make_listed_resource("waters")
+
+    assert fetch_xml(client, SITEMAP).findall(".//x:link", NAMES) == []
+
+
+def test_a_sitemap_of_several_pages_has_an_index(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SitemapView, "page_size", 2)
+    resources = [make_listed_resource(f"r{number}") for number in range(5)]
+
+    index = fetch_xml(client, SITEMAP)
+    pages = list_texts(index, "s:sitemap/s:loc")
+    found = [
+        address for page in pages for address in list_texts(fetch_xml(client, page), ".//s:loc")
+    ]
+
+    assert index.tag == f"{{{NAMES['s']}}}sitemapindex"
+    assert pages == [f"http://testserver{SITEMAP}?page={number}" for number in (1, 2, 3)]
+    assert found == [CATALOGUE, *sorted(build_address(each) for each in resources)]
+
+
+# The feed -----------------------------------------------------------------------------------------
+
+
+def test_the_feed_has_the_members_that_atom_requires(
+    client: Client, no_resource: None, settings: Any
+) -> None:
+    settings.DATASTORE_SEARCH_SITE_TITLE = "Portal of waters"
+    resource = make_listed_resource(
+        "waters",
+        title="Waters <b>\u0007& more",
+        description="All\u0001 of them",
+        publisher="Office",
+        tags=["a\u0002b"],
+    )
+
+    feed = fetch_xml(client, FEED)
+
+    [entry] = feed.findall("a:entry", NAMES)
+    resource.refresh_from_db()
+    assert feed.findtext("a:title", "", NAMES) == "Portal of waters"
+    assert feed.findtext("a:id", "", NAMES) == CATALOGUE
+    assert feed.findtext("a:author/a:name", "", NAMES) == "Portal of waters"
+    assert {each.get("rel"): each.get("href") for each in feed.findall("a:link", NAMES)} == {
+        "alternate": CATALOGUE,
+        "self": f"http://testserver{FEED}",
+    }
+    assert entry.findtext("a:title", "", NAMES) == "Waters <b>& more"
+    assert entry.findtext("a:summary", "", NAMES) == "All of them"
+    assert entry.findtext("a:id", "", NAMES) == build_address(resource)
+    assert entry.findtext("a:author/a:name", "", NAMES) == "Office"
+    assert [each.get("term") for each in entry.findall("a:category", NAMES)] == ["ab"]
+    for node in (feed, entry):
+        updated = datetime.fromisoformat(node.findtext("a:updated", "", NAMES))
+        assert updated == resource.modified_at
+
+
+def test_the_feed_begins_with_the_last_change_and_leads_to_older_ones(
+    client: Client, no_resource: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FeedView, "page_size", 2)
+    for number in range(3):
+        make_listed_resource(f"r{number}")
+    changed = Resource.objects.get(name="r0")
+    changed.title = "Changed"
+    changed.save()
+
+    first = fetch_xml(client, FEED)
+    next_page = first.find("a:link[@rel='next']", NAMES)
+    assert next_page is not None
+    second = fetch_xml(client, next_page.get("href", ""))
+
+    assert list_texts(first, "a:entry/a:title") == ["Changed", "r2"]
+    assert list_texts(second, "a:entry/a:title") == ["r1"]
+    assert second.find("a:link[@rel='next']", NAMES) is None
+
+
+def test_an_empty_portal_has_an_empty_feed_and_a_sitemap(client: Client, no_resource: None) -> None:
+    assert fetch_xml(client, FEED).findall("a:entry", NAMES) == []
+    assert list_texts(fetch_xml(client, SITEMAP), ".//s:loc") == [CATALOGUE]
+
+
+# Both ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [SITEMAP, FEED])
+def test_private_and_unloaded_resources_are_in_no_list(
+    client: Client, no_resource: None, path: str
+) -> None:
+    shown = make_listed_resource("shown")
+    hidden = make_listed_resource("hidden", private=True, title="Secret")
+    unloaded = Resource.objects.create(name="unloaded")
+    client.force_login(make_user(is_superuser=True))
+
+    text = client.get(path).content.decode()
+
+    assert str(shown.pk) in text
+    for each in (str(hidden.pk), str(unloaded.pk), "Secret"):
+        assert each not in text
+
+
+@pytest.mark.parametrize("path", [SITEMAP, FEED])
+def test_a_list_is_read_by_two_statements_and_304_by_one(
+    client: Client, no_resource: None, path: str
+) -> None:
+    for number in range(5):
+        make_listed_resource(f"r{number}", tags=["a"], publisher="Office")
+
+    counts = []
+    tag = ""
+    for _attempt in range(2):
+        with CaptureQueriesContext(connection) as statements:
+            response = client.get(path, headers={"if-none-match": tag} if tag else {})
+        counts.append(sum("datastore_search_resource" in each["sql"] for each in statements))
+        tag = response["ETag"]
+
+    assert (counts, response.status_code) == ([2, 1], 304)
+
+
+@pytest.mark.parametrize("path", [SITEMAP, FEED])
+@pytest.mark.parametrize("number", ["0", "2", "x", "9" * 30])
+def test_an_unknown_page_is_404(client: Client, no_resource: None, path: str, number: str) -> None:
+    assert client.get(path, {"page": number}).status_code == 404
