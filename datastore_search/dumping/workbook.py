@@ -17,7 +17,6 @@ from contextlib import ExitStack, suppress
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..conf import conf
@@ -29,6 +28,7 @@ from ..exceptions.dumps import (
     TooManyRowsForWorkbook,
 )
 from ..field_types import field_types
+from ..loading.sources.folders import create_working_folder
 from ..search import RecordCopy
 from .delimited import FORMULA_STARTS
 from .dump import BLOCK_BYTES, PROGRESS, REPORTED_ROWS, Dump
@@ -75,8 +75,8 @@ def _write_file(copy: RecordCopy, headers: Sequence[str]) -> Generator[bytes]:
         raise TooManyRowsForWorkbook(most=MAX_ROWS - 1, count=count)
     with ExitStack() as files:
         # The folder goes before the file is sent, and also on failure or when the client goes away.
-        with TemporaryDirectory(prefix="datastore-", dir=conf.SPOOL_FOLDER or None) as folder:
-            path = Path(folder, "dump.xlsx")
+        with create_working_folder(conf.SPOOL_FOLDER or None) as folder:
+            path = folder / "dump.xlsx"
             try:
                 yield from _make_workbook(copy, headers, path)
                 file = files.enter_context(path.open("rb"))

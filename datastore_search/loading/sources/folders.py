@@ -1,5 +1,5 @@
 """
-Working folders: what a load has on disk.
+Working folders: what a load has on disk, or a file that is made for a download.
 
 A folder is deleted at the end of its block.  It holds a file that is locked while its process
 lives, so that the folders of processes that were killed can be found and deleted.
@@ -16,14 +16,20 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from django.core.files import locks
 
+from ...conf import conf
+
 _PREFIX = "datastore_search_"
 _LOCK = "lock"
 
 
 @contextmanager
-def create_working_folder() -> Iterator[Path]:
-    """Create a working folder, which is deleted at the end of the block."""
-    with TemporaryDirectory(prefix=_PREFIX) as name:
+def create_working_folder(parent: str | None = None) -> Iterator[Path]:
+    """
+    Create a working folder, which is deleted at the end of the block.
+
+    ``parent`` may be ``SPOOL_FOLDER``, in place of the folder of temporary files.
+    """
+    with TemporaryDirectory(prefix=_PREFIX, dir=parent) as name:
         folder = Path(name)
         new = folder / "new"
         with new.open("wb") as lock:
@@ -34,7 +40,9 @@ def create_working_folder() -> Iterator[Path]:
 
 def delete_abandoned_folders() -> int:
     """Delete the folders of this user whose process has ended, and return their number."""
-    return sum(map(_delete_if_abandoned, Path(gettempdir()).glob(f"{_PREFIX}*/{_LOCK}")))
+    parents = {gettempdir(), conf.SPOOL_FOLDER or gettempdir()}
+    lock_paths = (path for parent in parents for path in Path(parent).glob(f"{_PREFIX}*/{_LOCK}"))
+    return sum(map(_delete_if_abandoned, lock_paths))
 
 
 def _delete_if_abandoned(lock_path: Path) -> bool:

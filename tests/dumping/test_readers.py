@@ -1,0 +1,85 @@
+"""Readers that are given the address of a download: pandas, pyarrow and DuckDB over HTTP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from urllib.request import urlopen
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from datastore_search.models import Resource
+
+from ..builders import make_resource
+from .files import build_address
+
+CSV = 'name,n,f,ok,at\n"Đắk, Lắk",1.50,0.25,true,2020-02-29T12:34:56\n"",,,false,\n'
+
+TYPES = {"n": "numeric", "f": "float8", "ok": "bool", "at": "timestamp"}
+
+
+@pytest.fixture
+def address(live_server: Any) -> Iterator[str]:
+    """The address of the dump of two records, on a running server."""
+    resource = make_resource(CSV, types=TYPES)
+    yield live_server.url + build_address(resource)
+    Resource.objects.all().delete()
+
+
+def test_pandas_reads_parquet_from_the_address(address: str) -> None:
+    frame = pd.read_parquet(f"{address}?format=parquet")
+
+    assert list(frame["name"]) == ["Đắk, Lắk", ""]
+    assert list(frame["n"]) == [Decimal("1.50"), None]
+    assert list(frame["ok"]) == [True, False]
+    assert frame["at"][0] == pd.Timestamp("2020-02-29T12:34:56")
+    assert math.isnan(frame["f"][1])
+
+
+@pytest.mark.parametrize("query", ["format=csv", "format=csv&gzip=true", ""])
+def test_pandas_reads_csv_from_the_address(address: str, query: str) -> None:
+    packed = "gzip" if "gzip" in query else None
+
+    frame = pd.read_csv(
+        f"{address}?{query}",
+        compression=packed,
+        parse_dates=["at"],
+        true_values=["t"],
+        false_values=["f"],
+    )
+
+    assert list(frame.columns) == ["_id", "name", "n", "f", "ok", "at"]
+    assert frame["name"][0] == "Đắk, Lắk"
+    assert frame["n"][0] == 1.5
+    assert list(frame["ok"]) == [True, False]
+    assert frame["at"][0] == pd.Timestamp("2020-02-29T12:34:56")
+
+
+def test_pandas_reads_the_records_that_are_asked_for(address: str) -> None:
+    frame = pd.read_parquet(f"{address}?format=parquet&fields=name,n&q=L%E1%BA%AFk")
+
+    assert frame.to_dict("records") == [{"name": "Đắk, Lắk", "n": Decimal("1.50")}]
+
+
+def test_duckdb_asks_about_what_pyarrow_reads_from_the_address(address: str) -> None:
+    """DuckDB's own reader of addresses is an extension, which it downloads."""
+    with urlopen(f"{address}?format=parquet") as answer:
+        parquet = pq.read_table(pa.BufferReader(answer.read()))
+    with urlopen(f"{address}?format=csv") as answer:
+        text = pyarrow.csv.read_csv(answer)
+
+    with duckdb.connect() as connection:
+        connection.register("parquet", parquet)
+        connection.register("text", text)
+        rows = connection.execute(
+            "SELECT parquet.name, parquet.n, text.n FROM parquet JOIN text USING (_id) ORDER BY _id"
+        ).fetchall()
+
+    assert rows == [("Đắk, Lắk", Decimal("1.50"), 1.5), ("", None, None)]
