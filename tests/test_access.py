@@ -308,7 +308,7 @@ PAGES: dict[str, list[dict[str, str]]] = {
         {"show": "count", "by": "code", "format": "csv"},
         {"show": "count", "by": "code", "format": "svg"},
     ],
-    "map": [{}],
+    "map": [{}, {"embed": "1"}],
     "record": [{}],
     "schema": [{}],
     "data-package": [{}],

@@ -40,6 +40,8 @@ PLACES = "places.json"
 class MapView(PageView):
     """A map of the records that a question finds."""
 
+    can_be_embedded = True
+
     def get(self, request: HttpRequest, resource_id: uuid.UUID) -> HttpResponse:
         """
         Show the map, or send its drawing as a file.
@@ -81,20 +83,28 @@ class MapView(PageView):
             "resource": resource,
             "title": title,
             "resource_title": show_bidi_controls(str(resource)),
-            "page_address": reverse_in_locale(self.request, "resource", resource.pk)
-            + question.query,
-            "address": self.request.path,
             "chips": build_chips(asked, {column.name: column.label for column in columns}),
             "errors": errors,
-            "hidden": question.pairs,
-            "choices": _list_choices(parser, shown),
             "shown": shown,
+            "whole_address": address.link,
         }
         if shown and data:
             context |= {
                 "drawing": _draw(data, title, has_links=True),
                 "summary": " ".join(_summarise(data)),
                 "data": data,
+            }
+        if not self.is_embedded:
+            context |= {
+                "page_address": reverse_in_locale(self.request, "resource", resource.pk)
+                + question.query,
+                "address": self.request.path,
+                "hidden": question.pairs,
+                "choices": _list_choices(parser, shown),
+            }
+        if shown and data and not self.is_embedded:
+            context |= self.describe_embedding(address.pairs, title)
+            context |= {
                 "places_link": address.replace("format", PLACES).link,
                 "inner_question": _leave_out_view(address, shown).query,
                 "tiles": conf.MAP_TILES_URL,
@@ -106,7 +116,8 @@ class MapView(PageView):
                 ],
             }
         status = HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK
-        response = self.render_page("map.html", context, private=resource.private, status=status)
+        template = "embedded_map.html" if self.is_embedded else "map.html"
+        response = self.render_page(template, context, private=resource.private, status=status)
         if validators and not errors:
             validators.set_headers(response, self.request)
         return response

@@ -127,6 +127,7 @@ def test_every_page_is_accessible(
             f"{page}chart/?by=subject&embed=1",
             f"datastore/{sites.pk}/map/",
             f"datastore/{sites.pk}/map/?to.lat=11",
+            f"datastore/{sites.pk}/map/?to.lat=11&embed=1",
             f"datastore/{hidden.pk}/",
             "datastore/5b6f1c8e-2d8b-4c0e-9d0a-1f4a7f0c2a11/",
         ],

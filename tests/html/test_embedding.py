@@ -108,6 +108,35 @@ def test_an_embedded_chart_stands_alone(client: Client, resource: Resource) -> N
     assert list_links(response)["active"] == ("../?q=active&field.stage=active", None)
 
 
+@pytest.fixture
+def sites(db: None) -> Resource:
+    return make_resource("name,lat,lon\nHanoi,21.03,105.85\nHue,16.46,107.59\n", title="Sites")
+
+
+def test_an_embedded_map_stands_alone(client: Client, sites: Resource) -> None:
+    response = open_embedded(client, sites, "map/", q="hue")
+    page = response.content.decode()
+
+    assert "<h1><bdi>Map of Sites</bdi></h1>" in page
+    assert "Search: hue" in extract_text(response)
+    assert "1 of 1 records are on the map." in extract_text(response)
+    for absent in ("<form", "<header", "<script", "<button", "download>", "embed=1"):
+        assert absent not in page
+    links = list_links(response)
+    assert links["Open the whole page"] == ("?q=hue&lat=lat&lon=lon&title=name", None)
+    assert links["Hue"] == ("../r/2/?q=hue", None)
+    assert parse_policy(response)["frame-ancestors"] == {"'self'"}
+
+
+def test_a_map_offers_its_own_frame(client: Client, sites: Resource) -> None:
+    page = client.get(f"/en/datastore/{sites.pk}/map/", {"q": "hue"})
+
+    frame = parse_embed_code(page)
+    address = f"http://testserver/en/datastore/{sites.pk}/map/"
+    assert frame["src"] == f"{address}?q=hue&lat=lat&lon=lon&title=name&embed=1"
+    assert frame["title"] == "Map of Sites"
+
+
 @pytest.mark.parametrize("path", ["", "chart/"])
 def test_what_cannot_be_asked_is_said_in_the_frame(
     client: Client, resource: Resource, path: str

@@ -100,6 +100,7 @@ def list_addresses(resource: Resource) -> list[str]:
         f"{page}api/?field.select=javascript%3Aalert(1)",
         f"{page}?embed=1",
         f"{page}chart/?by=select&embed=1",
+        f"{page}map/?embed=1",
         f"portal/{resource.pk}/",
         f"ar/datastore/{resource.pk}/",
     ]
