@@ -153,11 +153,21 @@ class PackageSearchParameters(DatasetListParameters):
 
 
 class ResourceNameParameters(ActionParameters):
-    """The parameters of ``resource_view_list``."""
+    """The parameters of an action that is about a resource."""
 
     needed = ("id",)
 
     id = ResourceIdField(help_text=_("The id, the name or an alias of a resource."))
+
+
+class ResourceViewListParameters(ResourceNameParameters):
+    """
+    The parameters of ``resource_view_list``, and one that ``ckanapi dump datasets -R`` sends.
+
+    Source: CKAN, which ignores it.
+    """
+
+    limit = IgnoredField(help_text=_NO_EFFECT)
 
 
 class ResourceShowParameters(ResourceNameParameters):

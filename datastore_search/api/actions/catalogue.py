@@ -40,9 +40,9 @@ from ..catalogue_parameters import (
     PackageListParameters,
     PackageSearchParameters,
     PackageShowParameters,
-    ResourceNameParameters,
     ResourceSearchParameters,
     ResourceShowParameters,
+    ResourceViewListParameters,
     TagListParameters,
 )
 from ..parameters import MAX_ROW_NUMBER, ActionParameters, make_printable
@@ -158,7 +158,7 @@ def _show_resource(request: Request, sent: Mapping[str, object], using: str) -> 
 
 
 def _list_resource_views(request: Request, sent: Mapping[str, object], using: str) -> Answer:
-    name = str(ResourceNameParameters.parse(sent)["id"])
+    name = str(ResourceViewListParameters.parse(sent)["id"])
     _resource, validators = _get_readable(request, sent, name, using)
     return Answer([], validators=validators)
 
@@ -338,7 +338,7 @@ catalogue_actions: Sequence[Action] = (
     _build("resource_show", ResourceShowParameters, _show_resource, _("Describe a resource.")),
     _build(
         "resource_view_list",
-        ResourceNameParameters,
+        ResourceViewListParameters,
         _list_resource_views,
         _("List the views of a resource: there are none."),
     ),
