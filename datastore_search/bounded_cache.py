@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -16,11 +16,15 @@ class BoundedCache(Generic[Key, Value]):
     At most ``max_entries`` values, of ``max_size`` together; those used longest ago are removed.
 
     ``measure`` returns the size of a value; without it, none has a size.  A value larger than
-    ``max_value_size`` is not added.
+    ``max_value_size`` is not added.  ``name`` is that of the cache in metrics.
     """
+
+    #: Is called with the name of a cache, and whether it has the value; None where nothing counts.
+    count_lookup: ClassVar[Callable[[str, bool], None] | None] = None
 
     def __init__(
         self,
+        name: str,
         max_entries: int,
         *,
         max_size: int = 0,
@@ -28,6 +32,7 @@ class BoundedCache(Generic[Key, Value]):
         measure: Callable[[Value], int] = lambda _value: 0,
     ) -> None:
         """Begin with no entries."""
+        self._name = name
         self._max_entries = max_entries
         self._max_size, self._max_value_size = max_size, max_value_size
         self._measure = measure
@@ -44,7 +49,9 @@ class BoundedCache(Generic[Key, Value]):
             value = self._entries.get(key)
             if value is not None:
                 self._entries.move_to_end(key)
-            return value
+        if BoundedCache.count_lookup is not None:
+            BoundedCache.count_lookup(self._name, value is not None)
+        return value
 
     def add(self, key: Key, value: Value) -> None:
         """Add a value, in place of another one of this key."""

@@ -1,5 +1,7 @@
 """Addresses of the example portal."""
 
+import os
+
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -30,6 +32,9 @@ urlpatterns = [
         path("", include("datastore_search.urls")),
         path("", include("datastore_search.mcp.urls")),
     ),
+    path("", include("datastore_search.health.urls")),
+    # For Prometheus alone: the proxy must refuse the address to others.
+    *([path("", include("datastore_search.metrics.urls"))] if os.environ.get("METRICS") else []),
     # The API without a locale too, for clients that know no locales.
     path("", include((api_urlpatterns, "datastore_search"), namespace="unlocalised")),
 ]

@@ -35,8 +35,10 @@ from knox.models import AuthToken
 from datastore_search import urls
 from datastore_search.api.actions import actions
 from datastore_search.dumping.formats import formats
+from datastore_search.health import urls as health_urls
 from datastore_search.mcp.tools import tools
 from datastore_search.messages import BadRow
+from datastore_search.metrics import urls as metrics_urls
 from datastore_search.models import Alias, Load, LoadState, Resource, RowError
 from datastore_search.templatetags import datastore as tags
 from datastore_search.tokens import issue_token
@@ -340,6 +342,13 @@ PUBLIC_LISTS = {"catalog-turtle", "catalog-jsonld", "sitemap", "feed"}
 #: The pages that show no resource.
 PUBLIC_PAGES = {"api-reference", "api-reference-operation"}
 
+#: The addresses for operators, which a portal includes by choice: they show no resource.
+OPERATORS = {
+    str(pattern.name): module.__name__
+    for module in (health_urls, metrics_urls)
+    for pattern in module.urlpatterns
+}
+
 #: The other addresses, which the rows of actions and dumps have.
 OTHER_URLS = {"action", "action-3", "dump", "version", None}
 
@@ -616,6 +625,18 @@ def test_a_list_for_machines_never_has_a_private_resource(
     assert SECRET not in text
     assert str(portal.hidden.pk) not in text
     assert "public" in response["Cache-Control"]
+
+
+@pytest.mark.parametrize("kind", ["nobody", "superuser"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_address_for_operators_shows_no_resource(portal: Portal, name: str, kind: str) -> None:
+    visitor = portal.visitors[kind]
+    send_action("get", "datastore_search", {"q": SECRET})(portal, visitor)
+
+    response = visitor.open_client().get(reverse(name, urlconf=OPERATORS[name]))
+
+    assert response.status_code in {200, 404}  # the example portal names no metrics
+    assert SECRET not in read_text(response)
 
 
 @pytest.mark.parametrize("name", sorted(CLOSED_ADMIN))

@@ -6,7 +6,7 @@ from datastore_search.bounded_cache import BoundedCache
 
 
 def test_the_value_used_longest_ago_is_removed_first() -> None:
-    cache = BoundedCache[str, int](2)
+    cache = BoundedCache[str, int]("test", 2)
     cache.add("a", 1)
     cache.add("b", 2)
     assert cache.get("a") == 1
@@ -18,7 +18,7 @@ def test_the_value_used_longest_ago_is_removed_first() -> None:
 
 
 def test_a_removed_value_is_gone() -> None:
-    cache = BoundedCache[str, int](2)
+    cache = BoundedCache[str, int]("test", 2)
     cache.add("a", 1)
 
     cache.remove("a")
@@ -28,7 +28,7 @@ def test_a_removed_value_is_gone() -> None:
 
 
 def test_the_values_together_are_limited_in_size() -> None:
-    cache = BoundedCache[int, bytes](5_000, max_size=1_000, max_value_size=50, measure=len)
+    cache = BoundedCache[int, bytes]("test", 5_000, max_size=1_000, max_value_size=50, measure=len)
     for number in range(100):
         cache.add(number, b"x" * 40)
     assert len(cache) == 25
@@ -38,7 +38,7 @@ def test_the_values_together_are_limited_in_size() -> None:
 
 
 def test_a_value_added_again_counts_once() -> None:
-    cache = BoundedCache[str, bytes](5_000, max_size=100, max_value_size=50, measure=len)
+    cache = BoundedCache[str, bytes]("test", 5_000, max_size=100, max_value_size=50, measure=len)
     for _time in range(10):
         cache.add("a", b"x" * 40)
     cache.add("b", b"x" * 40)

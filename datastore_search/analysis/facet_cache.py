@@ -25,5 +25,5 @@ class FacetKey(NamedTuple):
 
 
 facet_cache: BoundedCache[FacetKey, bytes] = BoundedCache(
-    _MAX_FACETS, max_size=_MAX_BYTES, max_value_size=_MAX_FACET_BYTES, measure=len
+    "facets", _MAX_FACETS, max_size=_MAX_BYTES, max_value_size=_MAX_FACET_BYTES, measure=len
 )

@@ -146,6 +146,7 @@ class _Key(NamedTuple):
 
 
 vocabulary_cache: BoundedCache[_Key, Vocabulary] = BoundedCache(
+    "vocabularies",
     _MAX_VOCABULARIES,
     max_size=_MAX_BYTES,
     max_value_size=_MAX_VOCABULARY_BYTES,

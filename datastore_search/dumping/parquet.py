@@ -63,6 +63,7 @@ class _MeasuresKey(NamedTuple):
 
 #: The measures of all records of the versions that were written last.
 measures_cache: BoundedCache[_MeasuresKey, Mapping[str, Any]] = BoundedCache(
+    "parquet_measures",
     _MAX_MEASURED_QUERIES,
     max_size=_MAX_MEASURED_FIELDS,
     max_value_size=_MAX_MEASURED_FIELDS,

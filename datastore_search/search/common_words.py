@@ -30,7 +30,7 @@ _MAX_TABLES = 100
 #: The share of the records that have a word, by the words in order.
 _Shares = Sequence[tuple[str, float]]
 
-common_words_cache: BoundedCache[VersionKey, _Shares] = BoundedCache(_MAX_TABLES)
+common_words_cache: BoundedCache[VersionKey, _Shares] = BoundedCache("common_words", _MAX_TABLES)
 
 
 def has_rare_word(read: ConsistentRead, query: Query, *, limit: int) -> bool:

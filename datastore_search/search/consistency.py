@@ -241,7 +241,7 @@ class Description:
 
 #: Only resources that exist have a description, under names that they have.  So requests for
 #: unknown names neither fill the memory nor displace what is used.
-_descriptions: BoundedCache[Key, Description] = BoundedCache(_MAX_DESCRIPTIONS)
+_descriptions: BoundedCache[Key, Description] = BoundedCache("descriptions", _MAX_DESCRIPTIONS)
 
 
 # Retries ------------------------------------------------------------------------------------------

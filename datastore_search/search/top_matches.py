@@ -60,7 +60,9 @@ class TopMatches:
     total: int | None
 
 
-top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(_MAX_QUESTIONS)
+top_matches_cache: BoundedCache[TopMatchesKey, TopMatches] = BoundedCache(
+    "top_matches", _MAX_QUESTIONS
+)
 
 
 def build_top_matches_key(

@@ -24,7 +24,7 @@ LONG = "x" * (MAX_ALIAS_LENGTH + 1)
 @pytest.fixture
 def descriptions(monkeypatch: pytest.MonkeyPatch) -> BoundedCache[Any, Description]:
     """An empty cache of at most two descriptions."""
-    descriptions = BoundedCache[Any, Description](2)
+    descriptions = BoundedCache[Any, Description]("test", 2)
     monkeypatch.setattr(consistency, "_descriptions", descriptions)
     return descriptions
 

@@ -1,0 +1,20 @@
+"""The view of the metrics."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import generate_latest
+
+from .counters import build_registry
+
+#: Prometheus' own text format, which every version of it reads.
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@require_safe
+@never_cache
+def show_metrics(request: HttpRequest) -> HttpResponse:
+    """Show the metrics of all processes."""
+    return HttpResponse(generate_latest(build_registry()), content_type=_CONTENT_TYPE)

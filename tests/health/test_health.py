@@ -1,0 +1,140 @@
+"""The health checks: 200, or 503 with what is wrong."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.utils import timezone
+
+from datastore_search.models import Load, LoadState, Resource
+
+OK = {"database": "OK", "migrations": "OK", "worker": "OK", "disk": "OK"}
+
+MIGRATIONS = "Unavailable: Migrations are not applied."
+WORKER = "Unavailable: Loads wait, and no worker takes them."
+DISK = "Unavailable: The disk for temporary files is almost full."
+
+Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 - as that of shutil
+
+
+def get_ready(client: Client) -> tuple[int, dict[str, str]]:
+    response = client.get("/health/ready")
+    assert "no-store" in response["Cache-Control"]
+    return response.status_code, response.json()
+
+
+@pytest.fixture
+def load(transactional_db: None) -> Load:
+    """A load that has waited for ten minutes."""
+    queued_at = timezone.now() - timedelta(minutes=10)
+    resource = Resource.objects.create(name="secretname")
+    return Load.objects.create(resource=resource, state=LoadState.QUEUED, queued_at=queued_at)
+
+
+@pytest.fixture(autouse=True)
+def room(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The free room of the disk."""
+    room = {"free": 10 * 2**30}
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(0, 0, room["free"]))
+    return room
+
+
+def test_a_process_lives_without_its_database(client: Client) -> None:
+    response = client.get("/health/live")
+
+    assert (response.status_code, response.content) == (200, b"OK\n")
+    assert client.post("/health/live").status_code == 405
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("accept", ["*/*", "text/html", "application/rss+xml", "image/png"])
+def test_a_portal_is_ready_whatever_the_client_accepts(client: Client, accept: str) -> None:
+    response = client.get("/health/ready?format=atom", headers={"Accept": accept})
+
+    assert (response.status_code, response.json()) == (200, OK)
+    assert client.post("/health/ready").status_code == 405
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_does_not_answer_is_503_without_its_address(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.close()
+    with monkeypatch.context() as patch:
+        patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
+        patch.setitem(connection.settings_dict, "PORT", "1")
+        status, answer = get_ready(client)
+
+    away = "Unavailable: The database does not answer."
+    assert (status, answer) == (503, {**OK, "database": away, "migrations": away, "worker": away})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_migration_that_is_not_applied_is_503(client: Client) -> None:
+    recorder = MigrationRecorder(connection)
+    name = max(name for app, name in recorder.applied_migrations() if app == "datastore_search")
+    recorder.record_unapplied("datastore_search", name)
+    try:
+        status, answer = get_ready(client)
+    finally:
+        recorder.record_applied("datastore_search", name)
+
+    assert (status, answer) == (
+        503,
+        {**OK, "migrations": MIGRATIONS},
+    )
+
+
+def test_a_load_that_no_worker_takes_is_503(client: Client, load: Load) -> None:
+    status, answer = get_ready(client)
+
+    assert (status, answer) == (
+        503,
+        {**OK, "worker": WORKER},
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"queued_at": timezone.now()},
+        {"state": LoadState.READY},
+        {"state": LoadState.READING, "started_at": timezone.now()},
+    ],
+)
+def test_a_load_that_has_just_come_or_was_taken_is_no_failure(
+    client: Client, load: Load, changes: dict[str, Any]
+) -> None:
+    if "queued_at" in changes:
+        changes = {"queued_at": timezone.now()}
+    Load.objects.update(**changes)
+
+    assert get_ready(client) == (200, OK)
+
+
+def test_a_load_may_wait_while_another_one_runs(client: Client, load: Load) -> None:
+    running = load.resource.loads.create(state=LoadState.COPYING, heartbeat_at=timezone.now())
+    assert get_ready(client) == (200, OK)
+
+    killed_at = timezone.now() - timedelta(hours=1)
+    Load.objects.filter(pk=running.pk).update(heartbeat_at=killed_at)
+    assert get_ready(client)[0] == 503
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_full_disk_is_503(client: Client, room: dict[str, int]) -> None:
+    room["free"] = 100
+
+    status, answer = get_ready(client)
+
+    assert (status, answer) == (
+        503,
+        {**OK, "disk": DISK},
+    )
