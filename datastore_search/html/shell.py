@@ -39,9 +39,10 @@ _ADMIN_SIGN_OUT_NAME = "admin:logout"
 @dataclass(frozen=True, slots=True)
 class Language:
     """
-    A language, its own name, and the absolute address of the page in it.
+    A language, its own name, the link to the page in it, and the absolute address of the page.
 
-    The link to the page is empty for the present language.
+    The link keeps the question of the page, the address does not; the link to the present language
+    is empty.
     """
 
     code: str
@@ -90,15 +91,14 @@ def _list_languages(
     addresses = {code: translate_url(path, code) for code in codes}
     if len(set(addresses.values())) <= 1:  # one language, or none in the path
         return ()
-    links = {code: add_query_string(address, parameters) for code, address in addresses.items()}
     return tuple(
         Language(
             code,
             _get_own_name(code),
-            "" if code == present else link,
-            request.build_absolute_uri(link),
+            "" if code == present else add_query_string(address, parameters),
+            request.build_absolute_uri(address),
         )
-        for code, link in links.items()
+        for code, address in addresses.items()
     )
 
 
