@@ -210,7 +210,8 @@ class Settings:
         """
         Dotted paths of the API's authentication classes (Django REST framework's), tried in this
         order. The app's own class accepts a bare token and leaves other schemes, such as `Bearer
-        …`, to the next class. See [deployment](../how-to/deploy.md#permissions-and-authentication).
+        …`, to the next class; another one accepts it in `X-CKAN-API-Key`. See
+        [deployment](../how-to/deploy.md#permissions-and-authentication).
         """
         return cast(
             Sequence[str],

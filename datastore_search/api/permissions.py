@@ -71,4 +71,5 @@ def check_may_write(request: Request, resource: Resource, name: str, verb: str =
 
 def _has_sent_token(request: Request) -> bool:
     """Return whether an anonymous client sent a token that no authentication class accepts."""
-    return bool(request.META.get("HTTP_AUTHORIZATION"))
+    own = (getattr(each, "header", "") for each in request.authenticators or ())
+    return any(request.META.get(header) for header in ("HTTP_AUTHORIZATION", *own))

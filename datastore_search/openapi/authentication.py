@@ -26,6 +26,22 @@ class BareToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
         }
 
 
+class CkanKey(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
+    """The token in the header of older clients of CKAN."""
+
+    target_class = "datastore_search.api.authentication.CkanKeyAuthentication"
+    name = "datastoreKey"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> Schema:
+        """Describe the header."""
+        return {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-CKAN-API-Key",
+            "description": "The same token, for clients that send no `Authorization`.",
+        }
+
+
 class Session(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call] # its metaclass is untyped
     """The session, which the dump accepts too."""
 

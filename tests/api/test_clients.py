@@ -260,7 +260,7 @@ def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> N
             timeout=60,
         )
         printed.append(done.stdout.strip())
-    by_requests, by_ckanapi, by_pandas, by_analysis, by_fetch = printed
+    by_requests, by_ckanapi, by_pandas, by_analysis, by_catalogue, by_fetch = printed
 
     codes = [line.split()[0] for line in by_requests.splitlines()]
     assert len(codes) == 5
@@ -268,6 +268,7 @@ def test_the_examples_on_the_page_of_clients_run(base: str, tmp_path: Path) -> N
     stages, stage, queries = by_analysis.splitlines()
     assert stage in stages
     assert queries == "['wetland survey']"
+    assert by_catalogue == "Gauges 2024-12-31 True"
     assert all(code in by_fetch for code in codes)
 
 
@@ -567,6 +568,26 @@ def test_ckanapi_goes_from_the_catalogue_to_the_records(portal: Portal, path: st
     dump = requests.get(resource["url"], headers={"Authorization": portal.token}, timeout=60)
     assert [each["code"] for each in records] == ["001", "002", "003", "004"]
     assert len(dump.text.splitlines()) == 5
+
+
+def test_ckanapi_makes_a_resource_and_describes_it(base: str, token: str) -> None:
+    with RemoteCKAN(base, apikey=token) as remote:
+        made = remote.action.resource_create(
+            package_id="levels", name="Levels", tags=["rivers"], license="CC-BY-4.0"
+        )
+        remote.action.datastore_create(resource_id=made["id"], records=[{"code": "a"}])
+        remote.action.resource_update(**{**made, "publisher": "Office", "url_type": "datapusher"})
+        remote.action.resource_patch(id=made["id"], description="Of rivers")
+        with pytest.raises(ValidationError) as refusal:
+            remote.action.resource_patch(id=made["id"], tags="rivers")
+
+    with RemoteCKAN(f"{base}/vi") as reader:
+        shown = reader.action.package_show(id="levels")
+
+    assert refusal.value.error_dict["tags"] == ["Must be a list of texts."]
+    assert (shown["title"], shown["notes"], shown["author"]) == ("Levels", "Of rivers", "Office")
+    assert [tag["name"] for tag in shown["tags"]] == ["rivers"]
+    assert shown["resources"][0]["datastore_active"] is True
 
 
 @pytest.mark.parametrize("path", ["", "/vi", "/en_GB"])

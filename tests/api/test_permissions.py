@@ -45,9 +45,7 @@ class Write:
     verb: str = "change"
 
     def send(self, client: Client, name: object, token: str = "") -> Any:
-        return act(
-            client, self.action, {"resource_id": str(name), "force": True, **self.sent}, token
-        )
+        return act(client, self.action, {"id": str(name), "force": True, **self.sent}, token)
 
 
 WRITES = [
@@ -69,6 +67,8 @@ each_write = pytest.mark.parametrize(
 )
 
 WRITING = [name for name, action in actions.items() if action.is_writing]
+#: Those that find a resource.
+CHANGING = [name for name in WRITING if name != "resource_create"]
 
 
 @pytest.fixture(autouse=True)
@@ -313,6 +313,27 @@ def test_the_authentication_classes_are_a_setting(
     assert len(result["records"]) == 1
 
 
+def test_the_header_of_older_clients_is_read_by_choice(
+    client: Client, hidden: Resource, settings: Any
+) -> None:
+    address, key = f"/en/api/action/datastore_search?resource_id={hidden.pk}", "X-CKAN-API-Key"
+    token = make_token()
+    refused = check_error(client.get(address, headers={key: token}), 403, "Authorization Error")
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [
+        "datastore_search.api.authentication.BareTokenAuthentication",
+        "datastore_search.api.authentication.CkanKeyAuthentication",
+    ]
+
+    found = client.get(address, headers={key: token})
+    both = client.get(address, headers={key: "0" * 64, "Authorization": token})
+    wrong = check_error(client.get(address, headers={key: "0" * 64}), 403, "Authorization Error")
+    none = check_error(client.get(address), 403, "Authorization Error")
+
+    assert (found.status_code, both.status_code) == (200, 200)
+    assert refused["message"] == none["message"]
+    assert wrong["message"].endswith("is private and the API token is not valid.")
+
+
 # Writing ------------------------------------------------------------------------------------------
 
 
@@ -443,7 +464,7 @@ def test_a_refusal_to_write_reveals_nothing_of_a_private_resource(
     name = {"id": hidden.pk, "alias": "secret"}[named_by]
     token = make_user_token("clerk", "add")
 
-    for action in WRITING:
+    for action in CHANGING:
         accepted = {key: value for key, value in sent.items() if key in list_parameters(action)}
         if action == "datastore_records_delete":
             accepted.setdefault("filters", {})

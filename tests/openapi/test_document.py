@@ -135,6 +135,18 @@ def test_every_type_of_error_is_an_answer(document: dict[str, Any], status: int,
             assert schema["properties"]["error"]["properties"]["__type"]["const"] == kind
 
 
+def test_the_header_of_older_clients_is_described_where_it_is_read(settings: Any) -> None:
+    settings.DATASTORE_SEARCH_AUTHENTICATION_CLASSES = [
+        "datastore_search.api.authentication.BareTokenAuthentication",
+        "datastore_search.api.authentication.CkanKeyAuthentication",
+    ]
+
+    document = json.loads(Client().get("/en/api/schema/", {"format": "json"}).content)
+
+    scheme = document["components"]["securitySchemes"]["datastoreKey"]
+    assert (scheme["in"], scheme["name"]) == ("header", "X-CKAN-API-Key")
+
+
 def test_writing_takes_a_token_and_reading_may_have_one(document: dict[str, Any]) -> None:
     scheme = document["components"]["securitySchemes"]["datastoreToken"]
     assert (scheme["type"], scheme["in"], scheme["name"]) == ("apiKey", "header", "Authorization")
