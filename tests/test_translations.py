@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.utils import translation
 
@@ -324,3 +325,41 @@ def test_a_changed_translation_changes_the_etag_and_the_answer(db: None, changed
     assert after["ETag"] != before["ETag"]
     label = get_infos(client, resource, "fr")["station"]["label"]
     assert label == ("Gare" if changed == "resource" else "Arrêt")
+
+
+# Validation ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("translations", "message"),
+    [
+        ([], "Translations are texts by language."),
+        ({"french": {"label": "x"}}, "This is no code of a language, such as “vi” or “pt-br”."),
+        ({"fr": "x"}, "The translations in “fr” are not texts by name."),
+        ({"fr": {"title": "x"}}, "The translations in “fr” are not texts by name."),
+        ({"fr": {"label": 5}}, "The translations in “fr” are not texts by name."),
+        ({"fr": {"notes": ""}}, "The translations in “fr” are not texts by name."),
+        ({"fr": {"notes": "a\0b"}}, "The translations in “fr” are not texts by name."),
+        ({"fr": {"label": "x" * 501}}, "“label” in “fr” has more than 500 letters."),
+    ],
+)
+def test_translations_of_a_field_are_checked(db: None, translations: Any, message: str) -> None:
+    field = make_translated_resource().fields.get(name="station")
+    field.full_clean()
+    field.translations = translations
+
+    with pytest.raises(ValidationError) as caught:
+        field.full_clean()
+
+    assert caught.value.messages == [message]
+
+
+def test_translations_of_a_resource_are_checked(db: None) -> None:
+    resource = make_translated_resource()
+    resource.full_clean()
+    resource.translations = {"fr": {"title": "é" * 301}}
+
+    with pytest.raises(ValidationError) as caught:
+        resource.full_clean()
+
+    assert caught.value.messages == ["“title” in “fr” has more than 300 letters."]

@@ -88,7 +88,7 @@ class ViewableAdmin(admin.ModelAdmin):
         return super().has_module_permission(request) or can_view_any(request)
 
 
-class _LabelledFormSet(BaseInlineFormSet):
+class LabelledFormSet(BaseInlineFormSet):
     """Forms in the rows of a table: each input names its column and its row."""
 
     def add_fields(self, form: ModelForm, index: int | None) -> None:
@@ -104,7 +104,7 @@ class ResourceInline(admin.TabularInline):
     """An inline with the permissions of its resource."""
 
     extra = 0
-    formset = _LabelledFormSet
+    formset = LabelledFormSet
 
     def has_view_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Use the permission of the resource."""

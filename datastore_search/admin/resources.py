@@ -33,9 +33,11 @@ from .display import (
     render_progress,
 )
 from .drafts import handle_upload
+from .field_parts import FieldPart, get_shown_rows, split_fields
 from .forms import DESCRIPTION_FIELDS, FieldForm, ResourceForm
 from .lock_timeout import LockTimeoutAdmin
 from .permissions import (
+    LabelledFormSet,
     ResourceInline,
     ViewableAdmin,
     check_id_length,
@@ -53,15 +55,39 @@ MAX_LISTED_LOADS = 20
 _NEWEST_LOADS = Load.objects.defer(*UNLISTED_FIELDS).order_by("resource_id", "-created_at", "-pk")
 
 
+#: The inputs of a field: its key, its resource, its type for the next load, its label, its notes.
+_INPUTS_OF_FIELD = 5
+
+
+class FieldFormSet(LabelledFormSet):
+    """The forms of those fields that are in ``rows``, among all of the resource."""
+
+    rows = slice(None)
+
+    def get_queryset(self) -> QuerySet[Field]:
+        """Select the fields of the part that is shown."""
+        if not hasattr(self, "_queryset"):
+            self._queryset = super().get_queryset()[self.rows]
+        return self._queryset
+
+
 class FieldInline(ResourceInline):
     """The data dictionary: labels and notes of the fields, and their types for the next load."""
 
     model = Field
     form = FieldForm
+    formset = FieldFormSet
     fields = ("name", "type", "chosen_type", "label", "notes")
     readonly_fields = ("name", "type")
     can_delete = False
     formfield_overrides = {models.TextField: {"widget": forms.Textarea(attrs={"rows": 2})}}
+
+    def get_formset(self, request: HttpRequest, obj: Resource | None = None, **kwargs: Any) -> Any:
+        """Show some of the fields, where all would be too many for a form."""
+        formset: Any = super().get_formset(request, obj, **kwargs)
+        if obj:
+            formset.rows = get_shown_rows(_split_fields(request, obj))
+        return formset
 
     def has_add_permission(self, request: HttpRequest, obj: Resource | None = None) -> bool:
         """Refuse: loads make the fields."""
@@ -318,8 +344,13 @@ class ResourceAdmin(LockTimeoutAdmin, ViewableAdmin, DatabaseErrorAdmin):
                 **(extra_context or {}),
                 "loads": [_describe_load(load) for load in loads[:MAX_LISTED_LOADS]],
                 "more_loads": loads.count() > MAX_LISTED_LOADS,
+                "field_parts": _split_fields(request, resource) if resource else [],
             },
         )
+
+
+def _split_fields(request: HttpRequest, resource: Resource) -> list[FieldPart]:
+    return split_fields(request, resource.fields.count(), _INPUTS_OF_FIELD)
 
 
 def _get_newest_load(resource: Resource) -> Load | None:

@@ -20,6 +20,7 @@ from django.utils.translation import get_language_info, gettext, ngettext
 from django.utils.translation.trans_real import get_languages
 
 from ..models import MAX_LABEL_LENGTH, MAX_TITLE_LENGTH, Field, Resource
+from .field_parts import get_shown_rows, split_fields
 
 _OF_FIELDS = ("label", "notes")
 
@@ -69,10 +70,18 @@ class TranslationForm(forms.Form):
         return self[f"{name}{suffix}"]
 
     def update_texts(self, translated: Resource | Field, suffix: str, *names: str) -> bool:
-        """Write the texts of a valid form into an object; return whether one has changed."""
-        texts = {name: self.cleaned_data.get(f"{name}{suffix}", "") for name in names}
-        texts = {name: text for name, text in texts.items() if text}
+        """
+        Write the texts of a valid form into an object; return whether one has changed.
+
+        A text that was not sent stays: a form that was shown before a load lacks new fields.
+        """
         before = dict(translated.translations)
+        sent = {name for name in names if f"{name}{suffix}" in self.data}
+        texts = {
+            **before.get(self.language, {}),
+            **{name: self.cleaned_data[f"{name}{suffix}"] for name in sent},
+        }
+        texts = {name: text for name, text in texts.items() if text}
         others = {code: before[code] for code in before if code != self.language}
         translated.translations = {**others, self.language: texts} if texts else others
         return bool(before != translated.translations)
@@ -88,7 +97,9 @@ def handle_translation(
     """
     if language not in get_languages():
         raise Http404
-    fields = list(resource.fields.all())
+    every = list(resource.fields.all())
+    parts = split_fields(request, len(every), len(_OF_FIELDS))
+    fields = every[get_shown_rows(parts)]
     form = TranslationForm(resource, fields, language, request.POST or None)
     if request.method == "POST" and form.is_valid():
         _save_texts(form, resource, fields)
@@ -97,6 +108,8 @@ def handle_translation(
             request,
             gettext("The texts in %(language)s are saved.") % {"language": get_own_name(language)},
         )
+        if len(parts) > 1:  # there are more fields to translate
+            return redirect(request.get_full_path())
         return redirect("admin:datastore_search_resource_change", resource.pk)
     context = {
         **owner.admin_site.each_context(request),
@@ -105,6 +118,7 @@ def handle_translation(
         "subtitle": str(resource),
         "resource": resource,
         "form": form,
+        "field_parts": parts,
     }
     return TemplateResponse(request, "datastore_search/admin/translation.html", context)
 

@@ -15,6 +15,7 @@ from .translations import (
     LocalText,
     choose_text,
     split_translations,
+    validate_translations,
     write_translations,
 )
 
@@ -62,6 +63,11 @@ class Field(GuardedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Check the translations, which no form shows as they are kept."""
+        super().clean()
+        validate_translations(self.translations, _TEXTS)
 
     @property
     def info(self) -> dict[str, Any]:

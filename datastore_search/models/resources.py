@@ -38,9 +38,13 @@ from .translations import (
     choose_language,
     choose_text,
     validate_content_language,
+    validate_translations,
 )
 
 Reader = AbstractBaseUser | AnonymousUser
+
+#: The texts of a resource that have translations.
+_TEXTS = frozenset({"title", "description"})
 
 #: Of a resource; each costs room in every description.
 MAX_TAGS: Final = 50
@@ -338,6 +342,11 @@ class Resource(GuardedModel):
         return choose_text(
             "description", self.description, self.translations, self.content_language
         )
+
+    def clean(self) -> None:
+        """Check the translations, which no form shows as they are kept."""
+        super().clean()
+        validate_translations(self.translations, _TEXTS)
 
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """

@@ -45,6 +45,36 @@ def validate_content_language(language: str) -> None:
         raise ValidationError(_("This is no code of a language, such as “vi” or “pt-br”."))
 
 
+def validate_translations(translations: object, names: Container[str]) -> None:
+    """
+    Refuse what are no texts with these ``names`` by language, or too long ones.
+
+    A language that the portal no longer enables is allowed.
+
+    Raises: ``ValidationError``.
+    """
+    if not isinstance(translations, dict):
+        raise ValidationError(_("Translations are texts by language."))
+    for language, texts in translations.items():
+        validate_content_language(language)
+        members = texts.items() if isinstance(texts, dict) else [("", texts)]
+        if not all(_is_text_of(names, name, text) for name, text in members):
+            raise ValidationError(
+                _("The translations in “%(language)s” are not texts by name."),
+                params={"language": language},
+            )
+        for name, text in texts.items():
+            if name in _MAX_LENGTHS and len(text) > _MAX_LENGTHS[name]:
+                raise ValidationError(
+                    _("“%(name)s” in “%(language)s” has more than %(most)s letters."),
+                    params={"name": name, "language": language, "most": _MAX_LENGTHS[name]},
+                )
+
+
+def _is_text_of(names: Container[str], name: object, text: object) -> bool:
+    return name in names and isinstance(text, str) and bool(text) and "\0" not in text
+
+
 def choose_language(available: Container[str], plain_language: str) -> str:
     """
     Choose the language of a translation for the active language; empty is the plain text.

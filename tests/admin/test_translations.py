@@ -70,6 +70,16 @@ def test_an_empty_text_removes_a_translation(staff: Client) -> None:
     assert resource.fields.get(name="station").translations == {}
 
 
+def test_a_text_that_was_not_sent_stays(staff: Client) -> None:
+    resource = make_stations()
+
+    staff.post(f"{LIST}{resource.pk}/texts/vi/", build_texts(resource, notes__station="Ở đâu"))
+
+    assert resource.fields.get(name="station").translations == {
+        "vi": {"label": "Trạm", "notes": "Ở đâu"}
+    }
+
+
 def test_a_text_that_is_too_long_is_refused(staff: Client) -> None:
     resource = make_stations()
 
