@@ -31,6 +31,6 @@ def portal(live_server: LiveServer) -> Iterator[str]:
         contact_email="water@portal.example",
         tags=["rivers", "water"],
     )
-    Resource.objects.filter(pk=resource.pk).update(created_at=made, modified_at=made)
+    Resource.objects.filter(pk=resource.pk).update(created_at=made)
     yield live_server.url.replace("localhost", "127.0.0.1")
     Resource.objects.all().delete()

@@ -2,7 +2,7 @@
 Clients that others wrote, unchanged, each from an empty start: find, describe, read, take away.
 
 ``programs`` has a program for each client.  Those of Python packages that the tests install run
-here.
+here; those of others are recorded by ``record.py`` and sent again by ``test_recorded.py``.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ storage = CkanStorage(base, dialect=CkanDialect(dataset=name))
 (title,) = storage
 package = Package.from_ckan(base, dialect=CkanDialect(dataset=name))
 (resource,) = package.resources
+resource.name = name  # it opens no resource whose name has a space
 rows = resource.read_rows()
 dataset = requests.get(f"{base}/api/3/action/package_show", params={"id": name}, timeout=60).json()[
     "result"

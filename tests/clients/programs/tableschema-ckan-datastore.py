@@ -34,7 +34,7 @@ print(
             "format": resource["format"],
             "fields": [field for field in fields if field != "_id"],
             "total": len(rows),
-            "stations": [row[fields.index("station")] for row in rows],
+            "stations": [row["station"] for row in rows],
             "file": file.splitlines()[:2],
         }
     )
