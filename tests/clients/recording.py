@@ -61,14 +61,14 @@ def record(base: str, exchanges: list[Exchange]) -> Iterator[str]:
         def handle_request(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             lines = [f"{name}: {value}" for name, value in self.headers.items()]
-            head = "\r\n".join([self.raw_requestline.decode().rstrip("\r\n"), *lines])
+            head = "\r\n".join([self.requestline, *lines])
             sent = {name: value for name, value in self.headers.items() if name != "Connection"}
             with closing(HTTPConnection(urlsplit(base).netloc, timeout=60)) as connection:
                 connection.request(self.command, self.path, body or None, {**sent, **PLAIN})
                 with connection.getresponse() as answer:
                     content = answer.read()
             media_type = answer.headers.get_content_type()
-            own = f"127.0.0.1:{self.server.server_address[1]}"
+            own = str(self.headers["Host"])
             text = f"{head}\r\n\r\n{body.decode()}".replace(own, SERVER)
             parsed = parse_answer(content.decode("utf-8-sig").replace(own, SERVER), media_type)
             exchanges.append(Exchange(text, answer.status, media_type, parsed))
