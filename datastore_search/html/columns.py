@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy
+from django.utils.translation import get_language, gettext_lazy
 
 from ..models import Field, Resource
 from .bidi import show_bidi_controls
@@ -19,10 +19,12 @@ from .typed_values import DATES, NUMBERS
 #: Columns that a page shows at once: fewer where it has more records than it has by default, so
 #: that its HTML stays small.
 MAX_COLUMNS = 18
-MAX_COLUMNS_OF_LONG_PAGE = 14
+MAX_COLUMNS_OF_LONG_PAGE = 13
 
 #: HTML needs no quotes around these.
 _UNQUOTED = re.compile(r"[\w-]+")
+
+_TYPES_OF_WORDS = frozenset({"text", "_text", "json"})
 
 _LIST_OF_INTEGERS = gettext_lazy("list of whole numbers")
 _TYPE_LABELS = {
@@ -51,7 +53,8 @@ class Column:
     """
     A field as a column; ``kind`` is number, moment or text.
 
-    The languages are those of the label and the notes, empty where they are unknown.
+    The languages are those of the label, the notes and the values, empty where they are unknown or
+    where values are not words.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Column:
     kind: str
     label_language: str = ""
     notes_language: str = ""
+    value_language: str = ""
 
     @property
     def type_label(self) -> str:
@@ -72,12 +76,19 @@ class Column:
         """The name with its invisible characters shown."""
         return show_bidi_controls(self.name)
 
-    def build_cell_attribute(self, length: int) -> SafeString:
-        """Write the attribute of its cells: the beginning of the label, by the kind's letter."""
+    def build_cell_attributes(self, length: int) -> SafeString:
+        """
+        Write the attributes of its cells: the beginning of the label, by the letter of the kind.
+
+        A value in another language than the page has ``lang``.
+        """
         letter = {"number": "n", "moment": "m"}.get(self.kind, "l")
         label = self.label[:length].strip()
         template = " data-{}={}" if _UNQUOTED.fullmatch(label) else ' data-{}="{}"'
-        return format_html(template, letter, label)
+        attributes = format_html(template, letter, label)
+        language = self.value_language
+        is_foreign = language and language != get_language()
+        return attributes + format_html(" lang={}", language) if is_foreign else attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +126,7 @@ def _build_column(field: Field, plain_language: str) -> Column:
         kind,
         label.language,
         notes.language,
+        plain_language if field.type in _TYPES_OF_WORDS else "",
     )
 
 

@@ -121,7 +121,7 @@ def build_rows(
         len(records),
     )
     label_length = choose_label_length([column.label for column in columns], len(records))
-    attributes = [column.build_cell_attribute(label_length) for column in columns]
+    attributes = [column.build_cell_attributes(label_length) for column in columns]
     rows = []
     for id_, link, texts in records:
         cells = [

@@ -158,7 +158,7 @@ def test_so_many_columns_are_shown_at_once(client: Client, db: None) -> None:
     assert [open_columns(start, "25")[0] for start in ("1", "19", "37", "99")] == [
         names[:18], names[18:36], names[36:], names[:18],
     ]  # fmt: skip
-    assert [open_columns(start, "250")[0] for start in ("1", "19")] == [names[:14], names[14:28]]
+    assert [open_columns(start, "250")[0] for start in ("1", "19")] == [names[:13], names[13:26]]
     page = open_columns("19", "25")[1]
     assert "Columns 19–36 of 45" in page
     assert '<a href="./">Previous columns</a>' in page
@@ -356,3 +356,28 @@ def test_the_size_of_a_page_is_chosen(client: Client, db: None) -> None:
     form = page[page.index(f'<form method="get" action="{path}">') :]
     assert '<input type="hidden" name="limit" value="50">' in form
     assert 'name="page" type="number" min="1" max="6" value="2"' in form
+
+
+# Languages ----------------------------------------------------------------------------------------
+
+
+def test_values_in_another_language_say_so(client: Client, db: None) -> None:
+    rows = "".join(f"{'sông' if n % 2 else 'biển'},{n}.5\n" for n in range(8))
+    resource = make_resource(f"nơi,số\n{rows}")
+    Resource.objects.filter(pk=resource.pk).update(content_language="vi")
+
+    def find(locale: str, path: str, pattern: str) -> bool:
+        response = client.get(f"/{locale}/datastore/{resource.pk}/{path}")
+        assert response.status_code == 200
+        return bool(re.search(pattern, response.content.decode()))
+
+    for path, pattern in (
+        ("", "<td data-l=nơi lang=vi>biển"),
+        ("", '<input type=checkbox name="field.nơi" value="sông"><bdi lang="vi" dir="ltr">sông'),
+        ("", '<a href="[?]field[^"]*"><bdi lang="vi" dir="ltr">sông'),
+        ("r/1/", '<dd><bdi lang="vi" dir="ltr">biển'),
+        ("chart/?by=nơi", '<th scope="row"><a [^>]*><bdi lang="vi" dir="ltr">biển'),
+    ):
+        assert find("en", path, pattern), (path, pattern)
+        assert not find("vi", path, "<td[^>]* lang=|<bdi lang="), path
+    assert find("en", "", "<td data-n=số>0.5")
