@@ -7,6 +7,15 @@ This package works on tables and connections, without models.
 from ..table_limits import MAX_FIELDS
 from .admission import admit_search
 from .batches import BatchReader, TextBatch
+from .diagnosis import (
+    TableDiagnosis,
+    diagnose_record_table,
+    list_damaged_functions,
+    list_damaged_triggers,
+    rebuild_index,
+    restore_functions,
+    restore_triggers,
+)
 from .filling import create_records
 from .indexes import (
     Indexes,
@@ -74,6 +83,7 @@ __all__ = [
     "NewTable",
     "RowToLock",
     "Session",
+    "TableDiagnosis",
     "TableSizes",
     "TextBatch",
     "Watched",
@@ -94,6 +104,7 @@ __all__ = [
     "create_substring_index",
     "create_table",
     "delete_taken_rows",
+    "diagnose_record_table",
     "drop_order_indexes",
     "drop_record_table",
     "drop_staging_table",
@@ -106,6 +117,8 @@ __all__ = [
     "hold_job_lock",
     "is_running",
     "is_supported",
+    "list_damaged_functions",
+    "list_damaged_triggers",
     "list_record_tables",
     "list_search_languages",
     "list_staging_tables",
@@ -120,9 +133,12 @@ __all__ = [
     "read_sql_file",
     "read_taken_lines",
     "read_unserved_since",
+    "rebuild_index",
     "refuse_if_blocked",
     "remove_fields",
     "reserve_table_id",
+    "restore_functions",
+    "restore_triggers",
     "set_key",
     "stage_rows",
     "update_records",

@@ -1,0 +1,131 @@
+"""Diagnose the tables of all resources, and mend what can be mended without a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import connections, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
+
+from ... import storage
+from ...models import Load, Resource
+from .cleanup import clean_up_loads
+from .unserved import list_kept_tables
+from .verification import verify_records
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """
+    Something that is damaged: a stable code, the object, and a message.
+
+    ``mend`` repairs it without a loss; None where a person must decide.
+    """
+
+    code: str
+    name: str
+    message: str
+    mend: Callable[[], object] | None = None
+
+
+def diagnose(*, count_records: bool = False) -> Iterator[Finding]:
+    """
+    Find what is damaged; ``count_records`` reads every record.
+
+    What a finding mends is done before the next one is looked for.
+    """
+    connection = connections[router.db_for_write(Load)]
+    yield from _diagnose_functions(connection)
+    resources = Resource.objects.using(connection.alias).filter(table_version__isnull=False)
+    for resource in resources.select_related("table_version").order_by("name"):
+        yield from _diagnose_resource(connection, resource)
+    yield from _diagnose_leftovers(connection)
+    if count_records:
+        for counted in verify_records():
+            if counted.found is not None and not counted.is_complete:
+                yield Finding(
+                    "count.wrong",
+                    str(counted.resource.pk),
+                    _("There are %(found)s records, not %(expected)s.")
+                    % {"found": counted.found, "expected": counted.expected},
+                )
+
+
+def _diagnose_functions(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+    for name in storage.list_damaged_functions(connection):
+        yield Finding(
+            "function.outdated",
+            name,
+            _("The function is missing, or not that of this version."),
+            partial(storage.restore_functions, connection),
+        )
+    for trigger, table in storage.list_damaged_triggers(connection):
+        yield Finding(
+            "trigger.disabled",
+            f"{table}.{trigger}",
+            _("The trigger is missing or disabled, so caches may keep old answers."),
+            partial(storage.restore_triggers, connection),
+        )
+
+
+def _diagnose_resource(connection: BaseDatabaseWrapper, resource: Resource) -> Iterator[Finding]:
+    version, name = resource.table_version, str(resource.pk)
+    if version is None or not storage.has_table(connection, version.pk):
+        yield Finding("table.missing", name, _("The table of the records is not there."))
+        return
+    found = storage.diagnose_record_table(connection, version.pk)
+    if not found.has_columns:
+        yield Finding("table.columns", name, _("The table has other columns than it should."))
+    if not found.has_primary_key:
+        yield Finding("index.missing", name, _("The table has no primary key."))
+    for index in found.invalid_indexes:
+        yield Finding(
+            "index.invalid",
+            index,
+            _("The index is not valid, so it is not used."),
+            partial(storage.rebuild_index, connection, index),
+        )
+    if version.record_count and not found.has_statistics:
+        yield Finding(
+            "statistics.missing",
+            name,
+            _("The table has no statistics, so searches may be slow."),
+            partial(storage.analyze_records, connection, version.pk),
+        )
+
+
+def _diagnose_leftovers(connection: BaseDatabaseWrapper) -> Iterator[Finding]:
+    """Find the tables that no resource serves; those that are kept for some days are none."""
+    served = Resource.objects.using(connection.alias).exclude(table_version=None)
+    tables = storage.list_record_tables(connection)
+    tables -= set(served.values_list("table_version", flat=True))
+    tables -= list_kept_tables(connection).keys()
+    loads = storage.list_staging_tables(connection)
+    building = Load.objects.using(connection.alias).filter(table_versions__in=tables)
+    running = {
+        load_id
+        for load_id in {*loads, *building.values_list("pk", flat=True)}
+        if storage.is_running(connection, load_id)
+    }
+    tables -= set(
+        Load.objects.using(connection.alias)
+        .filter(pk__in=running, table_versions__isnull=False)
+        .values_list("table_versions", flat=True)
+    )
+    for table_id in sorted(tables):
+        yield Finding(
+            "table.unserved",
+            str(table_id),
+            _("No resource serves this table version."),
+            clean_up_loads,
+        )
+    for load_id in sorted(loads - running):
+        yield Finding(
+            "table.staging",
+            str(load_id),
+            _("The load is over, and its rows are still in a table."),
+            clean_up_loads,
+        )

@@ -1,0 +1,76 @@
+"""Find what is damaged in the tables of the app, and mend it by choice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from datastore_search.loading.jobs.diagnosis import Finding, diagnose
+
+
+class Command(BaseCommand):
+    """Print what is damaged, and fail if anything is left."""
+
+    help = _("Find damage in functions, triggers, tables and indexes, and mend it by choice.")
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument(
+            "--fix", action="store_true", help=_("mend what can be mended without a loss")
+        )
+        parser.add_argument(
+            "--count", action="store_true", help=_("count the records of every resource, too")
+        )
+        parser.add_argument("--json", action="store_true", help=_("print a JSON list"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """
+        Print the findings.
+
+        Raises: ``CommandError`` if anything damaged is left.
+        """
+        rows = []
+        for finding in diagnose(count_records=options["count"]):
+            row = {
+                "code": finding.code,
+                "name": finding.name,
+                "message": finding.message,
+                "can_be_fixed": finding.mend is not None,
+                "is_fixed": options["fix"] and self._mend(finding),
+            }
+            rows.append(row)
+            if not options["json"]:
+                self.stdout.write(_format_row(row))
+        if options["json"]:
+            self.stdout.write(json.dumps(rows, ensure_ascii=False, indent=2))
+        left = sum(not row["is_fixed"] for row in rows)
+        if left:
+            raise CommandError(
+                ngettext("%(count)s thing is damaged.", "%(count)s things are damaged.", left)
+                % {"count": left}
+            )
+        if not options["json"]:
+            self.stdout.write(_("Nothing is damaged."))
+
+    def _mend(self, finding: Finding) -> bool:
+        """Mend what was found, and return whether it was possible."""
+        if finding.mend is None:
+            return False
+        try:
+            finding.mend()
+        except Error as error:  # locked by another process, or not permitted to this role
+            self.stderr.write(f"{finding.code} {finding.name}: {type(error).__name__}")
+            return False
+        return True
+
+
+def _format_row(row: dict[str, Any]) -> str:
+    line = f"{row['code']} {row['name']}: {row['message']}"
+    if row["is_fixed"]:
+        return f"{line} {_('Fixed.')}"
+    return f"{line} {_('--fix mends it.')}" if row["can_be_fixed"] else line

@@ -1,0 +1,142 @@
+"""``datastore_doctor``: each kind of damage is made, found, and mended where that loses nothing."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from datastore_search.models import Load, LoadState, Resource, TableVersion
+
+from ..builders import get_record_table, make_resource, make_unpublished_version
+from .test_commands import run_command
+
+
+def examine(*arguments: str) -> list[dict[str, Any]]:
+    """Run the command, and return what it finds; it fails when anything damaged is left."""
+    out, failure = StringIO(), None
+    try:
+        call_command("datastore_doctor", "--json", *arguments, stdout=out)
+    except CommandError as error:
+        failure = error
+    found: list[dict[str, Any]] = json.loads(out.getvalue())
+    assert bool(failure) is any(not row["is_fixed"] for row in found)
+    return found
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def list_codes(found: list[dict[str, Any]]) -> list[str]:
+    return [row["code"] for row in found]
+
+
+def check_is_mended(code: str, name: str) -> None:
+    """Damage is found, mended, and not found again."""
+    (found,) = examine()
+    assert (found["code"], found["name"], found["is_fixed"]) == (code, name, False)
+    (mended,) = examine("--fix")
+    assert (mended["code"], mended["is_fixed"]) == (code, True)
+    assert examine() == []
+
+
+def test_a_portal_that_is_whole_has_no_finding(resource: Resource) -> None:
+    assert run_command("datastore_doctor", "--count")[0] == "Nothing is damaged.\n"
+    assert examine("--count") == []
+
+
+def test_a_function_of_another_version_is_replaced(resource: Resource) -> None:
+    execute(
+        "CREATE OR REPLACE FUNCTION datastore_search_phrase(run text) RETURNS text"
+        " LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT RETURN run"
+    )
+
+    check_is_mended("function.outdated", "datastore_search_phrase(text)")
+
+
+def test_a_missing_function_is_created(resource: Resource) -> None:
+    execute("DROP FUNCTION datastore_search_phrase(text)")
+
+    check_is_mended("function.outdated", "datastore_search_phrase(text)")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE datastore_search_resource DISABLE TRIGGER datastore_search_version",
+        "DROP TRIGGER datastore_search_version ON datastore_search_resource",
+    ],
+)
+def test_a_trigger_that_does_not_fire_is_restored(resource: Resource, statement: str) -> None:
+    execute("SET CONSTRAINTS ALL IMMEDIATE")  # or the test's own changes hold the table
+    execute(statement)
+
+    check_is_mended("trigger.disabled", "datastore_search_resource.datastore_search_version")
+
+
+def test_missing_statistics_are_taken(resource: Resource) -> None:
+    execute(f"DELETE FROM pg_statistic WHERE starelid = '{get_record_table(resource)}'::regclass")
+
+    check_is_mended("statistics.missing", str(resource.pk))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_invalid_index_is_rebuilt() -> None:
+    resource = make_resource()
+    table = get_record_table(resource)
+    execute(f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{table}_pkey'::regclass")
+
+    check_is_mended("index.invalid", f"{table}_pkey")
+
+
+def test_a_table_of_no_resource_is_dropped(resource: Resource) -> None:
+    load = Load.objects.create(resource=resource, source="a.csv", state=LoadState.FAILED)
+    version = make_unpublished_version(load)
+
+    check_is_mended("table.unserved", str(version.pk))
+
+
+def test_the_rows_of_a_load_that_is_over_are_dropped(resource: Resource) -> None:
+    execute("CREATE TABLE datastore_search_staging_123456 (line bigint)")
+
+    check_is_mended("table.staging", "123456")
+
+
+def test_what_may_lose_records_is_left_to_a_person(resource: Resource) -> None:
+    table = get_record_table(resource)
+    execute(f"ALTER TABLE {table} ADD COLUMN more text")
+    execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_pkey")
+    execute(f"DELETE FROM {table} WHERE _id = 1")
+
+    found = examine("--fix", "--count")
+
+    assert list_codes(found) == ["table.columns", "index.missing", "count.wrong"]
+    assert {row["can_be_fixed"] for row in found} == {False}
+    assert found[-1]["message"] == "There are 5 records, not 6."
+    assert TableVersion.objects.get(resource=resource).record_count == 6
+
+
+def test_a_missing_table_is_reported_and_not_made(resource: Resource) -> None:
+    execute(f"DROP TABLE {get_record_table(resource)}")
+
+    assert list_codes(examine("--fix", "--count")) == ["table.missing"]
+
+
+def test_the_text_names_the_damage_and_the_status_is_1(resource: Resource) -> None:
+    execute("CREATE TABLE datastore_search_staging_123456 (line bigint)")
+
+    with pytest.raises(CommandError, match=r"1 thing is damaged\.") as failure:
+        run_command("datastore_doctor")
+
+    assert failure.value.returncode == 1
+    out, _err = run_command("datastore_doctor", "--fix")
+    assert out == (
+        "table.staging 123456: The load is over, and its rows are still in a table. Fixed.\n"
+        "Nothing is damaged.\n"
+    )
