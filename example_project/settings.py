@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ SECRET_KEY = os.environ.get("SECRET_KEY") or _read_secret_key()
 DEBUG = os.environ.get("DEBUG") == "1"
 ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *os.environ.get("ALLOWED_HOSTS", "").split()]
 
+#: Not on Python 3.12, where django-guid excludes Django 6.
+_HAS_GUID = find_spec("django_guid") is not None
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -47,7 +51,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     *(["django_tasks"] if django.VERSION < (6, 0) else []),  # Django has them from 6.0 on
     "django_tasks_db",
-    "django_guid",
+    *(["django_guid"] if _HAS_GUID else []),
     "datastore_search",
     "example_project",
 ]
@@ -66,7 +70,8 @@ SECURE_CSP = _POLICY
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": _POLICY}  # of django-csp, where Django is older than 6.0
 
 MIDDLEWARE = [
-    "django_guid.middleware.guid_middleware",  # the first: every answer has the id of its request
+    # The first, so that every answer has the id of its request.
+    *(["django_guid.middleware.guid_middleware"] if _HAS_GUID else []),
     "corsheaders.middleware.CorsMiddleware",  # before all that may answer by itself
     "django.middleware.security.SecurityMiddleware",
     "example_project.policy.PagePolicyMiddleware",
@@ -179,11 +184,13 @@ LOGGING = {
             "()": "django_guid.log_filters.CorrelationId",
             "correlation_id_field": "request_id",
         }
-    },
+    }
+    if _HAS_GUID
+    else {},
     "formatters": {
         "json": {
             "()": "pythonjsonlogger.json.JsonFormatter",
-            "format": "{asctime}{levelname}{name}{message}{request_id}",
+            "format": "{asctime}{levelname}{name}{message}" + "{request_id}" * _HAS_GUID,
             "style": "{",
             "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
         }
@@ -191,7 +198,7 @@ LOGGING = {
     "handlers": {
         "console": {
             "class": "logging.StreamHandler",
-            "filters": ["request_id"],
+            "filters": ["request_id"] if _HAS_GUID else [],
             "formatter": "json",
         }
     },
