@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The servers and workers that tests start would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo serve test programs lint bench abuse hostile docs reference messages clean
+.PHONY: help setup demo serve test programs lint bench abuse hostile soak docs reference messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -54,6 +54,9 @@ abuse: setup ## Attack the portal in many ways at once (ABUSE_ROWS, ABUSE_ARGS)
 
 hostile: setup ## Send 100,000 hostile requests, and check each answer (HOSTILE_ARGS)
 	$(PY) -m benchmarks.hostile $(HOSTILE_ARGS)
+
+soak: setup ## Use the portal for half an hour while its processes are killed (SOAK_ARGS)
+	$(PY) -m benchmarks.soak $(SOAK_ARGS)
 
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'

@@ -12,14 +12,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ..loading.servers import OwnServer
+from benchmarks.throwaway_postgres import ThrowawayServer
 
 #: Large enough for the table of a small load, and too small for that of a large one.
 _DISK_MIB = 8
 
 
 @contextmanager
-def stop_server(server: OwnServer) -> Iterator[None]:
+def stop_server(server: ThrowawayServer) -> Iterator[None]:
     """Stop a server immediately, and start it again after the block."""
     server.stop_immediately()
     try:
@@ -29,7 +29,7 @@ def stop_server(server: OwnServer) -> Iterator[None]:
 
 
 @contextmanager
-def occupy_connections(server: OwnServer) -> Iterator[None]:
+def occupy_connections(server: ThrowawayServer) -> Iterator[None]:
     """Take every connection that a server allows, within the block."""
     with ExitStack() as stack:
         with pytest.raises(psycopg.OperationalError, match="too many clients"):
@@ -37,13 +37,13 @@ def occupy_connections(server: OwnServer) -> Iterator[None]:
         yield
 
 
-def _open_connections(server: OwnServer, stack: ExitStack) -> None:
+def _open_connections(server: ThrowawayServer, stack: ExitStack) -> None:
     while True:
         stack.enter_context(psycopg.connect(server.url))
 
 
 @contextmanager
-def make_read_only(server: OwnServer) -> Iterator[None]:
+def make_read_only(server: ThrowawayServer) -> Iterator[None]:
     """Let a server refuse every write, within the block."""
     name = "default_transaction_read_only"
     with psycopg.connect(server.url, autocommit=True) as connection:
@@ -57,7 +57,7 @@ def make_read_only(server: OwnServer) -> Iterator[None]:
 
 
 @contextmanager
-def use_small_disk(server: OwnServer) -> Iterator[Path]:
+def use_small_disk(server: ThrowawayServer) -> Iterator[Path]:
     """
     Put the new tables of a server on a disk of a few MiB, within the block; yield its folder.
 

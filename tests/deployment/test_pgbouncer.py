@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 
+from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import storage
 from datastore_search.exceptions.loads import LoadFailed
 from datastore_search.loading.jobs import LoadOptions, cancel_load, clean_up_loads, load_file
@@ -25,7 +26,6 @@ from datastore_search.models import Load, LoadState, Mode, Resource, TableVersio
 from datastore_search.tokens import issue_token
 
 from ..builders import act, ask, get_result, make_user
-from ..loading.servers import OwnServer
 from ..reader_threads import ReaderThreads
 from .portals import empty_portal, migrate_portal, use_databases
 from .servers import run_own_server, run_pgbouncer, wait_until
@@ -51,7 +51,7 @@ UNION ALL SELECT 'cursor ' || name FROM pg_cursors WHERE name <> ''
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
     with run_own_server() as server, django_db_blocker.unblock():
         with use_databases({"default": server.url}):
             migrate_portal()
@@ -59,7 +59,7 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
 
 
 @pytest.fixture
-def address(server: OwnServer, django_db_blocker: Any) -> Iterator[str]:
+def address(server: ThrowawayServer, django_db_blocker: Any) -> Iterator[str]:
     """A portal that connects only through PgBouncer."""
     with (
         django_db_blocker.unblock(),
@@ -123,7 +123,7 @@ def list_pool_leftovers(url: str) -> set[str]:
         return {leftover for (leftover,) in rows}
 
 
-def count_advisory_locks(server: OwnServer) -> int:
+def count_advisory_locks(server: ThrowawayServer) -> int:
     with psycopg.connect(server.url) as connection:
         row = connection.execute(
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
@@ -133,7 +133,7 @@ def count_advisory_locks(server: OwnServer) -> int:
 
 
 def test_every_kind_of_load_leaves_nothing_behind(
-    server: OwnServer, address: str, searched: Resource, load: Callable[..., Load]
+    server: ThrowawayServer, address: str, searched: Resource, load: Callable[..., Load]
 ) -> None:
     resource = Resource.objects.create(name="loaded")
 
@@ -153,7 +153,7 @@ def test_every_kind_of_load_leaves_nothing_behind(
 
 
 def test_a_load_that_fails_leaves_nothing_behind(
-    server: OwnServer, address: str, searched: Resource, load: Callable[..., Load]
+    server: ThrowawayServer, address: str, searched: Resource, load: Callable[..., Load]
 ) -> None:
     resource = Resource.objects.create(name="loaded")
     load(resource, write_csv(1, 10), key=("key",))
@@ -172,7 +172,7 @@ def test_a_load_that_fails_leaves_nothing_behind(
 
 
 @contextmanager
-def hold_publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[LoadFailed]]]:
+def hold_publishing(server: ThrowawayServer, path: Path) -> Iterator[tuple[Load, list[LoadFailed]]]:
     """Run a load that waits for the lock of its resource until the block ends."""
     resource = Resource.objects.create(name="waited-for")
     path.write_text(write_csv(1, _ROWS))
@@ -204,7 +204,7 @@ def hold_publishing(server: OwnServer, path: Path) -> Iterator[tuple[Load, list[
 
 
 def test_a_load_is_cancelled_while_the_server_works(
-    server: OwnServer, address: str, searched: Resource, tmp_path: Path
+    server: ThrowawayServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:
     with hold_publishing(server, tmp_path / "file.csv") as (job, failures):
         assert cancel_load(job)
@@ -216,7 +216,7 @@ def test_a_load_is_cancelled_while_the_server_works(
 
 
 def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
-    server: OwnServer, address: str, tmp_path: Path
+    server: ThrowawayServer, address: str, tmp_path: Path
 ) -> None:
     with (
         hold_publishing(server, tmp_path / "file.csv") as (job, _failures),
@@ -240,7 +240,7 @@ def test_the_locks_of_a_load_keep_no_vacuum_from_its_work(
 
 
 def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
-    server: OwnServer, address: str, tmp_path: Path
+    server: ThrowawayServer, address: str, tmp_path: Path
 ) -> None:
     with (
         hold_publishing(server, tmp_path / "file.csv") as (job, failures),
@@ -256,7 +256,7 @@ def test_a_load_that_loses_its_locks_fails_and_changes_nothing(
     assert job.state == LoadState.FAILED
 
 
-def waits_for_lock(server: OwnServer, statement: str) -> bool:
+def waits_for_lock(server: ThrowawayServer, statement: str) -> bool:
     with psycopg.connect(server.url) as connection:
         row = connection.execute(
             "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s",
@@ -266,7 +266,7 @@ def waits_for_lock(server: OwnServer, statement: str) -> bool:
 
 
 def test_loads_of_one_resource_run_one_after_the_other(
-    server: OwnServer, address: str, searched: Resource, tmp_path: Path
+    server: ThrowawayServer, address: str, searched: Resource, tmp_path: Path
 ) -> None:
     resource = Resource.objects.create(name="shared")
     jobs = []
@@ -294,7 +294,7 @@ def test_loads_of_one_resource_run_one_after_the_other(
 
 
 def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
-    server: OwnServer, address: str, settings: Any, load: Callable[..., Load]
+    server: ThrowawayServer, address: str, settings: Any, load: Callable[..., Load]
 ) -> None:
     settings.DATASTORE_SEARCH_LOAD_WAIT_TIMEOUT = timedelta(seconds=1)
     resource = Resource.objects.create(name="locked")
@@ -312,7 +312,7 @@ def test_a_lock_that_was_left_behind_ends_a_load_with_its_session_named(
 
 
 def test_writes_and_searches_leave_nothing_behind(
-    server: OwnServer, address: str, searched: Resource
+    server: ThrowawayServer, address: str, searched: Resource
 ) -> None:
     token = issue_token(make_user("writer", is_superuser=True))
     table = {"resource": {"name": "written"}, "primary_key": ["k"], "records": [{"k": 1}]}

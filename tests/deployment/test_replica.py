@@ -17,6 +17,7 @@ from django.db import connections
 from django.test import Client
 from django.urls import reverse
 
+from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import storage
 from datastore_search.loading.jobs import (
     LoadOptions,
@@ -32,14 +33,13 @@ from datastore_search.tokens import issue_token
 from ..builders import act, ask, check_error, get_result, get_version_id, make_user
 from ..failures import fails_with
 from ..loading.jobs.workers import DATABASE, PROJECT, build_worker_command
-from ..loading.servers import OwnServer
 from .portals import empty_portal, migrate_portal, use_databases
 from .routers import ChangingRouter, ReplicaRouter
 from .servers import Standby, run_own_server, run_standby, wait_until
 
 
 @pytest.fixture(scope="module")
-def servers(django_db_blocker: Any) -> Iterator[tuple[OwnServer, Standby]]:
+def servers(django_db_blocker: Any) -> Iterator[tuple[ThrowawayServer, Standby]]:
     with run_own_server() as primary, django_db_blocker.unblock():
         with use_databases({"default": primary.url}):
             migrate_portal()
@@ -50,7 +50,7 @@ def servers(django_db_blocker: Any) -> Iterator[tuple[OwnServer, Standby]]:
 
 @pytest.fixture
 def catch_up(
-    servers: tuple[OwnServer, Standby], django_db_blocker: Any
+    servers: tuple[ThrowawayServer, Standby], django_db_blocker: Any
 ) -> Iterator[Callable[[], None]]:
     """A portal that reads from the standby; call the value to let the standby catch up."""
     primary, standby = servers
@@ -63,7 +63,7 @@ def catch_up(
 
 
 @pytest.fixture
-def standby(servers: tuple[OwnServer, Standby], catch_up: Callable[[], None]) -> Standby:
+def standby(servers: tuple[ThrowawayServer, Standby], catch_up: Callable[[], None]) -> Standby:
     return servers[1]
 
 
@@ -160,7 +160,7 @@ def test_a_load_is_cancelled_and_retried(standby: Standby, settings: Any, upload
 
 
 def test_a_worker_runs_what_the_replica_does_not_know_yet(
-    servers: tuple[OwnServer, Standby], standby: Standby, settings: Any, uploads: Path
+    servers: tuple[ThrowawayServer, Standby], standby: Standby, settings: Any, uploads: Path
 ) -> None:
     settings.TASKS = DATABASE
     with standby.pause_replay():
@@ -317,7 +317,7 @@ def test_a_search_sees_what_the_replica_has_wholly(
 
 
 def test_a_dump_reads_all_from_one_database(
-    servers: tuple[OwnServer, Standby],
+    servers: tuple[ThrowawayServer, Standby],
     standby: Standby,
     catch_up: Callable[[], None],
     load: Callable[..., Load],
@@ -340,7 +340,7 @@ def test_a_dump_reads_all_from_one_database(
 
 
 def test_a_search_that_the_standby_ends_is_made_again(
-    servers: tuple[OwnServer, Standby],
+    servers: tuple[ThrowawayServer, Standby],
     standby: Standby,
     catch_up: Callable[[], None],
     load: Callable[..., Load],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import InterfaceError, OperationalError, connection
 
 _CHECK_INTERVAL_SECONDS = 0.5
 
@@ -27,6 +29,9 @@ MAX_WORKER_RSS_MIB = 256
 #: A web server that ends sooner than this after its start would end again: its port is taken, or
 #: the project cannot be imported.
 _MIN_UPTIME_SECONDS = 10.0
+
+#: Seconds after a restart in which the sessions of the killed process end.
+_CLEAN_UP_DELAY_SECONDS = 2.0
 
 #: Seconds for a process to end before it is killed, which cuts off requests and loads.
 _TERMINATION_SECONDS = 10
@@ -64,15 +69,33 @@ class Command(BaseCommand):
             with suppress(KeyboardInterrupt):
                 web.start()
                 worker.start()
+                clean_up_at = math.inf
                 while os.getppid() == parent:
                     if web.has_ended() and web.uptime_seconds < _MIN_UPTIME_SECONDS:
                         raise CommandError("The web server cannot be started.")
                     for program in (web, worker):
                         if program.has_ended():  # it was killed, or its database was unavailable
                             program.start()
+                            clean_up_at = time.monotonic() + _CLEAN_UP_DELAY_SECONDS
+                    if time.monotonic() > clean_up_at:
+                        is_done = _mark_interrupted_loads()
+                        clean_up_at = (
+                            math.inf if is_done else time.monotonic() + _CLEAN_UP_DELAY_SECONDS
+                        )
                     time.sleep(_CHECK_INTERVAL_SECONDS)
         finally:
             _end_programs((web, worker))
+
+
+def _mark_interrupted_loads() -> bool:
+    """Mark the loads of a killed worker, which may be retried; False if the database is away."""
+    try:
+        call_command("datastore_cleanup", stdout=StringIO())
+    except (InterfaceError, OperationalError):
+        return False
+    finally:
+        connection.close()
+    return True
 
 
 class _Program:

@@ -15,13 +15,13 @@ import pytest
 from django.core.files.base import ContentFile
 from django.db import connection
 
+from benchmarks.throwaway_postgres import ThrowawayServer
 from datastore_search import storage
 from datastore_search.loading.jobs import clean_up_loads, load_file, retry_load, submit_load
 from datastore_search.models import LoadState, Resource
 
 from ...deployment.portals import empty_portal, migrate_portal, use_databases
 from ...deployment.servers import run_own_server
-from ..servers import OwnServer
 from .holds import MOMENTS, Hold, allow_holding_copies, wait_until
 from .workers import DATABASE, IMMEDIATE, PROJECT, run_worker
 
@@ -51,7 +51,7 @@ while True:
 
 
 @pytest.fixture(scope="module")
-def server(django_db_blocker: Any) -> Iterator[OwnServer]:
+def server(django_db_blocker: Any) -> Iterator[ThrowawayServer]:
     with run_own_server() as server, django_db_blocker.unblock():
         with use_databases({"default": server.url}):
             migrate_portal()
@@ -59,7 +59,7 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
 
 
 @pytest.fixture
-def portal(server: OwnServer, settings: Any) -> Iterator[OwnServer]:
+def portal(server: ThrowawayServer, settings: Any) -> Iterator[ThrowawayServer]:
     """The portal of this process on a separate server; a worker runs its tasks."""
     settings.TASKS = DATABASE
     with use_databases({"default": server.url}), allow_holding_copies(server.url):
@@ -71,7 +71,7 @@ def portal(server: OwnServer, settings: Any) -> Iterator[OwnServer]:
 
 @contextmanager
 def run_searches(
-    server: OwnServer, resource: Resource, path: Path
+    server: ThrowawayServer, resource: Resource, path: Path
 ) -> Iterator[subprocess.Popen[Any]]:
     """Search a resource in another process within the block; write the answers into a file."""
     with (
@@ -94,7 +94,7 @@ def write_records(version: int, count: int) -> bytes:
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_server_that_stops_leaves_what_was_served_and_a_load_to_retry(
-    portal: OwnServer, settings: Any, uploads: Path, tmp_path: Path, moment: str
+    portal: ThrowawayServer, settings: Any, uploads: Path, tmp_path: Path, moment: str
 ) -> None:
     resource, log = Resource.objects.create(name="served"), tmp_path / "answers"
     (tmp_path / "first.csv").write_bytes(write_records(0, 20))

@@ -14,7 +14,7 @@ import psycopg
 from example_project import embedded_postgres
 
 
-class OwnServer:
+class ThrowawayServer:
     """The embedded PostgreSQL, started and stopped by the test instead of its package."""
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,1 @@
+"""A soak: a portal under mixed work for a long time, while its processes are killed."""

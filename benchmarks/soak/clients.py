@@ -1,0 +1,259 @@
+"""The clients of a soak: each uses the portal in one way, and checks every answer."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from datastore_search.loading.jobs import retry_load
+from datastore_search.models import Load, LoadState
+
+from .tables import MATCHING_EVERY, Tables, count_version_rows, submit_version, write_fixed_rows
+
+_TIMEOUT_SECONDS: Final = 100
+_LIMIT: Final = 5
+#: A slow reader takes so many bytes, so often.
+_SLOW_BYTES: Final = 16_384
+_SLOW_SECONDS: Final = 0.2
+_MAX_LOAD_SECONDS: Final = 180
+#: What a fault may do to a load.
+_FAULTS: Final = {"load.database_lost", "load.interrupted"}
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the clients have seen; each list has the errors of the portal."""
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    quiet_seconds: list[float] = field(default_factory=list)
+    busy_seconds: list[float] = field(default_factory=list)
+    acknowledged: set[int] = field(default_factory=set)
+    unknown: set[int] = field(default_factory=set)
+    version: int = 0  # the newest that a load has published
+    submitted_version: int = 0
+    loads: Counter[str] = field(default_factory=Counter)
+
+
+class Clients:
+    """The clients, as threads of this process."""
+
+    def __init__(self, address: str, tables: Tables) -> None:
+        """Take the address of the portal, and its tables."""
+        self.findings = Findings()
+        self.is_quiet = True
+        self._address, self._tables = address, tables
+        self._ended = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._csv = write_fixed_rows(tables.rows)
+
+    def start_readers(self) -> None:
+        """Start the two that request five records, and nothing else."""
+        for number in range(2):
+            self._start(f"five records {number + 1}", self._read_five)
+
+    def start_others(self) -> None:
+        """Start all others: readers, writers, loads, downloads."""
+        self.is_quiet = False
+        self._start("rankings", self._rank)
+        self._start("replaced table", self._read_replaced)
+        self._start("writes", self._write)
+        self._start("loads", self._load)
+        self._start("downloads", self._download)
+        self._start("slow reader", self._read_slowly)
+
+    def end(self) -> None:
+        """Let all clients finish what they have begun."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _start(self, name: str, step: Callable[[], str]) -> None:
+        thread = threading.Thread(target=self._repeat, args=(name, step), name=name)
+        self._threads.append(thread)
+        thread.start()
+
+    def _repeat(self, name: str, step: Callable[[], str]) -> None:
+        while not self._ended.is_set():
+            try:
+                outcome = step()
+            except (OSError, http.client.HTTPException):
+                outcome = "cut off"
+            except (DatabaseError, InterfaceError):  # of this program's own connection
+                connection.close()
+                outcome = "database away"
+            except _UnavailableError:
+                outcome = "503"
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+                outcome = "wrong"
+                self.findings.wrong.append(f"{name}: {error!r}"[:500])
+            self.findings.outcomes[name, outcome] += 1
+            if outcome != "right":
+                self._ended.wait(0.1)
+        connection.close()
+
+    # Requests --------------------------------------------------------------------------------
+
+    def _search(self, resource_id: str, **parameters: Any) -> Any:
+        return self.call("datastore_search", {"resource_id": resource_id, **parameters})
+
+    def call(self, action: str, parameters: Mapping[str, Any], token: str = "") -> Any:
+        """
+        Call an action, and return its result.
+
+        Raises: ``_UnavailableError`` for a 503 as it should be, ``_WrongError`` for other failures.
+        """
+        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
+        headers = {"Content-Type": "application/json"}
+        if token:
+            headers["Authorization"] = token
+        try:
+            client.request("POST", f"/en/api/3/action/{action}", json.dumps(parameters), headers)
+            response = client.getresponse()
+            body = response.read()
+        finally:
+            client.close()
+        answer = json.loads(body)
+        if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+            _expect(answer["error"]["__type"] == "Service Unavailable", answer)
+            _expect("Retry-After" in response.headers, answer)
+            raise _UnavailableError
+        _expect(response.status == http.HTTPStatus.OK, answer)
+        return answer["result"]
+
+    # Ways of use -----------------------------------------------------------------------------
+
+    def _read_five(self) -> str:
+        offset = random.randrange(min(1000, self._tables.rows - _LIMIT))
+        is_quiet, began = self.is_quiet, time.perf_counter()
+        result = self._search(self._tables.fixed, limit=_LIMIT, offset=offset)
+        seconds = time.perf_counter() - began
+        numbers = [record["number"] for record in result["records"]]
+        _expect(numbers == list(range(offset + 1, offset + 1 + _LIMIT)), (offset, result))
+        _expect(result["total"] == self._tables.rows, result)
+        times = self.findings.quiet_seconds if is_quiet else self.findings.busy_seconds
+        times.append(seconds)
+        self._ended.wait(0.02)
+        return "right"
+
+    def _rank(self) -> str:
+        result = self._search(self._tables.fixed, q="river", limit=20)
+        _expect(result["total"] == self._tables.rows // MATCHING_EVERY, result["total"])
+        _expect(all("river" in record["text"] for record in result["records"]), result)
+        return "right"
+
+    def _read_replaced(self) -> str:
+        oldest = self.findings.version
+        result = self._search(self._tables.replaced, limit=50, sort="_id desc")
+        newest = self.findings.submitted_version
+        (version,) = {record["version"] for record in result["records"]}
+        _expect(oldest <= version <= newest, (oldest, version, newest))
+        _expect(result["total"] == count_version_rows(version), (version, result["total"]))
+        self._ended.wait(0.05)
+        return "right"
+
+    def _write(self) -> str:
+        findings = self.findings
+        key = len(findings.acknowledged) + len(findings.unknown)
+        findings.unknown.add(key)
+        parameters = {
+            "resource_id": self._tables.written,
+            "records": [{"key": key, "text": f"written {key}"}],
+            "method": "insert",
+        }
+        self.call("datastore_upsert", parameters, self._tables.token)
+        findings.acknowledged.add(key)
+        findings.unknown.discard(key)
+        found = self._search(self._tables.written, filters={"key": key})
+        _expect([record["text"] for record in found["records"]] == [f"written {key}"], found)
+        return "right"
+
+    def _load(self) -> str:
+        findings = self.findings
+        findings.submitted_version += 1
+        version = findings.submitted_version
+        load = submit_version(self._tables.replaced, version)
+        while (state := self._wait_for_load(load)) != LoadState.READY:
+            failure = load.failure or {}
+            _expect(failure.get("code") in _FAULTS, (state, failure))
+            findings.loads[str(failure["code"])] += 1
+            load = _persist(partial(retry_load, load))
+        findings.loads["ready"] += 1
+        findings.version = version
+        return "right"
+
+    def _wait_for_load(self, load: Load) -> str:
+        """Wait until a load is over, while its database may be away."""
+        deadline = time.monotonic() + _MAX_LOAD_SECONDS
+        while time.monotonic() < deadline:
+            _persist(load.refresh_from_db)
+            if load.is_finished:
+                return load.state
+            time.sleep(0.2)
+        raise _WrongError(f"Load {load.pk} is still {load.state}.")
+
+    def _download(self) -> str:
+        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
+        try:
+            client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?bom=false")
+            response = client.getresponse()
+            text = response.read().decode()
+        finally:
+            client.close()
+        if response.status == http.HTTPStatus.SERVICE_UNAVAILABLE:
+            raise _UnavailableError
+        _expect(response.status == http.HTTPStatus.OK, text[:500])
+        lines = text.replace("\r\n", "\n").split("\n")
+        rows = [line.partition(",")[2] for line in lines]  # without _id
+        _expect(rows == self._csv.split("\n"), (len(rows), rows[:3]))
+        return "right"
+
+    def _read_slowly(self) -> str:
+        client = http.client.HTTPConnection(self._address, timeout=_TIMEOUT_SECONDS)
+        try:
+            client.request("GET", f"/en/datastore/dump/{self._tables.fixed}?format=json")
+            response = client.getresponse()
+            while not self._ended.wait(_SLOW_SECONDS):
+                if not response.read(_SLOW_BYTES):
+                    break
+        finally:
+            client.close()
+        return "right" if response.status == http.HTTPStatus.OK else "503"
+
+
+class _UnavailableError(Exception):
+    """The portal has answered 503, as it should while something is away."""
+
+
+class _WrongError(Exception):
+    """An answer is not as it must be."""
+
+
+def _expect(is_right: bool, found: object) -> None:
+    """
+    Raise an error that shows what was found, unless it is right.
+
+    Raises: ``_WrongError``.
+    """
+    if not is_right:
+        raise _WrongError(found)
+
+
+def _persist(step: Callable[[], Any]) -> Any:
+    """Repeat a step of this program until its database is there."""
+    while True:
+        try:
+            return step()
+        except (DatabaseError, InterfaceError):
+            connection.close()
+            time.sleep(0.2)

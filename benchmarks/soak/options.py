@@ -1,0 +1,17 @@
+"""The options of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_MINUTES: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long a run takes, how often each process is killed, and the size of the large table."""
+
+    seconds: float
+    fault_seconds: float
+    rows: int

@@ -1,0 +1,197 @@
+"""A run: serve, use and disturb the portal, then look at what is left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+import psutil
+from django.core.management import call_command
+from django.db import connection
+
+from datastore_search import storage
+from datastore_search.models import FINISHED, Load, Resource
+
+from ..report import Table
+from ..server import find_free_port, wait_for_server
+from ..throwaway_postgres import ThrowawayServer
+from .clients import Clients
+from .faults import Faults, Recoveries
+from .memory import Memory
+from .options import Options
+from .tables import Tables, create_tables
+
+#: Requirements: how much slower the slowest answers may be under load, and how much a worker grows.
+MAX_SLOWDOWN: Final = 5.0
+MAX_GROWTH: Final = 0.1
+
+_WORKERS: Final = 2
+#: Requests before the run, for which each worker loads its modules.
+_WARM_UP_REQUESTS: Final = 50
+#: The share of a run without any work but that of the readers.
+_QUIET_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run has shown: errors, and the figures."""
+
+    errors: list[str]
+    slowdown: tuple[float, float]
+    growths: list[tuple[float, float]]
+
+    @property
+    def has_passed(self) -> bool:
+        """Return whether nothing was wrong, and the memory of every worker was flat."""
+        return not self.errors and all(
+            abs(last - first) <= MAX_GROWTH * first for first, last in self.growths
+        )
+
+
+def run(options: Options, server: ThrowawayServer, folder: Path) -> bool:
+    """Run, print the figures, and return whether the portal has passed."""
+    tables = create_tables(options.rows)
+    with _serve_portal(folder) as (address, portal):
+        clients = Clients(address, tables)
+        clients.call(
+            "datastore_create",
+            {
+                "resource_id": tables.written,
+                "fields": [{"id": "key", "type": "int"}, {"id": "text", "type": "text"}],
+                "primary_key": ["key"],
+            },
+            tables.token,
+        )
+        memory = Memory(portal)
+        faults = Faults(
+            portal,
+            server,
+            lambda: _is_answering(clients, tables),
+            options.fault_seconds / 3,
+            _WORKERS,
+        )
+        for _time in range(_WARM_UP_REQUESTS):
+            _is_answering(clients, tables)
+        memory.start()
+        clients.start_readers()
+        time.sleep(options.seconds * _QUIET_SHARE)
+        clients.start_others()
+        faults.start()
+        time.sleep(options.seconds * (1 - _QUIET_SHARE))
+        faults.end()
+        clients.end()
+        memory.end()
+        outcome = _judge(clients, tables, faults.recoveries, memory)
+    leftovers = _find_leftovers(folder)
+    _print_figures(options, clients, faults.recoveries, outcome, leftovers)
+    return outcome.has_passed and not leftovers
+
+
+def _is_answering(clients: Clients, tables: Tables) -> bool:
+    with suppress(Exception):
+        result = clients.call("datastore_search", {"resource_id": tables.fixed, "limit": 5})
+        return bool(result["total"] == tables.rows)
+    return False
+
+
+@contextmanager
+def _serve_portal(folder: Path) -> Iterator[tuple[str, psutil.Process]]:
+    """Run ``manage.py serve`` on a free port; yield host and port, and the process."""
+    port = find_free_port()
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    with (folder / "portal.log").open("wb") as log:
+        portal = subprocess.Popen(
+            [*command, "--workers", str(_WORKERS)], stdout=log, stderr=subprocess.STDOUT
+        )
+    try:
+        wait_for_server(f"127.0.0.1:{port}", portal)
+        yield f"127.0.0.1:{port}", psutil.Process(portal.pid)
+    finally:
+        portal.terminate()
+        portal.wait()
+
+
+def _judge(clients: Clients, tables: Tables, recoveries: Recoveries, memory: Memory) -> Outcome:
+    findings = clients.findings
+    errors = [*findings.wrong, *recoveries.errors]
+    written: set[int] = set()
+    while True:
+        result = clients.call(
+            "datastore_search",
+            {"resource_id": tables.written, "limit": 10_000, "offset": len(written), "sort": "key"},
+        )
+        if not result["records"]:
+            break
+        written |= {record["key"] for record in result["records"]}
+    if result["total"] != len(written):
+        errors.append(f"{result['total']} records have {len(written)} keys.")
+    if lost := findings.acknowledged - written:
+        errors.append(f"{len(lost)} acknowledged writes are lost: {sorted(lost)[:10]}")
+    if strange := written - findings.acknowledged - findings.unknown:
+        errors.append(f"{len(strange)} records were never written: {sorted(strange)[:10]}")
+    slowdown = (_compute_p99(findings.quiet_seconds), _compute_p99(findings.busy_seconds))
+    return Outcome(errors, slowdown, memory.growths)
+
+
+def _find_leftovers(folder: Path) -> list[str]:
+    """List tables, loads and files that nothing needs, once the portal has ended."""
+    connection.close()  # PostgreSQL was stopped meanwhile
+    call_command("datastore_cleanup", stdout=StringIO())  # as an operator's cron does
+    served = set(Resource.objects.values_list("table_version_id", flat=True))
+    running = Load.objects.exclude(state__in=FINISHED).values_list("pk", flat=True)
+    files = [path for path in (folder / "media").rglob("*") if path.is_file()]
+    return [
+        *(f"table {name}" for name in storage.list_record_tables(connection) - served),
+        *(f"staging table {name}" for name in storage.list_staging_tables(connection)),
+        *(f"load {pk}" for pk in running),
+        *(f"file {path.name}" for path in files),
+    ]
+
+
+def _compute_p99(seconds: list[float]) -> float:
+    return sorted(seconds)[round((len(seconds) - 1) * 0.99)] if seconds else 0.0
+
+
+def _print_figures(
+    options: Options,
+    clients: Clients,
+    recoveries: Recoveries,
+    outcome: Outcome,
+    leftovers: list[str],
+) -> None:
+    findings = clients.findings
+    print(f"{options.rows:,} records; {options.seconds / 60:g} minutes; {_WORKERS} workers\n")
+    rows = [(name, what, f"{count:,}") for (name, what), count in sorted(findings.outcomes.items())]
+    print(Table("# The clients", ("client", "outcome", "requests"), rows).as_text(), end="\n\n")
+    faults = [
+        (
+            name,
+            str(len(seconds)),
+            f"{sorted(seconds)[len(seconds) // 2]:.2f}",
+            f"{max(seconds):.2f}",
+        )
+        for name, seconds in recoveries.seconds.items()
+    ]
+    header = ("fault", "times", "median s to recover", "max s")
+    print(Table("# The faults", header, faults).as_text(), end="\n\n")
+    quiet, busy = outcome.slowdown
+    print(
+        f"Five records, p99: {quiet * 1000:.0f} ms quiet, {busy * 1000:.0f} ms under load"
+        f" ({busy / (quiet or 1):.1f} times; the aim is {MAX_SLOWDOWN:g})."
+    )
+    loads = ", ".join(f"{name}: {count}" for name, count in findings.loads.items())
+    print(f"Loads: {loads or 'none'}.")
+    print(f"Writes: {len(findings.acknowledged):,} acknowledged, {len(findings.unknown)} not.")
+    for first, last in outcome.growths:
+        print(f"A worker: {first:.0f} MiB, at its end {last:.0f} MiB.")
+    for error in [*outcome.errors[:20], *leftovers[:20]]:
+        print(f"Error: {error}")
+    has_passed = outcome.has_passed and not leftovers
+    print(f"The portal {'passed' if has_passed else 'failed'}.")
