@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The servers and workers that tests start would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo serve test programs lint bench abuse hostile soak docs reference messages clean
+.PHONY: help setup demo serve test programs lint bench abuse hostile soak audit docs reference messages clean
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -57,6 +57,10 @@ hostile: setup ## Send 100,000 hostile requests, and check each answer (HOSTILE_
 
 soak: setup ## Use the portal for half an hour while its processes are killed (SOAK_ARGS)
 	$(PY) -m benchmarks.soak $(SOAK_ARGS)
+
+audit: setup ## Audit the installed packages: vulnerabilities, licences, bill of materials
+	$(PY) -m pip install --quiet --editable '.[audit]'
+	$(PY) .ci/audit.py
 
 docs: setup ## Build the documentation
 	$(PY) -m pip install --quiet --editable '.[docs]'
