@@ -53,7 +53,13 @@ OF_RESOURCE = {*READING, *WRITES, "package_show", "resource_show", "resource_vie
 WITHOUT_DATABASE = {"group_list", "help_show", "license_list", "site_read", "status_show"}
 
 #: Those that delete the resource, or need an organization: as the others of their kind.
-OTHERS = {"datastore_delete", "organization_show"}
+OTHERS = {
+    "datastore_delete",
+    "organization_show",
+    "resource_create",
+    "resource_patch",
+    "resource_update",
+}
 
 PAGES = ("", "api/", "chart/", "map/", "r/1/", "schema.json")
 
