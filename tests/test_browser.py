@@ -54,7 +54,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
 
 
 def click(browser: Chrome, name: str) -> None:
-    browser.find_element(By.NAME, name).click()
+    browser.find_element(By.CSS_SELECTOR, f"[name={name}]:not([hidden])").click()
 
 
 def press(browser: Chrome, text: str) -> None:

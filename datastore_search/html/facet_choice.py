@@ -18,8 +18,9 @@ MAX_FACETS = 8
 #: Values of a facet.
 MAX_VALUES = 20
 
-#: Bytes of the chosen facets: of each input, its name, its value and label, and the HTML of both.
-_MAX_FACETS_BYTES = 5_000
+#: Bytes of the proposed checkboxes: of each, its name, its value and label, and the HTML of both.
+#: The few inputs of ranges and texts do not count.
+_MAX_CHECKBOXES_BYTES = 4_200
 _INPUT_BYTES = 90
 
 #: Letters of a value that has a checkbox.
@@ -114,11 +115,11 @@ def _propose(
     proposed: list[FacetField] = []
     for field in sorted(fields, key=lambda each: _rank(each, profiles)):
         profile = profiles.get(field.column.name)
-        length_with = length + _measure_facet(field, profile)
+        length_with = length + _measure_checkboxes(field, profile)
         if (
             len(proposed) < room
             and numbers[field.kind] < _MAX_CHOSEN[field.kind]
-            and length_with <= _MAX_FACETS_BYTES
+            and length_with <= _MAX_CHECKBOXES_BYTES
             and not (profile and profile["distinct"] + bool(profile["nulls"]) <= 1)
         ):
             length = length_with
@@ -127,11 +128,11 @@ def _propose(
     return proposed
 
 
-def _measure_facet(field: FacetField, profile: Mapping[str, Any] | None) -> int:
-    """Estimate the bytes of a facet from its longest value and the number of its values."""
-    size = _INPUT_BYTES + len(field.column.name.encode())
+def _measure_checkboxes(field: FacetField, profile: Mapping[str, Any] | None) -> int:
+    """Estimate the bytes of a facet's checkboxes from its longest value and their number."""
     if field.kind is not FacetKind.VALUES:
-        return 2 * size
+        return 0
+    size = _INPUT_BYTES + len(field.column.name.encode())
     if profile is None:
         return MAX_VALUES * size
     return int(profile["distinct"]) * (size + 2 * int(profile.get("longest", 0)))
