@@ -202,3 +202,13 @@ def check_error(response: Any, status: int, kind: str) -> dict[str, Any]:
     for word in ("SELECT", "psycopg", "Traceback", "LINE 1", "django"):
         assert word not in json.dumps(error)
     return error
+
+
+def list_other_connections() -> set[int]:
+    """List the other connections to the database of the tests, by their process ids."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
+            " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+        )
+        return {pid for (pid,) in cursor.fetchall()}

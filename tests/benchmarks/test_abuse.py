@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from benchmarks.abuse import run
 from benchmarks.abuse.attackers import run_attackers
@@ -26,7 +25,7 @@ from benchmarks.data import FIELDS
 from benchmarks.failures import BenchmarkError
 from example_project.management.commands.serve import DEFAULT_THREADS
 
-from ..builders import ask, make_resource
+from ..builders import ask, list_other_connections, make_resource
 from ..loading.jobs.workers import build_database_url
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,7 +181,7 @@ def test_the_page_names_every_attack_and_every_option() -> None:
 
 @pytest.mark.usefixtures("transactional_db")
 def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
-    connections = list_connections()  # also those that threads of other tests have left
+    connections = list_other_connections()  # also those that threads of other tests have left
 
     process = subprocess.run(
         [
@@ -203,11 +202,4 @@ def test_a_run_prints_its_findings_and_leaves_nothing_running() -> None:
     )
     assert re.search(r"^slow-bodies +8 +8 +held to the end: 8$", process.stdout, re.MULTILINE)
     assert re.search(r"^long-ids +60 +60 +413, ", process.stdout, re.MULTILINE)
-    assert list_connections() <= connections
-
-
-def list_connections() -> set[int]:
-    """List the process ids of all connections to the database of the tests."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-        return {pid for (pid,) in cursor.fetchall()}
+    assert list_other_connections() <= connections

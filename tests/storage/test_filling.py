@@ -16,7 +16,7 @@ from datastore_search.loading.jobs import LoadOptions, clean_up_loads, load_file
 from datastore_search.models import Load, LoadState, Resource
 from datastore_search.writing import Method, open_writer
 
-from ..builders import load_csv, make_resource
+from ..builders import list_other_connections, load_csv, make_resource
 from ..failures import fails_with
 
 #: More than are copied before the second connection opens.
@@ -25,8 +25,14 @@ BATCH_ROWS = 500
 TABLE = storage.NewTable(987_654, 987_655)
 
 
+@pytest.fixture
+def connections_before(transactional_db: None) -> set[int]:
+    """The connections from before the test, also those that threads of other tests have left."""
+    return list_other_connections()
+
+
 @pytest.fixture(autouse=True)
-def _nothing_left(transactional_db: None) -> Iterator[None]:
+def _nothing_left(connections_before: set[int]) -> Iterator[None]:
     threads = threading.active_count()
     yield
     Resource.objects.all().delete()
@@ -34,23 +40,18 @@ def _nothing_left(transactional_db: None) -> Iterator[None]:
     clean_up_loads()
     assert threading.active_count() == threads
     assert storage.list_record_tables(connection) == set()
-    assert count_other_connections() == 0
+    assert list_new_connections(connections_before) == set()
 
 
-def count_other_connections() -> int:
-    """Count the other connections to the database, after a wait for those that are closing."""
-    count = 0
+def list_new_connections(before: set[int]) -> set[int]:
+    """List the connections that are new, after a wait for those that are closing."""
+    found: set[int] = set()
     for _wait in range(20):
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                " AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
-            )
-            (count,) = cursor.fetchone()
-        if not count:
+        found = list_other_connections() - before
+        if not found:
             break
         time.sleep(0.05)
-    return count
+    return found
 
 
 def render_batches(
@@ -111,11 +112,13 @@ def test_all_streams_may_fail() -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("the disk")])
 @pytest.mark.parametrize("streams", [1, 2])
-def test_an_error_of_the_reader_ends_all_streams(streams: int, error: BaseException) -> None:
+def test_an_error_of_the_reader_ends_all_streams(
+    connections_before: set[int], streams: int, error: BaseException
+) -> None:
     with pytest.raises(type(error)):
         fill_table(render_batches(error=error), streams)
 
-    assert count_other_connections() == 0
+    assert list_new_connections(connections_before) == set()
 
 
 # Whole loads --------------------------------------------------------------------------------------
