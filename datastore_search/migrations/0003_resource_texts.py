@@ -5,6 +5,11 @@ import datastore_search.models.translations
 import django.contrib.postgres.fields
 from django.db import migrations, models
 
+from datastore_search.storage import read_sql_file
+from datastore_search.storage.migration_locks import LockTables
+
+CHANGED = ("datastore_search_resource", "datastore_search_field")
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -12,6 +17,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        LockTables(*CHANGED),
         migrations.AddField(
             model_name="field",
             name="translations",
@@ -128,4 +134,7 @@ class Migration(migrations.Migration):
                 verbose_name="date of this version",
             ),
         ),
+        # Older code inserts rows between this migration and the next one, too.
+        migrations.RunSQL(read_sql_file("text_defaults.sql"), migrations.RunSQL.noop),
+        LockTables(*CHANGED),
     ]

@@ -38,7 +38,7 @@ class Field(GuardedModel):
     label = models.CharField(_("label"), max_length=MAX_LABEL_LENGTH, blank=True)
     notes = models.TextField(_("notes"), blank=True)
     #: A language → ``label``, ``notes`` → the text.
-    translations = models.JSONField(default=dict, blank=True, editable=False)
+    translations = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     #: The records that were there before the field lack it: they have null without saying so.
     is_sparse = models.BooleanField(default=False, editable=False)
     #: The table has an index of the field's order.

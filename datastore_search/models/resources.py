@@ -210,13 +210,15 @@ class Resource(GuardedModel):
         _("language of the texts"),
         max_length=35,
         blank=True,
+        default="",
+        db_default="",
         validators=[validate_content_language],
         help_text=_(
             "The language of the title, the description, the labels and the notes. Empty: unknown."
         ),
     )
     #: A language → ``title``, ``description`` → the text.
-    translations = models.JSONField(default=dict, blank=True, editable=False)
+    translations = models.JSONField(default=dict, db_default={}, blank=True, editable=False)
     private = models.BooleanField(
         _("private"),
         default=False,
@@ -236,6 +238,8 @@ class Resource(GuardedModel):
         _("licence"),
         max_length=200,
         blank=True,
+        default="",
+        db_default="",
         validators=[validate_license],
         help_text=_("An SPDX id, such as “CC-BY-4.0”, or the address of the licence."),
     )
@@ -243,21 +247,30 @@ class Resource(GuardedModel):
         _("source"),
         max_length=500,
         blank=True,
+        default="",
+        db_default="",
         help_text=_("Where the data come from: an address, or a text."),
     )
-    publisher = models.CharField(_("publisher"), max_length=200, blank=True)
+    publisher = models.CharField(
+        _("publisher"), max_length=200, blank=True, default="", db_default=""
+    )
     contact = models.CharField(
         _("contact"),
         max_length=200,
         blank=True,
+        default="",
+        db_default="",
         help_text=_("A person or an office that answers questions."),
     )
-    contact_email = models.EmailField(_("e-mail of the contact"), blank=True)
+    contact_email = models.EmailField(
+        _("e-mail of the contact"), blank=True, default="", db_default=""
+    )
     tags = ArrayField(
         models.CharField(max_length=100),
         MAX_TAGS,
         verbose_name=_("tags"),
         default=list,
+        db_default=[],
         blank=True,
         help_text=_("Words to find the resource by, with commas between them."),
     )
@@ -267,12 +280,16 @@ class Resource(GuardedModel):
         _("area covered"),
         max_length=300,
         blank=True,
+        default="",
+        db_default="",
         help_text=_("The name of a place, or several."),
     )
     frequency = models.CharField(
         _("frequency of updates"),
         max_length=100,
         blank=True,
+        default="",
+        db_default="",
         help_text=_("How often the data change, such as “monthly”."),
     )
     version_date = models.DateField(
