@@ -1,4 +1,4 @@
-"""Tables and charts inside a portal's own templates, for the user of the request."""
+"""Tables, charts and maps inside a portal's own templates, for the user of the request."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from .columns import build_columns, choose_columns
 from .errors import REPORTED_ERRORS, describe_error
 from .headings import build_plain_headings
 from .links import reverse_in_locale
+from .map_content import describe_map, name_map, read_question_map
 from .page_query import PAGE_SIZES, PageQuery, parse_page_query
 from .pagination import format_range
 from .query_string import Pair, QueryString
@@ -115,6 +116,33 @@ def describe_chart_of(
     return _answer(request, resource_id, answer)
 
 
+def describe_map_of(
+    request: HttpRequest | None,
+    resource_id: object,
+    question: Question,
+    parameters: Mapping[str, object],
+) -> Context:
+    """Describe a map for its template, by the parameters of a map page, or ``errors``."""
+    chosen = {name: str(value) for name, value in parameters.items() if value}
+
+    def answer(read: ConsistentRead) -> Context:
+        query = parse_page_query(question.pairs, read.resource)
+        path = _find_page_path(request, read)
+        columns = build_columns(read.resource)
+        asked = query.query_string
+        found = read_question_map(read, query, columns, chosen, asked, page_path=path)
+        pairs = found.query.pairs if found.query else ()
+        shown = replace(query, query_string=QueryString((*asked.pairs, *pairs)))
+        context = _describe_resource(read, shown, path, "map/")
+        title = name_map(read.resource)
+        context |= {"title": title, "errors": found.errors, "shown": found.query}
+        if found.data:
+            context |= describe_map(found.data, title, has_links=path is not None)
+        return context
+
+    return _answer(request, resource_id, answer)
+
+
 def _answer(
     request: HttpRequest | None, resource_id: object, answer: Callable[[ConsistentRead], Context]
 ) -> Context:
@@ -137,7 +165,7 @@ def _answer(
         if described is None and settings.DEBUG:
             raise
         if described is None:
-            logger.exception("A table or chart of a template cannot be shown.")
+            logger.exception("A table, chart or map of a template cannot be shown.")
         message = described.message if described else _("The records cannot be shown.")
         return {"errors": [message]}
 

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from ..clients import Client
 from ..conf import conf
-from ..exceptions.parameters import InvalidParameter, InvalidParameters
 from ..http_caching import set_cache_headers
-from ..models import read_profiles
-from ..search import ConsistentRead, Query, with_consistent_read
+from ..search import ConsistentRead, with_consistent_read
 from .bidi import show_bidi_controls
 from .chart import Choice, File, build_file_response, list_drawing_files, list_options
 from .chips import build_chips
 from .columns import build_columns
 from .links import reverse_in_locale
-from .map_data import MapData, Place, read_map
-from .map_drawing import draw_map
+from .map_content import describe_map, draw_svg, name_map, read_question_map
+from .map_data import MapData, Place
 from .map_query import MapParser, MapQuery
 from .page_query import OF_TABLE, clean_parameters, list_shared_parameters, parse_page_query
 from .query_string import QueryString
-from .records import format_count
 from .views import PageView
 
 #: The parameter ``format`` of the places, for the script of the page.
@@ -54,24 +49,13 @@ class MapView(PageView):
         resource = read.resource
         validators = self.authorize_read(resource)
         query = parse_page_query(clean_parameters(self.request.GET), resource)
-        profiles = read_profiles(resource.table_version_id, using=read.connection.alias)
         columns = build_columns(resource)
-        parser = MapParser(columns, profiles.fields if profiles else {})
         question = query.query_string.remove(*OF_TABLE)
-        errors = query.all_errors
-        shown, data = None, None
-        try:
-            shown = parser.parse(self.request.GET)
-            if shown and not errors:
-                search = Query(limit=None, q=query.q, filters=query.all_conditions)
-                data = read_map(read, search, shown, question)
-        except InvalidParameter as error:
-            errors.append(str(error))
-        except InvalidParameters as error:
-            errors += map(str, error.errors)
+        found = read_question_map(read, query, columns, self.request.GET, question, page_path="../")
+        shown, data, errors = found.query, found.data, found.errors
         pairs = shown.pairs if shown else ()
         self.shared_parameters = [*list_shared_parameters(query), *pairs]
-        title = _("Map of %(resource)s") % {"resource": show_bidi_controls(str(resource))}
+        title = name_map(resource)
         files = _list_files(data, title) if data else {}
         if (name := self.request.GET.get("format", "")) in files:
             response = build_file_response("map", name, *files[name]())
@@ -89,18 +73,14 @@ class MapView(PageView):
             "whole_address": address.link,
         }
         if shown and data:
-            context |= {
-                "drawing": _draw(data, title, has_links=True),
-                "summary": " ".join(_summarise(data)),
-                "data": data,
-            }
+            context |= describe_map(data, title, has_links=True)
         if not self.is_embedded:
             context |= {
                 "page_address": reverse_in_locale(self.request, "resource", resource.pk)
                 + question.query,
                 "address": self.request.path,
                 "hidden": question.pairs,
-                "choices": _list_choices(parser, shown),
+                "choices": _list_choices(found.parser, shown),
             }
         if shown and data and not self.is_embedded:
             context |= self.describe_embedding(address.pairs, title)
@@ -148,7 +128,7 @@ def _leave_out_view(address: QueryString, shown: MapQuery) -> QueryString:
 
 def _list_files(data: MapData, title: str) -> dict[str, Callable[[], File]]:
     """List the files of a map; links of its drawing would lead nowhere."""
-    files = list_drawing_files(_draw(data, title, has_links=False))
+    files = list_drawing_files(draw_svg(data, title, has_links=False))
     places = [_describe_place(place) for place in data.places]
     files[PLACES] = lambda: ("application/json", json.dumps({"places": places}))
     return files
@@ -164,26 +144,3 @@ def _describe_place(place: Place) -> dict[str, Any]:
         else:
             shapes["areas" if path.is_area else "lines"].append(positions)
     return {"title": place.title, "link": place.link, "count": place.count, **shapes}
-
-
-def _draw(data: MapData, title: str, *, has_links: bool) -> SafeString:
-    drawing = draw_map(data, title)
-    if drawing is None:
-        return SafeString()
-    context = {"drawing": drawing, "has_links": has_links}
-    return render_to_string("datastore_search/map.svg", context)
-
-
-def _summarise(data: MapData) -> Iterator[str]:
-    """Say in words what the map shows."""
-    numbers = {"shown": format_count(data.record_count), "total": format_count(data.total)}
-    if data.is_clustered:
-        numbers["places"] = format_count(len(data.places))
-        yield _("%(shown)s of %(total)s records are on the map, in %(places)s clusters.") % numbers
-    else:
-        yield _("%(shown)s of %(total)s records are on the map.") % numbers
-    if data.missing:
-        yield _("Records without a place: %(number)s.") % {"number": format_count(data.missing)}
-    left_out = data.total - data.missing - data.record_count
-    if left_out > 0:
-        yield _("The first ones are shown; ask for fewer records to see the others.")

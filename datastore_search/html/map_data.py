@@ -49,7 +49,8 @@ class Place:
     A record on the map, or a cluster of ``count`` records around the middle of their places.
 
     ``link`` is that to the record, or to the map of the cluster alone; ``table_link`` leads to the
-    records of a cluster.  ``position`` is latitude and longitude as people read them.
+    records of a cluster.  Both are empty on a map without links.  ``position`` is latitude and
+    longitude as people read them.
     """
 
     paths: tuple[Path, ...]
@@ -80,13 +81,21 @@ class MapData:
         return sum(place.count for place in self.places)
 
 
-def read_map(read: ConsistentRead, query: Query, shown: MapQuery, question: QueryString) -> MapData:
+def read_map(
+    read: ConsistentRead,
+    query: Query,
+    shown: MapQuery,
+    question: QueryString,
+    page_path: str | None,
+) -> MapData:
     """
     Read the places of the matches of a query; ``question`` has the parameters of their page.
 
+    Links lead to pages below ``page_path``, the path of the data page; with None there are none.
+
     Raises: as ``search.read_page`` and ``analysis.read_aggregate``.
     """
-    return _MapReader(read, query, shown, question).read_places()
+    return _MapReader(read, query, shown, question, page_path).read_places()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,7 @@ class _MapReader:
     query: Query
     shown: MapQuery
     question: QueryString
+    page_path: str | None
 
     def read_places(self) -> MapData:
         latitude, longitude = self.shown.latitude, self.shown.longitude
@@ -174,7 +184,7 @@ class _MapReader:
         title = (
             f"{record[ID]}" if value in {None, ""} or not column else format_value(column, value)
         )
-        link = f"../r/{encode_key(self.read.resource, record)}/{self.question.query}"
+        link = self._link(f"r/{encode_key(self.read.resource, record)}/", self.question)
         return Place(
             paths, shorten(show_bidi_controls(title), _MAX_TITLE_LENGTH), position, link, link
         )
@@ -219,16 +229,20 @@ class _MapReader:
         count = sum(cell.count for cell in cells)
         y = sum(cell.latitude * cell.count for cell in cells) / count
         x = sum(cell.longitude * cell.count for cell in cells) / count
-        table_link = f"../{QueryString(pairs).query}"
+        table_link = self._link("", QueryString(pairs))
         is_single_place = south == north and west == east
+        map_link = self._link("map/", QueryString((*pairs, *self.shown.pairs)))
         return Place(
             (Path(((x, y),)),),
             format_count(count),
             _write_position(f"{y:.4f}", f"{x:.4f}"),
-            table_link if is_single_place else QueryString((*pairs, *self.shown.pairs)).query,
+            table_link if is_single_place else map_link,
             table_link,
             count,
         )
+
+    def _link(self, page: str, address: QueryString) -> str:
+        return "" if self.page_path is None else f"{self.page_path}{page}{address.query}"
 
 
 @dataclass(frozen=True, slots=True)

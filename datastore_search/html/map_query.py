@@ -11,8 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import QueryDict
-
 from ..exceptions.parameters import UnknownField
 from ..geometry import GEOMETRIES, NUMBERS, find_coordinate_fields, find_geometry_field, read_ranges
 from .columns import Column
@@ -57,7 +55,7 @@ class MapParser:
         self._columns = {column.name: column for column in columns}
         self._ranges = read_ranges(profiles)
 
-    def parse(self, sent: QueryDict) -> MapQuery | None:
+    def parse(self, sent: Mapping[str, str]) -> MapQuery | None:
         """
         Read a map; without fields for the places, propose them.  None if no field suits.
 
@@ -95,4 +93,4 @@ class MapParser:
 
 def has_map(columns: Sequence[Column], profiles: Mapping[str, Mapping[str, Any]]) -> bool:
     """Return whether the fields have places."""
-    return MapParser(columns, profiles).parse(QueryDict()) is not None
+    return MapParser(columns, profiles).parse({}) is not None

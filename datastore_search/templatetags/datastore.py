@@ -1,8 +1,8 @@
 """
-``{% datastore_table %}`` and ``{% datastore_chart %}``, for any template of a portal.
+``{% datastore_table %}``, ``{% datastore_chart %}`` and ``{% datastore_map %}``.
 
-They show what the user of the template's ``request`` may read.  What cannot be shown is a sentence
-in its place.
+They are for any template of a portal, and show what the user of its ``request`` may read.  What
+cannot be shown is a sentence in its place.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from ..html.inline import Question, describe_chart_of, describe_table
+from ..html.inline import Question, describe_chart_of, describe_map_of, describe_table
 
 register = template.Library()
 
 
 @register.simple_tag
 def datastore_styles() -> SafeString:
-    """Link the style sheet of tables and charts."""
+    """Link the style sheet of tables, charts and maps."""
     address = static("datastore_search/datastore.css")
     return format_html('<link rel="stylesheet" href="{}">', address)
 
@@ -59,3 +59,20 @@ def datastore_chart(  # noqa: PLR0913 - Django checks the names of a tag's param
     """Show a chart of the records that a question finds."""
     chart = {"show": show, "of": of, "by": by, "per": per, "split": split}
     return describe_chart_of(context.get("request"), resource_id, Question(q, filters), chart)
+
+
+@register.inclusion_tag("datastore_search/inline_map.html", takes_context=True)
+def datastore_map(  # noqa: PLR0913 - Django checks the names of a tag's parameters
+    context: Context,
+    resource_id: object,
+    *,
+    lat: object = "",
+    lon: object = "",
+    geometry: object = "",
+    title: object = "",
+    q: object = "",
+    filters: object = "",
+) -> dict[str, Any]:
+    """Show a map of the records that a question finds."""
+    chosen = {"lat": lat, "lon": lon, "geometry": geometry, "title": title}
+    return describe_map_of(context.get("request"), resource_id, Question(q, filters), chosen)

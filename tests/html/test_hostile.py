@@ -58,7 +58,7 @@ COLUMNS = 300
 PORTAL_PAGE = (
     "{% load datastore %}<!doctype html><html lang=en><meta name=viewport"
     " content='width=device-width'><title>Portal</title>{% datastore_styles %}<body>"
-    "{% datastore_table id %}{% datastore_chart id %}"
+    "{% datastore_table id %}{% datastore_chart id %}{% datastore_map id %}"
 )
 
 
@@ -100,8 +100,9 @@ def hostile_places(transactional_db: None) -> Iterator[Resource]:
     Resource.objects.all().delete()
 
 
-def list_addresses(resource: Resource) -> list[str]:
+def list_addresses(resource: Resource, places: Resource) -> list[str]:
     page = f"en/datastore/{resource.pk}/"
+    of_places = f"datastore/{places.pk}"
     return [
         "en/datastore/",
         page,
@@ -117,6 +118,11 @@ def list_addresses(resource: Resource) -> list[str]:
         f"{page}chart/?by=select&embed=1",
         f"{page}map/?embed=1",
         f"portal/{resource.pk}/",
+        f"portal/{places.pk}/",
+        f"en/{of_places}/map/?title=select",
+        f"ar/{of_places}/map/?title=select&embed=1",
+        f"en/{of_places}/chart/?show=points&of=column_1&by=column_2",
+        f"en/{of_places}/chart/?show=points&of=column_1&by=column_2&embed=1",
         f"ar/datastore/{resource.pk}/",
     ]
 
@@ -149,11 +155,15 @@ HARMFUL = (
 
 
 def test_a_hostile_table_does_no_harm_in_a_browser(
-    browser: Chrome, live_server: Any, hostile: Resource, settings: Any
+    browser: Chrome,
+    live_server: Any,
+    hostile: Resource,
+    hostile_places: Resource,
+    settings: Any,
 ) -> None:
     settings.ROOT_URLCONF = __name__
     failures = {}
-    for address in list_addresses(hostile):
+    for address in list_addresses(hostile, hostile_places):
         browser.get(f"{live_server.url}/{address}")
         is_hurt = is_dialog_open(browser)
         has_run, protocols, element_count = browser.execute_script(INSPECT, HARMFUL)
@@ -226,10 +236,10 @@ def test_drawings_of_a_hostile_table_by_script_do_no_harm(
 
 
 def test_a_hostile_table_is_shown_as_it_is(
-    client: Client, hostile: Resource, settings: Any
+    client: Client, hostile: Resource, hostile_places: Resource, settings: Any
 ) -> None:
     settings.ROOT_URLCONF = __name__
-    for address in list_addresses(hostile):
+    for address in list_addresses(hostile, hostile_places):
         response = client.get(f"/{address}", follow=True)
         page = response.content.decode()
         assert response.status_code == (400 if "from.column_1" in address else 200), address

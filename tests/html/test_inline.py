@@ -1,4 +1,4 @@
-"""Tables and charts inside a portal's own templates."""
+"""Tables, charts and maps inside a portal's own templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.db.utils import ProgrammingError
 from django.http import HttpResponse
 from django.template import Context, RequestContext, Template
 from django.template.exceptions import TemplateSyntaxError
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import translation
 
 from datastore_search.html.inline import MAX_LIMIT
@@ -100,11 +100,20 @@ def test_a_portal_without_the_pages_shows_no_links(db: None, settings: Any) -> N
         page = render(tag, id=resource.pk)
         assert "long words" in page
         assert "<a " not in page
+    for sites in (make_sites(3), make_sites(501)):
+        page = render("datastore_map id", id=sites.pk)
+        assert "<svg" in page
+        assert "<a " not in page
 
 
 def test_two_tables_of_a_page_share_no_id(resource: Resource) -> None:
-    page = render("datastore_table id %}{% datastore_chart id by='stage'", id=resource.pk)
+    page = render(
+        "datastore_table id %}{% datastore_chart id by='stage' %}{% datastore_map sites",
+        id=resource.pk,
+        sites=make_sites(3).pk,
+    )
 
+    assert page.count("<svg") == 2
     assert " id=" not in page
 
 
@@ -139,19 +148,60 @@ def test_a_misspelt_parameter_is_an_error_of_the_template(resource: Resource) ->
         render("datastore_chart id figure='sum'", id=resource.pk)
 
 
+# Maps ---------------------------------------------------------------------------------------------
+
+
+def make_sites(count: int) -> Resource:
+    """Make a resource of places, of which more than 500 are drawn as clusters."""
+    rows = "".join(f"place {n},{10 + n % 7},{100 + n % 11},{n % 2}\n" for n in range(count))
+    return make_resource(f"name,lat,lon,kind\n{rows}", title="Sites")
+
+
+def test_a_template_shows_a_map(db: None) -> None:
+    resource = make_sites(4)
+
+    page = render("datastore_map id filters=f title='name'", id=resource.pk, f={"kind": 1})
+
+    assert "Map of Sites" in get_text(page)
+    assert "2 of 2 records are on the map." in get_text(page)
+    base, question = f"/en/datastore/{resource.pk}/", "?filters=%7B%22kind%22%3A1%7D"
+    assert [html.unescape(link) for link in re.findall('<a href="([^"]*)"', page)] == [
+        *[f"{base}r/2/{question}", f"{base}r/4/{question}"] * 2,
+        f"{base}map/{question}&lat=lat&lon=lon&title=name",
+    ]
+
+
+def test_the_links_of_clusters_lead_to_the_pages(client: Client, db: None) -> None:
+    resource = make_sites(501)
+
+    page = render("datastore_map id q='place'", id=resource.pk)
+
+    links = [html.unescape(link) for link in re.findall('<a href="([^"]*)"', page)]
+    base = f"/en/datastore/{resource.pk}/"
+    assert {link.partition("?")[0] for link in links} == {base, f"{base}map/"}
+    for link in links:
+        assert client.get(link).status_code == 200
+
+
+def test_a_resource_without_places_has_no_map(resource: Resource) -> None:
+    assert "No field suits a map." in get_text(render("datastore_map id", id=resource.pk))
+
+
 # What cannot be shown -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tag", ["datastore_table", "datastore_chart"])
+@pytest.mark.parametrize(
+    "tag", ["datastore_table id", "datastore_chart id by='kind'", "datastore_map id"]
+)
 def test_a_private_resource_is_shown_to_those_who_may_read_it(db: None, tag: str) -> None:
-    resource = make_resource("kind\nsecret\n", private=True, title="Salaries")
+    resource = make_resource("kind,lat,lon\nsecret,10,100\n", private=True, title="Salaries")
     reader = make_user(permissions=("view_resource",))
 
-    text = get_text(render(f"{tag} id", id=resource.pk))
+    text = get_text(render(tag, id=resource.pk))
     assert text == "This resource is private. Sign in with an account that may read it."
-    text = get_text(render(f"{tag} id", id=resource.pk, user=make_user("other")))
+    text = get_text(render(tag, id=resource.pk, user=make_user("other")))
     assert text == "This resource is private, and your account may not read it."
-    assert "secret" in render(f"{tag} id", id=resource.pk, user=reader)
+    assert "secret" in render(tag, id=resource.pk, user=reader)
 
 
 def test_a_template_without_a_request_reads_as_nobody(db: None) -> None:
@@ -163,7 +213,7 @@ def test_a_template_without_a_request_reads_as_nobody(db: None) -> None:
     assert "open" in template.render(Context({"id": public.pk}))
 
 
-@pytest.mark.parametrize("tag", ["datastore_table", "datastore_chart"])
+@pytest.mark.parametrize("tag", ["datastore_table", "datastore_chart", "datastore_map"])
 @pytest.mark.parametrize("name", [str(uuid.UUID(int=1)), "no such name", "", None, "x\0"])
 def test_an_absent_resource_is_a_sentence(db: None, tag: str, name: Any) -> None:
     assert get_text(render(f"{tag} id", id=name)) == (
@@ -180,6 +230,9 @@ def test_an_absent_resource_is_a_sentence(db: None, tag: str, name: Any) -> None
         ("datastore_table id filters=long", "This address is too long."),
         ("datastore_chart id by='nope'", "Unknown field: “nope”"),
         ("datastore_chart id q=long", "This address is too long."),
+        ("datastore_map id lat='code' lon='nope'", "Unknown field: “code”"),
+        ("datastore_map id filters='{'", "The parameter “filters” is not valid JSON."),
+        ("datastore_map id q=long", "This address is too long."),
     ],
 )
 def test_what_cannot_be_asked_is_a_sentence(resource: Resource, tag: str, text: str) -> None:
@@ -202,6 +255,7 @@ def test_an_unexpected_error_of_the_database_leaves_the_page(
 
 def test_the_template_of_the_documentation_is_shown(db: None) -> None:
     make_resource(title="Survey").aliases.create(name="river-survey")
+    make_sites(3).aliases.create(name="sites")
     blocks = HOW_TO.read_text(encoding="utf-8").split("```")[1::2]
     (example,) = (each for each in blocks if "river-survey" in each)
     request = RequestFactory().get("/about/")
@@ -214,6 +268,7 @@ def test_the_template_of_the_documentation_is_shown(db: None) -> None:
         ["3", "Mực nước sông Hồng", "0.00"],
     ]
     assert "Sum of amount by stage" in page
+    assert "Map of Sites" in page
 
 
 def test_the_style_sheet_is_linked() -> None:
